@@ -21,7 +21,7 @@ from simulations.attack.audit import add_to_result, audit
 from simulations.checking.findings import doubts
 from simulations.data.datasets import locate
 from simulations.data.partition import CHECKERBOARD, checkerboard
-from simulations.data.sites import SEPARATOR, Deal, form_of, label_place, number_of_sites, whole_rows_of
+from simulations.data.sites import SEPARATOR, form_of, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
 from simulations.engines.running import in_process_grid
@@ -143,7 +143,7 @@ def _check_by_columns(strategy: str) -> None:
 
 def with_sites_of_data(settings: Settings) -> Settings:
     """Return the settings with the number of sites that the data say, if they say one."""
-    return replace(settings, sites=number_of_sites(Deal.of(settings)))
+    return replace(settings, sites=number_of_sites(settings))
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,8 @@
 Everything is read from ``result.json``. There, a run without a selection has none of the keys used here.
 """
 
-import math
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +12,6 @@ from rich.console import Console
 from rich.table import Table
 
 from strategies.selection import outcome
-
-MOST_LINES = 20
-"""Lines of the table of steps in a terminal."""
 
 MOST_NAMES = 20
 """Chosen features that are named in a terminal."""
@@ -108,38 +102,6 @@ def decided_by(step: Step) -> str:
     return outcome.decided_by(step["candidates"], step["accuracies"], step["removed"])
 
 
-def steps_table(result: Mapping[str, Any], most: int = MOST_LINES) -> Table:
-    """Return the elimination: how good each number of features was, and what was removed then.
-
-    Consecutive steps share a line where there are more steps than lines. The chosen features, marked with a star,
-    always have a line of their own.
-    """
-    points, chosen = points_by_count(result), len(result["selected"])
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("features", justify="right")
-    table.add_column("accuracy")
-    table.add_column("then removed")
-    table.add_column("decided by")
-
-    def add(count: int, removed: str, decided: str) -> None:
-        star = "* " if count == chosen else ""
-        table.add_row(f"{star}{count}", accuracy(points[count]) if count in points else "", removed, decided)
-
-    filtered = [] if result["filters"] is None else result["ranking"][len(result["filters"]["kept"]) :]
-    if filtered:
-        add(len(result["ranking"]), shortened(filtered), "filters")
-    for steps in _groups(result["votes"], chosen, most - 1 - bool(filtered)):
-        removed = [name for step in steps for name in step["removed"]]
-        deciders = sorted(
-            Counter(map(decided_by, steps)).items(),
-            reverse=True,
-        )
-        decided = ", ".join(f"{name} {times}" if len(deciders) > 1 else name for name, times in deciders)
-        add(steps[0]["features"], shortened(removed), decided)
-    add(result["accuracy_by_count"][-1]["features"], "", "")
-    return table
-
-
 def ties(result: Mapping[str, Any]) -> str:
     """Return in how many steps several candidates were equally accurate, so that not accuracy decided; or nothing."""
     by_accuracy = [step for step in result["votes"] if step["accuracies"]]
@@ -201,10 +163,8 @@ def print_selection(result: Mapping[str, Any], folder: Path) -> None:
     show = Console(highlight=False, markup=False).print
     show("\nAccuracy, mean ± deviation over folds of the training rows:\n")
     show(gain_table(result))
-    show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, the most important first:")
+    show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, {why_so_many(result)}:")
     show(named(chosen), end="\n\n")
-    show(steps_table(result))
-    show(f"* chosen, {why_so_many(result)}\n")
     for text in filter(None, (ties(result), cost(result), advice(result))):
         show(f"{text}\n")
     show(
@@ -258,14 +218,6 @@ def accuracy_without(step: Step) -> str:
     """Return how good the models without each removed feature were, lowest and highest if there are several."""
     found = sorted(step["accuracies"][name] for name in step["removed"] if name in step["accuracies"])
     return " to ".join(f"{value:.4f}" for value in dict.fromkeys(found[:1] + found[-1:]))
-
-
-def _groups(steps: Sequence[Step], chosen: int, most: int) -> list[Sequence[Step]]:
-    """Return consecutive steps in at most so many groups of equal length; one begins with the chosen features."""
-    length = 1 if len(steps) <= most else math.ceil(len(steps) / (most - 1))
-    at_chosen = sum(step["features"] > chosen for step in steps)
-    starts = sorted({0, *range(at_chosen % length, len(steps), length)})
-    return [steps[start:end] for start, end in pairwise([*starts, len(steps)]) if start < end]
 
 
 def _cost_sums(result: Mapping[str, Any]) -> tuple[int, int, int]:

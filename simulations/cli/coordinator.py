@@ -1,6 +1,5 @@
 """``pansvm coordinator``: invite hospitals to a study, run its server, and train; ``demo``: all that on one machine."""
 
-import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -125,9 +124,9 @@ def train(
 def demo(
     out: Annotated[Path, typer.Option(help="New folder for everything.")] = Path("pansvm-demo"),
     data_dir: Annotated[
-        str,
+        Path | None,
         typer.Option(help="Folder with the four hospitals of UCI's heart data.", show_default="$PANSVM_DATA"),
-    ] = "",
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the run, for instance --set steps=0."),
@@ -137,13 +136,13 @@ def demo(
 
     Without a folder of data the hospitals' tables are drawn.
     """
-    from simulations.data.datasets import FOLDER_VARIABLE  # noqa: PLC0415
+    from simulations.data.datasets import folder_of  # noqa: PLC0415
     from simulations.deployment.coordinator import RECOMMENDED  # noqa: PLC0415
     from simulations.deployment.trial import generated_tables, heart_tables, run_trial  # noqa: PLC0415
     from strategies.settings import settings_from  # noqa: PLC0415
 
-    found = data_dir or os.environ.get(FOLDER_VARIABLE)
-    heart = heart_tables(Path(found)) if found else None
+    found = folder_of(data_dir)
+    heart = heart_tables(found) if found else None
     typer.echo("Four hospitals, " + ("UCI's heart data" if heart else "with tables that are drawn"))
     settings = dict(assignments(set_ or []))
     chosen = settings_from({"strategy": RECOMMENDED["strategy"], **settings})

@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -26,14 +27,11 @@ _NUMBERS = re.compile(r"[\d.]+(e[+-]?\d+)?")
 SHRUNK = 0.75
 """A selection's step has a line of its own when so small a share of the features is left since the last line."""
 
-LEAST_ROUNDS = 3
-"""Rounds of cutting planes before the time left is guessed."""
-
 
 class RunDisplay:
     """Shows the lines of a run's log, in a ``with`` block.
 
-    On a terminal the phase, the round, the gap, who is waited for and the time left are in one line that moves, and
+    On a terminal the phase, the round, the gap and who is waited for are in one line that moves, and
     what stays is a line for each phase. Elsewhere every line stays.
 
     Parameters
@@ -60,9 +58,8 @@ class RunDisplay:
         self._live = (
             Live(self, console=console, transient=True) if console.is_terminal and not quiet else None
         )
-        self._phase, self._detail, self._waiting, self._left = "starting", "", "", ""
+        self._phase, self._detail, self._waiting = "starting", "", ""
         self._begun = time.monotonic()
-        self._rounds: list[tuple[float, float]] = []  # when each round of this phase ended, and its gap
         self._features = math.inf
         self._seen: set[str] = set()
 
@@ -89,9 +86,9 @@ class RunDisplay:
 
     def __rich__(self) -> Text:
         """Return the line that moves."""
-        seconds = in_words(time.monotonic() - self._begun)
+        taken = str(timedelta(seconds=round(time.monotonic() - self._begun)))
         # Names of sites last: they are what a narrow terminal cuts off.
-        parts = [self._phase, self._detail, seconds, self._left, self._waiting]
+        parts = [self._phase, self._detail, taken, self._waiting]
         return Text(" · ".join(filter(None, parts)), style="dim", no_wrap=True, overflow="ellipsis")
 
     def show(self, line: str) -> None:
@@ -110,7 +107,7 @@ class RunDisplay:
         if begins := _BEGINS.match(line):
             self._begin(begins[1])
         elif found := _ROUND.match(line):
-            self._add_round(int(found[1]), float(found[2]))
+            self._detail = f"round {found[1]}, gap {float(found[2]):.2g}, ends at {self._tol:g}"
         elif _WAITING.match(line):
             self._waiting = line
         elif step := _STEP.match(line):
@@ -123,8 +120,7 @@ class RunDisplay:
         return True
 
     def _begin(self, phase: str) -> None:
-        self._phase, self._detail, self._left = phase, "", ""
-        self._begun, self._rounds = time.monotonic(), []
+        self._phase, self._detail, self._begun = phase, "", time.monotonic()
 
     def _worth_a_line(self, line: str) -> bool:
         if not self._brief or _ENDED.match(line):
@@ -138,44 +134,3 @@ class RunDisplay:
         new = kind not in self._seen
         self._seen.add(kind)
         return new and not _ROUND.match(line)
-
-    def _add_round(self, number: int, gap: float) -> None:
-        if number == 1:
-            self._rounds = []
-        self._rounds.append((time.monotonic(), gap))
-        self._detail = f"round {number}, gap {gap:.2g}, ends at {self._tol:g}"
-        seconds = seconds_left(self._rounds, self._tol)
-        self._left = "" if seconds is None else f"about {in_words(seconds)} left"
-
-
-def in_words(seconds: float) -> str:
-    """Return a time in seconds, or in minutes if it is long.
-
-    Examples
-    --------
-    >>> in_words(59.7), in_words(312)
-    ('60 s', '5 min 12 s')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes > 1 else f"{seconds:.0f} s"
-
-
-def seconds_left(rounds: list[tuple[float, float]], tol: float) -> float | None:
-    """Return how long it takes until the gap is as small as ``tol``, if it goes on shrinking at the same rate.
-
-    Parameters
-    ----------
-    rounds : list of (float, float)
-        Time in seconds and gap of each round so far.
-    tol : float
-        The gap at which training ends.
-
-    Examples
-    --------
-    >>> seconds_left([(0.0, 1e-1), (2.0, 1e-2), (4.0, 1e-3)], tol=1e-5)
-    4.0
-    """
-    (begun, first), (now, last) = rounds[0], rounds[-1]
-    if len(rounds) < LEAST_ROUNDS or not 0 < tol < last < first:
-        return None
-    return (now - begun) * math.log(last / tol) / math.log(first / last)

@@ -1,6 +1,5 @@
 """``pansvm reproduce`` and ``attack``: papers run again, and a coordinator that breaks the rules."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,9 +87,9 @@ def _folder(data_dir: Path | None) -> Path:
     SettingError
         If none is named, or it is no folder.
     """
-    from simulations.data.datasets import FOLDER_VARIABLE  # noqa: PLC0415
+    from simulations.data.datasets import FOLDER_VARIABLE, folder_of  # noqa: PLC0415
 
-    folder = data_dir or (Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None)
+    folder = folder_of(data_dir)
     if folder is None or not folder.is_dir():
         raise SettingError(
             f"{'No folder of data sets is named' if folder is None else f'There is no folder {folder}'}. Name it with "

@@ -74,13 +74,13 @@ def check_folder_early(path: Path, overwrite: bool) -> None:
         check_folder(path, overwrite)
 
 
-def check_folder(path: Path | None, overwrite: bool | None, resume: str = "") -> None:
+def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
     """Check that a folder can hold the results of a new run.
 
     Parameters
     ----------
-    path : Path or None
-        The folder; None for one that is yet to be made.
+    path : Path
+        The folder.
     overwrite : bool or None
         Whether it may have results, which are written over; None for a command that never does.
     resume : str
@@ -94,8 +94,6 @@ def check_folder(path: Path | None, overwrite: bool | None, resume: str = "") ->
     from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
     from strategies.results import MODEL_FILE, RESULT_FILE  # noqa: PLC0415
 
-    if path is None:
-        return
     check_can_be_folder(path)
     if overwrite:
         return

@@ -120,9 +120,7 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
         return None
     if suffix_of(name) in (*SUFFIXES, *OTHER_SUFFIXES):
         return Path(name)
-    folder = data_dir
-    if folder is None and os.environ.get(FOLDER_VARIABLE):
-        folder = Path(os.environ[FOLDER_VARIABLE])
+    folder = folder_of(data_dir)
     if folder is None:
         raise SettingError(
             f"There is no data set '{name}' among those that scikit-learn ships, and no folder of data sets was named. "
@@ -146,6 +144,12 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
         f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)}. {near_matches(name, [*SHIPPED, *there])} Which "
         "sets the papers use, and what must be in their files, is in docs/comparing.md."
     )
+
+
+def folder_of(named: Path | None) -> Path | None:
+    """Return the folder of data sets: the one that is named, or that of PANSVM_DATA; None without either."""
+    usual = os.environ.get(FOLDER_VARIABLE)
+    return named or (Path(usual) if usual else None)
 
 
 def _shipped_frame(name: str) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Dealing the rows of one table out to simulated sites."""
 
-import difflib
 import math
 import re
 from collections.abc import Sequence
@@ -8,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.table.table import Table
+from clients.table.table import Table, nearest_text
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 
@@ -172,10 +171,9 @@ def column_place(columns: Sequence[str], column: str) -> int:
         If there is no such feature.
     """
     if column not in columns:
-        nearest = difflib.get_close_matches(column, columns, n=3, cutoff=0.0)
         raise SettingError(
-            f"There is no feature column '{column}' to split by (the label column is none). The nearest names are "
-            f"{', '.join(map(repr, nearest))}."
+            f"There is no feature column '{column}' to split by (the label column is none). "
+            f"{nearest_text(column, columns)}"
         )
     return columns.index(column)
 

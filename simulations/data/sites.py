@@ -5,13 +5,13 @@ again each time. The same settings always give the same tables; a cache spares t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from clients.table.form import AS_IT_IS, TableForm
+from clients.table.form import TableForm
 from clients.table.reading import label_of
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
@@ -62,68 +62,50 @@ def join_data(sources: Sequence[str], data_dir: str = "") -> str:
     return SEPARATOR.join(found)
 
 
-@dataclass(frozen=True)
-class Deal:
-    """What decides the tables of all sites of a run.
+def number_of_sites(settings: Settings) -> int:
+    """Return how many sites a run has; errors as in `table_of`.
 
-    Parameters
-    ----------
-    data : str
-        One data set, whose rows are dealt out to the sites, or several with ``|`` between them, one per site. Names
-        and files as in `simulations.data.datasets.load_dataset`; see `join_data`.
-    label : str
-        Name of the label column; empty for ``label``.
-    split : str
-        How rows are dealt out, as in `simulations.data.partition.partition`. Must be ``iid`` for several data sets,
-        which are not dealt out.
-    sites : int
-        Number of sites of the run, as `number_of_sites` says it.
-    seed : int
-        Seed of the split.
-    data_dir : str
-        Folder of data sets; empty for the one that PANSVM_DATA names.
-    form : TableForm
-        How the data sets are written, and the schema of their columns.
+    It is ``settings.sites``, unless the data are several files, or the split is ``by:COLUMN`` or ``checkerboard:RxS``:
+    then these say it.
     """
-
-    data: str
-    label: str
-    split: str
-    sites: int
-    seed: int
-    data_dir: str
-    form: TableForm = AS_IT_IS
-
-    @classmethod
-    def of(cls, settings: Settings) -> "Deal":
-        """Return that of a run; SettingError if its schema file cannot be used."""
-        return cls(
-            settings.data,
-            settings.label,
-            settings.split,
-            settings.sites,
-            settings.seed,
-            settings.data_dir,
-            form_of(settings),
-        )
-
-
-def number_of_sites(deal: Deal) -> int:
-    """Return how many sites a run has; errors as in `site_table`.
-
-    It is ``deal.sites``, unless the data are several files, or the split is ``by:COLUMN`` or ``checkerboard:RxS``: then
-    these say it.
-    """
-    sources = deal.data.split(SEPARATOR)
+    sources = settings.data.split(SEPARATOR)
     if len(sources) > 1:
-        _check_no_split(deal.split)
+        _check_no_split(settings.split)
         return len(sources)
-    return len(_parts(deal, _stamp(deal.data, deal.data_dir)))
+    return len(_parts_of(settings))
 
 
 def table_of(settings: Settings, site: int) -> Table:
-    """Return the table of simulated site number ``site`` of a run; errors as in `site_table`."""
-    return site_table(Deal.of(settings), site)
+    """Return the table of one simulated site of a run.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the run. Several data sets are one site each, and their split must be ``iid``: they are not dealt out.
+    site : int
+        Which site, from 0.
+
+    Returns
+    -------
+    Table
+        Shared by all who ask: its arrays cannot be changed.
+
+    Raises
+    ------
+    SettingError
+        If a data set or split is unknown, or ``settings.sites`` is not the number of sites that the data give.
+    TableError
+        If a table cannot be used.
+    """
+    sources = settings.data.split(SEPARATOR)
+    if len(sources) > 1:
+        _check_no_split(settings.split)
+        _check_site(site, settings.sites, len(sources))
+        stamp = _stamp(sources[site], settings.data_dir)
+        return _whole(sources[site], settings.label, settings.data_dir, form_of(settings), stamp)
+    parts = _parts_of(settings)
+    _check_site(site, settings.sites, len(parts))
+    return parts[site]
 
 
 def form_of(settings: Settings) -> TableForm:
@@ -165,52 +147,33 @@ def label_place(settings: Settings, site: int) -> str:
     return f"column '{label}' of '{source if path is None else path.name}'"
 
 
-def site_table(deal: Deal, site: int) -> Table:
-    """Return the table of one simulated site.
-
-    Parameters
-    ----------
-    deal : Deal
-        What decides it.
-    site : int
-        Which site, from 0.
-
-    Returns
-    -------
-    Table
-        Shared by all who ask: its arrays cannot be changed.
-
-    Raises
-    ------
-    SettingError
-        If a data set or split is unknown, or ``deal.sites`` is not the number of sites that the data give.
-    TableError
-        If a table cannot be used.
-    """
-    sources = deal.data.split(SEPARATOR)
-    if len(sources) > 1:
-        _check_no_split(deal.split)
-        _check_site(site, deal.sites, len(sources))
-        return _whole(
-            sources[site], deal.label, deal.data_dir, deal.form, _stamp(sources[site], deal.data_dir)
-        )
-    parts = _parts(deal, _stamp(deal.data, deal.data_dir))
-    _check_site(site, deal.sites, len(parts))
-    return parts[site]
-
-
 @lru_cache(maxsize=256)
 def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp) -> Table:  # noqa: ARG001
     """Return a data set that is one site's table; the stamp makes a changed file a new entry of the cache."""
     return _frozen(_weighted(load_dataset(source, label, _folder(data_dir), form=form)))
 
 
+def _parts_of(settings: Settings) -> tuple[Table, ...]:
+    """Return the tables of all sites of a data set that is dealt out."""
+    deal = settings.data, settings.split, settings.sites, settings.seed
+    stamp = _stamp(settings.data, settings.data_dir)
+    return _parts(*deal, settings.label, settings.data_dir, form_of(settings), stamp)
+
+
 @lru_cache(maxsize=2)
-def _parts(deal: Deal, stamp: Stamp) -> tuple[Table, ...]:  # noqa: ARG001
-    """Return the tables of all sites of a data set that is dealt out; the stamp as in `_whole`."""
-    site_column = deal.split.removeprefix("by:") if deal.split.startswith("by:") else None
-    table = load_dataset(deal.data, deal.label, _folder(deal.data_dir), site_column, deal.form)
-    return tuple(_frozen(_weighted(part)) for part in partition(table, deal.sites, deal.split, deal.seed))
+def _parts(
+    data: str,
+    split: str,
+    sites: int,
+    seed: int,
+    label: str,
+    data_dir: str,
+    form: TableForm,
+    stamp: Stamp,  # noqa: ARG001
+) -> tuple[Table, ...]:
+    site_column = split.removeprefix("by:") if split.startswith("by:") else None
+    table = load_dataset(data, label, _folder(data_dir), site_column, form)
+    return tuple(_frozen(_weighted(part)) for part in partition(table, sites, split, seed))
 
 
 def _stamp(source: str, data_dir: str) -> Stamp:

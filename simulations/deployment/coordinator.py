@@ -130,32 +130,27 @@ class Coordinator:
         check_hospitals(hospitals)
         agreed = agreed_settings(settings, len(hospitals), schema)
         with locked(self.folder):
-            return self._invite(hospitals, agreed, schema, renew)
-
-    def _invite(
-        self, hospitals: tuple[Registration, ...], agreed: dict[str, Scalar], schema: Path | None, renew: bool
-    ) -> Invitation:
-        number, path = 1, self.folder / INVITATION_FILE
-        if path.exists():
-            if not renew:
-                raise SettingError(
-                    f"{path} exists already, and hospitals may have accepted it. To replace it by one with another "
-                    "number, which every hospital has to accept: --renew, with the files of all hospitals."
-                )
-            number = self.invitation().number + 1
-        read_private(self.folder / KEY_FILE, OWN)
-        privacy = settings_from(agreed).level
-        authority = (self.folder / "ca.crt").read_text(encoding="utf-8")
-        blank = Invitation(
-            *(number, "", self.address, authority, hospitals, agreed, privacy),
-            software={"version": VERSION, "hash": hash_of(installed_files())},
-            schema=_schema(schema) if schema else {},
-        )
-        made = blank.signed_by(load_identity(self.folder / KEY_FILE))
-        if path.exists():
-            replace(self.folder / f"invitation-{number - 1}.json", path.read_text(encoding="utf-8"))
-        replace(path, made.to_json())
-        return made
+            number, path = 1, self.folder / INVITATION_FILE
+            if path.exists():
+                if not renew:
+                    raise SettingError(
+                        f"{path} exists already, and hospitals may have accepted it. To replace it by one with another "
+                        "number, which every hospital has to accept: --renew, with the files of all hospitals."
+                    )
+                number = self.invitation().number + 1
+            read_private(self.folder / KEY_FILE, OWN)
+            privacy = settings_from(agreed).level
+            authority = (self.folder / "ca.crt").read_text(encoding="utf-8")
+            blank = Invitation(
+                *(number, "", self.address, authority, hospitals, agreed, privacy),
+                software={"version": VERSION, "hash": hash_of(installed_files())},
+                schema=_schema(schema) if schema else {},
+            )
+            made = blank.signed_by(load_identity(self.folder / KEY_FILE))
+            if path.exists():
+                replace(self.folder / f"invitation-{number - 1}.json", path.read_text(encoding="utf-8"))
+            replace(path, made.to_json())
+            return made
 
 
 def agreed_settings(

@@ -18,17 +18,13 @@ from cryptography.hazmat.primitives.serialization import (
 
 from clients.gate.budget import new_ledger
 from clients.gate.tables import tables_home
-from clients.policy import LEAST_SITES
+from clients.policy import LEAST_SITES, HospitalPolicy
 from flower_pansvm.bundle import hash_of, installed_files
-from flower_pansvm.consents import LEVELS
-from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
-from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.terms import NOISES
 from flower_pansvm.version import VERSION
 from simulations.deployment.documents import is_code
 from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, replace, write_new
@@ -82,7 +78,25 @@ def make_hospital(
     SettingError
         If a value cannot be, there is no such table, or there is something in the folder; nothing has been written.
     """
-    table = _checked_table(folder, name, data, label, epsilon, delta, test_fraction, privacy, noise)
+    check_name(name)
+    if not is_printable(f"{folder}{data}{label or ''}"):
+        raise SettingError(
+            "The path of the table or of the folder, or the label, holds a control character. Rename it."
+        )
+    table = Path(data).expanduser().absolute()
+    if not table.is_file():
+        raise SettingError(f"There is no table {table}. Is the path right?")
+    agreed: dict[str, float | str] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "privacy": privacy,
+        "noise": noise,
+    }
+    HospitalPolicy(**agreed)  # type: ignore[arg-type] # checks the values
+    if epsilon == 0 or not 0 <= test_fraction < 1:
+        raise SettingError(
+            "epsilon has to be above 0, and test-fraction from 0 to below 1. Usual are 1 and 0.2."
+        )
     folder = new_folder(folder)
     create_identity(folder / IDENTITY_FILE)
     key = generate_private_key(SECP384R1())
@@ -93,45 +107,13 @@ def make_hospital(
         (folder / inner).mkdir(mode=0o700)
     new_ledger(folder / STATE_FOLDER, test_fraction)
     tables_home()  # systemd lets a SuperNode write into folders only that are there
-    agreed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "noise": noise}
-    write_new(folder / NODE_FILE, node_text(folder, name, str(table), label, **agreed), PRIVATE)  # type: ignore[arg-type]
+    write_new(folder / NODE_FILE, node_text(folder, name, table, label, agreed), PRIVATE)
     write_new(folder / "pansvm-hospital.service", unit(folder, name))
     write_new(folder / "Containerfile", container_file(folder, table))
     registration = Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
     file = folder / f"{name}.registration.json"
     write_new(file, registration.to_json(), PUBLIC)
     return file, registration
-
-
-def _checked_table(
-    folder: Path,
-    name: str,
-    data: str,
-    label: str | None,
-    epsilon: float,
-    delta: float,
-    test_fraction: float,
-    privacy: str,
-    noise: float,
-) -> Path:
-    """Return the table of a hospital that is to be made; SettingError if a value cannot be, or it is not there."""
-    check_name(name)
-    if not (0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA and 0 <= test_fraction < 1):
-        raise SettingError(
-            f"epsilon has to be above 0 and at most {LARGEST_EPSILON:g}, delta above 0 and at most {LARGEST_DELTA:g}, "
-            "test-fraction from 0 to below 1. Usual are 1, 1e-5 and 0.2."
-        )
-    check_choice("privacy", privacy, LEVELS)
-    if noise not in NOISES:
-        raise SettingError(f"noise has to be one of {', '.join(f'{one:g}' for one in NOISES)}.")
-    if not is_printable(f"{folder}{data}{label or ''}"):
-        raise SettingError(
-            "The path of the table or of the folder, or the label, holds a control character. Rename it."
-        )
-    table = Path(data).expanduser().absolute()
-    if not table.is_file():
-        raise SettingError(f"There is no table {table}. Is the path right?")
-    return table
 
 
 def own_registration(folder: Path) -> Registration:
@@ -211,33 +193,29 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
     own, invitation = own_registration(folder), Invitation.read(file)
     check_invited(invitation, own)
     check_software(invitation)
-    with locked(folder):
-        return _accept(folder, file, code, invitation)
-
-
-def _accept(folder: Path, file: Path, code: str, invitation: Invitation) -> Invitation:
-    _check_newer(folder, invitation)
     if not is_code(code, invitation.code):
         raise SettingError(
             f"The code is not that of {file}. If it was not misread, this file is not the one that the others have: "
             "somebody on the way, or the coordinator, has made one for this hospital alone. Do not start; compare with "
             "another hospital and the coordinator by telephone."
         )
-    files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
-    if invitation.schema:
-        name = invitation.schema["name"]
-        files[name] = invitation.schema["text"]
-        if "schema" not in read_node_config(folder):
-            set_key(folder, "schema", folder / name)
-    before = recommended_pins(accepted(folder)) if (folder / INVITATION_FILE).exists() else {}
-    for key, value in recommended_pins(invitation).items():
-        # What somebody has changed stays.
-        if read_node_config(folder).get(key) in (None, before.get(key)):
-            set_key(folder, key, value)
-    # Last the one that says that all are there.
-    for name, text in (files | {INVITATION_FILE: invitation.to_json()}).items():
-        replace(folder / name, text)
-    return invitation
+    with locked(folder):
+        _check_newer(folder, invitation)
+        files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
+        if invitation.schema:
+            name = invitation.schema["name"]
+            files[name] = invitation.schema["text"]
+            if "schema" not in read_node_config(folder):
+                set_key(folder, "schema", folder / name)
+        before = recommended_pins(accepted(folder)) if (folder / INVITATION_FILE).exists() else {}
+        for key, value in recommended_pins(invitation).items():
+            # What somebody has changed stays.
+            if read_node_config(folder).get(key) in (None, before.get(key)):
+                set_key(folder, key, value)
+        # Last the one that says that all are there.
+        for name, text in (files | {INVITATION_FILE: invitation.to_json()}).items():
+            replace(folder / name, text)
+        return invitation
 
 
 def recommended_pins(invitation: Invitation) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ roster = {roster}
 # perturbed, sums of a copy of the table in which each cell has noise; exact, sums of the true records, from which
 # whoever runs the coordinator can compute most of a small table. noise is the least of level perturbed: 0.25, 0.5, 1.
 privacy = {privacy}
-noise = {noise!r}
+noise = {noise}
 
 # What must be kept from run to run: the key of the copy, and which of the account's ledgers is this table's. They
 # are in ~/.local/state/pansvm/tables (docs/differential-privacy.md). Back up both.
@@ -39,36 +40,22 @@ colluders = 1
 aggregation = "k-secure"
 
 # What all runs together may tell of this table: differential privacy.
-epsilon = {epsilon!r}
-delta = {delta!r}
+epsilon = {epsilon}
+delta = {delta}
 """
 
 
 def node_text(
-    folder: Path,
-    name: str,
-    data: str,
-    label: str | None,
-    *,
-    epsilon: float,
-    delta: float,
-    privacy: str,
-    noise: float,
+    folder: Path, name: str, data: Path, label: str | None, agreed: Mapping[str, float | str]
 ) -> str:
-    """Return the node config of a new hospital, whose files are in ``folder``, with the pins that are recommended."""
-    return TEXT.format(
-        name=_written(name),
-        data=_written(data),
-        label=f"label = {_written(label)}\n" if label else "",
-        identity=_written(folder / "identity.pem"),
-        roster=_written(folder / "roster.json"),
-        state=_written(folder / "state"),
-        cache=_written(folder / "cache"),
-        epsilon=epsilon,
-        delta=delta,
-        privacy=_written(privacy),
-        noise=noise,
-    )
+    """Return the node config of a new hospital, whose files are in ``folder``, with the pins that are recommended.
+
+    ``agreed`` has ``privacy``, ``noise``, ``epsilon`` and ``delta``.
+    """
+    paths = {"identity": "identity.pem", "roster": "roster.json", "state": "state", "cache": "cache"}
+    values = {"name": name, "data": data, **agreed, **{key: folder / file for key, file in paths.items()}}
+    written = {key: _written(value) for key, value in values.items()}
+    return TEXT.format(**written, label=f"label = {_written(label)}\n" if label else "")
 
 
 def read_node_config(folder: Path) -> dict[str, Any]:

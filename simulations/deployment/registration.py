@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable, printable
 from flower_pansvm.secure_sum.new_identity import public_identity
-from simulations.deployment.documents import code_of, is_signed_by, read_document, signed
+from simulations.deployment.documents import check_fields, code_of, is_signed_by, read_document, signed
 from strategies.steps.joining import MOST_NAME, SITE_NAME
 
 KIND = "pansvm registration 1"
@@ -95,11 +95,9 @@ class Registration:
 
 def registration_of(where: str, content: Any) -> Registration:
     """Return a registration that stands in another document, checked."""
-    entries = {*ENTRIES, "signature"}
-    if not isinstance(content, dict) or content.keys() != entries:
+    if not isinstance(content, dict):
         raise SettingError(f"{where} is no registration. Ask the coordinator for the file again.")
-    if not all(isinstance(value, str) for value in content.values()):
-        raise SettingError(f"{where} has an entry that is no text. Ask the coordinator for the file again.")
+    check_fields(where, content, {**ENTRIES, "signature": str})
     found = Registration(**content)
     found.check(where)
     return found

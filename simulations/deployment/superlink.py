@@ -21,8 +21,8 @@ from simulations.deployment.coordinator import FLOWER_FOLDER, OWN, Coordinator
 from simulations.deployment.files import read_private, write_new
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
-from simulations.deployment.supernode import end, flower_environment, follow
-from simulations.engines.processes import exit_on_signals, started_process
+from simulations.deployment.supernode import end, follow
+from simulations.engines.processes import exit_on_signals, flower_environment, started_process
 from strategies.federation.checkpoint import sums_in
 from strategies.results import RESULT_FILE
 
@@ -187,12 +187,6 @@ def _command(coordinator: Coordinator, name: str) -> str:
 def checkout() -> Path:
     """Return the folder that this installation runs from, which is a checkout if it was installed with ``pip -e``."""
     return Path(strategies.__file__).parents[1]
-
-
-def connected(coordinator: Coordinator) -> int:
-    """Return how many SuperNodes are connected."""
-    nodes = _flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
-    return sum(node["status"] == "online" for node in nodes)
 
 
 def _let_in(

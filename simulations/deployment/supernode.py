@@ -2,12 +2,10 @@
 
 import contextlib
 import fcntl
-import os
 import secrets
 import shutil
 import subprocess
 import sys
-import sysconfig
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +19,7 @@ from simulations.deployment.hospital import AUTHORITY_FILE, FLOWER_FOLDER, KEY_F
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.node_config import NODE_FILE
-from simulations.engines.processes import exit_on_signals, free_port, started_process, without_proxies
+from simulations.engines.processes import exit_on_signals, flower_environment, free_port, started_process
 
 NOT_LET_IN = "Exit Code: 305"
 """In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
@@ -165,19 +163,6 @@ def _execute(
             reader.join(END_SECONDS)
         if executor.returncode > 0:
             over.wait(AFTER_A_FAULT_SECONDS)
-
-
-def flower_environment(home: Path) -> dict[str, str]:
-    """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
-    return {
-        **without_proxies(os.environ),
-        "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
-        "FLWR_HOME": str(home),
-        "FLWR_TELEMETRY_ENABLED": "0",
-        "FLWR_DISABLE_UPDATE_CHECK": "1",
-        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
-        "PYTHONUNBUFFERED": "1",
-    }
 
 
 def follow(process: "subprocess.Popen[str]", show: Callable[[str], object]) -> int:

@@ -22,8 +22,8 @@ from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import set_key
 from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
-from simulations.deployment.supernode import END_SECONDS, flower_environment
-from simulations.engines.processes import exit_on_signals, free_port, started_process
+from simulations.deployment.supernode import END_SECONDS
+from simulations.engines.processes import exit_on_signals, flower_environment, free_port, started_process
 from simulations.report.cautions import cautions
 from simulations.report.page import write_report
 from strategies.locking import locked
@@ -128,40 +128,32 @@ def run_trial(
     RunFailedError
         If the training fails.
     """
-    with locked(new_folder(folder)):
-        return _run_trial(folder.expanduser().absolute(), tables, settings, show)
-
-
-def _run_trial(
-    folder: Path,
-    tables: Callable[[Path], Tables],
-    settings: Mapping[str, Scalar],
-    show: Callable[[str], None],
-) -> Path:
-    began = time.monotonic()
-    found = tables(folder)
-    coordinator, words = set_up(folder, found, settings)
-    made = list(found.files)
-    show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
-    for word in words:
-        show(f"they agree to a run that is not differentially private: {word} in each node.toml")
-    with exit_on_signals(), contextlib.ExitStack() as running:
-        link = running.enter_context(started_command("coordinator", folder))
-        wait_for({"coordinator": link}, folder, READY)
-        nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
-        wait_for(nodes, folder, CONNECTED)
-        show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
-        results = train(coordinator, checkout(), folder / "results", show)
-    Results.of(results).hand_out(coordinator, results / FILE)
-    for name in made:
-        write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
-    report = write_report(results)
-    for text in cautions(read_result(results)):
-        show(f"Caution: {text}")
-    show(
-        f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
-    )
-    return results
+    folder = new_folder(folder)
+    with locked(folder):
+        began = time.monotonic()
+        found = tables(folder)
+        coordinator, words = set_up(folder, found, settings)
+        made = list(found.files)
+        show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
+        for word in words:
+            show(f"they agree to a run that is not differentially private: {word} in each node.toml")
+        with exit_on_signals(), contextlib.ExitStack() as running:
+            link = running.enter_context(started_command("coordinator", folder))
+            wait_for({"coordinator": link}, folder, READY)
+            nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
+            wait_for(nodes, folder, CONNECTED)
+            show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
+            results = train(coordinator, checkout(), folder / "results", show)
+        Results.of(results).hand_out(coordinator, results / FILE)
+        for name in made:
+            write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
+        report = write_report(results)
+        for text in cautions(read_result(results)):
+            show(f"Caution: {text}")
+        show(
+            f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
+        )
+        return results
 
 
 def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tuple[Coordinator, set[str]]:

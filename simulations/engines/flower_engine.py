@@ -13,7 +13,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,9 +25,9 @@ from joblib import cpu_count
 from flower_pansvm.errors import EngineError
 from simulations.engines.processes import (
     exit_on_signals,
+    flower_environment,
     free_port,
     started_process,
-    without_proxies,
 )
 
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
@@ -164,18 +163,7 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
     text = tomli_w.dumps({"superlink": {"default": "own", "own": connection}})
     (home / "config.toml").write_text(text, encoding="utf-8")
 
-    environment = without_proxies(os.environ)
-    # SuperExec finds `flwr-simulation` by PATH, which lacks it unless the Python environment is activated.
-    environment["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), environment.get("PATH", "")])
-    return environment | {
-        "FLWR_HOME": str(home),
-        "FLWR_TELEMETRY_ENABLED": "0",
-        "FLWR_DISABLE_UPDATE_CHECK": "1",
-        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
-        "RAY_TMPDIR": str(folder),
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "PYTHONUNBUFFERED": "1",
-    }
+    return flower_environment(home) | {"RAY_TMPDIR": str(folder), "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 def _wait_until_listening(superlink: subprocess.Popen[str], port: int, log: Path) -> None:

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -105,6 +106,20 @@ def without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
     """
     return {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")} | {
         "NO_PROXY": "*"
+    }
+
+
+def flower_environment(home: Path) -> dict[str, str]:
+    """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
+    return {
+        **without_proxies(os.environ),
+        # Flower's programs find each other by PATH, which lacks them unless the Python environment is activated.
+        "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
+        "FLWR_HOME": str(home),
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+        "PYTHONUNBUFFERED": "1",
     }
 
 

@@ -121,6 +121,8 @@ HANDLED: dict[str, dict[str, object]] = {
     "run --data good.csv --positive 1.0": {"positive_labels": ("1",)},
     "run --sites 3 --set gamma=1e-3": {"gamma": 0.001},
     "run --set probability=TRUE": {"probability": True},
+    "run --set C=2 --set landmarks=12 --aggregation plain --seed 3": {"C": 2.0, "landmarks": 12, "seed": 3},
+    "run --data mine --set data-dir=tables": {},
     "run --out empty": {},
     "run --out done --overwrite": {},
     "run --data good.csv --data good.csv --data good.csv --sites 5": {"sites": 3},
@@ -144,8 +146,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pd.DataFrame({"age": range(20), "dose": range(20), "label": [0, 1] * 10}).to_csv(
         tmp_path / "good.csv", index=False
     )
-    for name in ("empty", "done", "damaged", "stopped/checkpoint"):
+    for name in ("empty", "done", "damaged", "stopped/checkpoint", "tables"):
         (tmp_path / name).mkdir(parents=True)
+    pd.read_csv(tmp_path / "good.csv").to_csv(tmp_path / "tables" / "mine.csv.gz", index=False)
     (tmp_path / "done" / "result.json").write_text("{}")
     (tmp_path / "damaged" / "result.json").write_text("{no json")
     (tmp_path / "model.npz").write_bytes(b"no model")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -136,41 +136,6 @@ def test_filters_have_a_line_of_their_own() -> None:
     _, *stages = printed(selecting.gain_table(result))
     names = ["all 100", "the 30 that the filters left", "the 12 chosen"]
     assert [line.split("  ")[0] for line in stages] == names
-    _, first, second, *_ = printed(selecting.steps_table(result))
-    assert re.search(r"^ +100 .* x31, x32.* more +filters", first)
-    assert second.split()[0] == "30"
-
-
-def test_each_step_has_a_line_with_what_decided_it() -> None:
-    lines = printed(selecting.steps_table(selection(4, 3)))
-    assert [line.split() for line in lines] == [
-        ["features", "accuracy", "then", "removed", "decided", "by"],
-        ["4", "0.9490", "±", "0.0123", "x4", "accuracy"],
-        ["*", "3", "0.9500", "±", "0.0123", "x3", "vote"],
-        ["2", "0.9490", "±", "0.0123", "x2", "accuracy"],
-        ["1", "0.9480", "±", "0.0123"],
-    ]
-
-
-@settings(max_examples=30)
-@given(st.integers(1, 400), st.data())
-def test_many_steps_share_lines_but_the_chosen_has_its_own_and_every_step_is_there(
-    features: int, data: st.DataObject
-) -> None:
-    chosen = data.draw(st.integers(1, features))
-    _, *lines = printed(selecting.steps_table(selection(features, chosen)))
-    assert 1 <= len(lines) <= selecting.MOST_LINES
-    (star,) = (line for line in lines if "*" in line)
-    assert star.split()[1] == str(chosen)
-    counts = [int(line.replace("*", "").split()[0]) for line in lines]
-    assert (counts[0], counts[-1]) == (features, 1)
-    assert counts == sorted(set(counts), reverse=True)
-    for line, count, below in zip(lines, counts, counts[1:], strict=False):
-        more = re.search(r"and (\d+) more", line)
-        named = len(re.findall(r"\bx\d+", line))
-        assert named + (int(more[1]) if more else 0) == count - below
-        deciders = dict(re.findall(r"(vote|accuracy) (\d+)", line))
-        assert not deciders or sum(map(int, deciders.values())) == count - below
 
 
 def test_steps_that_accuracy_left_undecided_are_counted() -> None:
@@ -185,15 +150,8 @@ def test_steps_that_accuracy_left_undecided_are_counted() -> None:
 
 def test_a_selection_that_removed_nothing_has_tables_and_a_report(tmp_path: Path) -> None:
     only = selection(5, 1, left=1)
-    assert len(printed(selecting.steps_table(only))) == 3
     assert selecting.cost(only) == "No feature was removed."
     assert ">Feature selection<" in report(only, tmp_path)
-
-
-def test_names_with_brackets_are_shown_as_they_are() -> None:
-    result = selection(3, 2)
-    result["votes"][0]["removed"] = ["[red]"]
-    assert "[red]" in printed(selecting.steps_table(result))[1]
 
 
 def test_the_figures_begin_with_what_was_chosen() -> None:

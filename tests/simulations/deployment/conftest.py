@@ -1,5 +1,6 @@
 """A study of three hospitals on this machine, from its folders to the invitation; nothing is started."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,14 @@ class Study:
 
     def accept(self, name: str) -> Invitation:
         return accept(self.hospitals[name], self.invitation, self.coordinator.invitation().code)
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what names a web proxy of this machine."""
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture

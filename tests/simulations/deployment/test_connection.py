@@ -131,13 +131,6 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
-@pytest.fixture
-def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("https_proxy", "all_proxy", "no_proxy"):
-        for one in (name, name.upper()):
-            monkeypatch.delenv(one, raising=False)
-
-
 @pytest.mark.usefixtures("no_proxies")
 def test_the_hospitals_web_proxy_is_asked(
     ours: PEMS, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

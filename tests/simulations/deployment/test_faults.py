@@ -16,7 +16,6 @@ from flower_pansvm.terms import Scalar
 from simulations.deployment.coordinator import FLOWER_FOLDER
 from simulations.deployment.node_config import set_key
 from simulations.deployment.superlink import checkout
-from simulations.deployment.supernode import flower_environment
 from simulations.deployment.trial import (
     CONNECTED,
     READY,
@@ -25,7 +24,7 @@ from simulations.deployment.trial import (
     started_command,
     wait_for,
 )
-from simulations.engines.processes import kill_group
+from simulations.engines.processes import flower_environment, kill_group
 
 PATIENCE = 900.0
 """Longest wait for what should come; a machine that does other work as well is slow."""

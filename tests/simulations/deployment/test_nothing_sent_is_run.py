@@ -15,8 +15,8 @@ from flower_pansvm.bundle import PACKAGES
 from flower_pansvm.version import VERSION
 from simulations.deployment.coordinator import FLOWER_FOLDER
 from simulations.deployment.superlink import CONNECTION, _flwr, checkout, train
-from simulations.deployment.supernode import flower_environment
 from simulations.deployment.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
+from simulations.engines.processes import flower_environment
 
 NOBODY = 65534
 TRAVERSAL = f"{VERSION}.b6bd5424/../../../trap/."

@@ -17,11 +17,10 @@ import pytest
 from clients.gate.budget import new_ledger, read_ledger
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.new_identity import create_identity
-from simulations.cli.output import run_folder
 from simulations.deployment import superlink
 from simulations.deployment.files import write_new
 from simulations.deployment.hospital import make_hospital
-from simulations.files import complete_file, made_folder, new_default_folder
+from simulations.files import complete_file, made_folder
 from simulations.papers.running import do_runs
 from strategies.locking import COMMAND, RUN, locked
 from tests.simulations.deployment.conftest import Study
@@ -121,14 +120,6 @@ def test_of_commands_with_one_out_one_works_and_the_others_say_so(command: str, 
     assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
 
 
-def test_default_folders_are_made_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    found, failed = at_once(lambda _: new_default_folder())
-    assert failed == []
-    assert len(set(map(str, found))) == AT_ONCE
-    assert all(Path(str(one)).is_dir() for one in found)
-
-
 def test_a_folder_that_was_made_for_nothing_goes(tmp_path: Path) -> None:
     with pytest.raises(SettingError), made_folder(tmp_path / "out"):
         raise SettingError("the data do not fit")
@@ -140,14 +131,6 @@ def test_a_folder_that_was_made_for_nothing_goes(tmp_path: Path) -> None:
     with made_folder(tmp_path / "used") as folder:
         (folder / "result.json").write_text("{}")
     assert (tmp_path / "used" / "result.json").exists()
-
-
-def test_results_that_came_since_the_first_look_are_seen(tmp_path: Path) -> None:
-    (tmp_path / "result.json").write_text("{}")
-    with pytest.raises(SettingError, match="results"), run_folder(tmp_path, False, new=True):
-        pass
-    with run_folder(tmp_path, True, new=True), run_folder(tmp_path / "other", False, new=True):
-        pass
 
 
 @pytest.mark.parametrize("name", [COMMAND, RUN])

@@ -1,10 +1,8 @@
 """Flower's simulation engine runs an app, reports how it ended, and leaves nothing behind."""
 
 import io
-import os
 import re
 import signal
-import time
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from flwr.cli.build import build_fab_from_disk
 from flower_pansvm.errors import EngineError
 from simulations.engines import flower_engine
 from simulations.engines.flower_engine import build_app, run_app, run_on_flower, temporary_folder
+from tests.simulations.engines.test_processes import assert_ended
 
 SERVER = """
 import os
@@ -79,22 +78,12 @@ def pids(tmp_path: Path) -> Path:
     return folder
 
 
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def assert_ended(pids: Path, at_least: int) -> None:
+def assert_all_ended(pids: Path, at_least: int) -> None:
     """Assert that the processes of the tiny app are gone."""
     numbers = [int(file.name) for file in pids.iterdir()]
     assert len(numbers) >= at_least
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and any(map(alive, numbers)):
-        time.sleep(0.1)
-    assert not any(map(alive, numbers))
+    for number in numbers:
+        assert_ended(number)
 
 
 @pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")
@@ -164,7 +153,7 @@ def test_run_completes_and_shows_only_what_the_server_says(packages: list[Path],
         run_app(folder, 2, lines.append)
     assert lines == ["hello from the server", "2 sites answered"]
     assert not folder.exists()
-    assert_ended(pids, at_least=3)
+    assert_all_ended(pids, at_least=3)
 
 
 @pytest.mark.slow
@@ -174,7 +163,7 @@ def test_failed_run_is_an_error_with_its_reason(packages: list[Path], pids: Path
         with pytest.raises(EngineError) as caught:
             run_app(folder, 2, print)
     assert re.search(r"(?s)'finished:failed': told to fail.*ValueError: told to fail", str(caught.value))
-    assert_ended(pids, at_least=3)
+    assert_all_ended(pids, at_least=3)
 
 
 @pytest.fixture
@@ -198,5 +187,5 @@ def test_interrupted_run_leaves_nothing(
         with pytest.raises(error):
             run_app(folder, 2, lambda _: signal.raise_signal(number))
     assert not folder.exists()
-    assert_ended(pids, at_least=2)
+    assert_all_ended(pids, at_least=2)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
