@@ -1,10 +1,12 @@
 """The tables and figures as the papers' files declare them: ``PAPER.toml`` has titles, notes and printed numbers."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from flower_pansvm.registry import Registry, import_modules
 from simulations.papers.plots import bar_figure, curves
@@ -13,7 +15,7 @@ from simulations.papers.reproduction import ACCURACY, Measure, Place, Plot, Repr
 REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
 """What has entered itself so far: see `all_reproductions`."""
 
-PLOTS = {"bars": bar_figure, "curves": curves}
+PLOTS: Mapping[str, Callable[..., Figure]] = {"bars": bar_figure, "curves": curves}
 """What ``kind`` of ``plot`` names; the other entries are the arguments."""
 
 

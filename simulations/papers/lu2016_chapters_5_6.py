@@ -223,7 +223,8 @@ selections(
     CITED_SETS,
 )
 METHODS_AND_SCHEMES = [(method, scheme) for scheme in SCHEMES for method in ("PPFSIFW", "PPFSVW")]
-for number, what in {"6.5": "gain", "6.6": "features"}.items():
+SHOWN: Mapping[str, What] = {"6.5": "gain", "6.6": "features"}
+for number, what in SHOWN.items():
     selections(
         f"lu-table-{number}",
         {f"{method} {scheme}": Column(method, "PAN", scheme, what) for method, scheme in METHODS_AND_SCHEMES},
