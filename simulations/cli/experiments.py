@@ -35,12 +35,13 @@ def reproduce(
 ) -> None:
     """Do the runs that are missing, and write what all of them say."""
     from simulations.papers import writing  # noqa: PLC0415
-    from simulations.papers.running import REPRODUCTIONS, do_runs  # noqa: PLC0415
+    from simulations.papers.declared import all_reproductions  # noqa: PLC0415
+    from simulations.papers.running import do_runs  # noqa: PLC0415
 
     console = Console(highlight=False, markup=False)
     if list_:
         table = Table("name", "what", "minutes", "with --quick", box=None, padding=(0, 2, 0, 0))
-        for name, one in REPRODUCTIONS.items():
+        for name, one in all_reproductions().items():
             table.add_row(name, one.title, f"{one.minutes:g}", f"{one.quick_minutes:g}")
         console.print(table)
         return
@@ -50,7 +51,7 @@ def reproduce(
             "'pansvm reproduce --list' lists the tables and figures."
         )
     check_can_be_folder(out)
-    for name, what in [(name, REPRODUCTIONS[name]) for name in names]:
+    for name, what in [(name, all_reproductions()[name]) for name in names]:
         count = repeats or (what.quick_repeats if quick else what.repeats)
         runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
         about = what.quick_minutes if quick else what.minutes

@@ -3,7 +3,6 @@
 One owner of a table distorts it and publishes all rows: the experiments of section IV, in two orders of work.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from clients.systems.ssvd import filled
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.systems.ssvd import distort, select, sparsified, values_kept
 from simulations.data.datasets import load_dataset
-from simulations.papers.reproduction import Place, Reproduction, Result, Setup, by_place, per_cell
+from simulations.papers.declared import declared
+from simulations.papers.reproduction import Place, Result, Setup, per_cell
 from simulations.systems.ssvd import column_correlation, linked_rows, matched_rows
 
 FOLDS = 10
@@ -30,16 +30,6 @@ SETS = {"WBC": "breast_cancer", "Sonar": "sonar", "Ionosphere": "ionosphere"}
 
 EXPERIMENTS = {"Org": "original", "Fs": "selected", "Ep2": "select-first", "Ep3": "perturb-first"}
 """What the rows of Table II are."""
-
-OTHER_WBC = (
-    "WBC: scikit-learn's breast_cancer has 30 columns. The paper's 31st feature is the patients' number, which is "
-    "huge and dominates VD (.03); it is left out here, as it has to be."
-)
-
-SVM = (
-    "The SVM is not named: linear, C = 1, columns from 0 to 1 by the training folds (the defaults of Weka's SMO), "
-    "scikit-learn's SVC; ten stratified folds, by seed."
-)
 
 
 def one_owner(experiment: str, data: str, seed: int) -> dict[str, Any]:
@@ -152,38 +142,19 @@ def renamed(prefix: str, found: dict[str, float]) -> dict[str, float]:
 
 
 FEATURES = " features"
-TABLE_2 = Reproduction(
-    title="Table II, accuracy and features",
-    setups={
+
+declared(
+    "lin-table-2",
+    {
         (row, name + what): [Setup(f"owner:{experiment}", data, {})]
         for row, experiment in EXPERIMENTS.items()
         for name, data in SETS.items()
         for what in ("", FEATURES)
     },
-    minutes=3,
-    quick_minutes=1,
-    measure=per_cell(
+    per_cell(
         lambda place, result: (
             result["features"] if place[1].endswith(FEATURES) else 100.0 * float(result["accuracy"])
         )
-    ),
-    unit="%, features",
-    repeats=10,
-    quick_repeats=2,
-    paper=by_place(
-        tuple(name + what for name in SETS for what in ("", FEATURES)),
-        {
-            "Org": (97.89, 32, 75.96, 60, 88.61, 33),
-            "Fs": (96.66, 12, 77.40, 19, 87.75, 14),
-            "Ep2": (92.26, 12, 76.44, 19, 85.76, 14),
-            "Ep3": (90.86, 7, 75.00, 13, 86.32, 15),
-        },
-    ),
-    substituted=(OTHER_WBC, SVM),
-    errors=(
-        "32 and 33 features are not those of the sets: WBC has 31 with the patients' number, ionosphere 34, of which "
-        "one is constant.",
-        "The text has 16 features of sonar selected; 19, of this table, follows from the data.",
     ),
 )
 
@@ -209,51 +180,14 @@ def level(place: Place, result: Result) -> float:
     return float(result[column if column in OF_TABLE else PREFIXES[row] + column])
 
 
-def levels(number: str, data: str, printed: Mapping[str, tuple[float, ...]]) -> Reproduction:
-    """Return one of Tables III to V; the paper's numbers of an experiment stand beside each reading of ours.
-
-    Nothing is random, so that one run of each experiment is all.
-    """
-    return Reproduction(
-        title=f"Table {number}, level of distortion, {data}",
-        setups={
-            (row, column): [Setup(f"owner:{EXPERIMENTS[row[:3]]}", SETS[data], {})]
+for number, data in enumerate(SETS.values(), start=3):
+    # Nothing is random, so that one run of each experiment is all.
+    declared(
+        f"lin-table-{number}",
+        {
+            (row, column): [Setup(f"owner:{EXPERIMENTS[row[:3]]}", data, {})]
             for row in PREFIXES
             for column in (*METRICS, *OURS)
         },
-        minutes=0.2,
-        quick_minutes=0.2,
-        measure=per_cell(level),
-        unit="as in the column",
-        digits=3,
-        repeats=1,
-        paper=by_place(METRICS, {row: printed[row[:3]] for row in PREFIXES}),
-        substituted=(OTHER_WBC,) if data == "WBC" else (),
-        errors=(
-            "CP is printed with the number of rows for that of columns.",
-            "That (9) keeps about 7/10 of the singular values, as the text says, is not so.",
-            "Experiment 3 is measured over the columns selected afterwards in some tables, over all in others: both "
-            "are here.",
-        ),
+        per_cell(level),
     )
-
-
-TABLES = {
-    "lin-table-2": TABLE_2,
-    "lin-table-3": levels(
-        "III",
-        "WBC",
-        {"Ep2": (0.03, 140.5, 0.022, 2.0, 0.33, 7, 12), "Ep3": (0.33, 84.95, 0.015, 0.0, 1.0, 15, 31)},
-    ),
-    "lin-table-4": levels(
-        "IV",
-        "Sonar",
-        {"Ep2": (0.20, 32.49, 0.022, 1.263, 0.631, 7, 19), "Ep3": (0.18, 19.63, 0.033, 0.308, 0.769, 22, 60)},
-    ),
-    "lin-table-5": levels(
-        "V",
-        "Ionosphere",
-        {"Ep2": (0.28, 37.31, 0.018, 0.29, 0.71, 11, 14), "Ep3": (0.19, 25.58, 0.053, 0.65, 0.5, 33, 34)},
-    ),
-}
-"""By the name that ``pansvm reproduce`` takes."""

@@ -51,13 +51,6 @@ GRAVIER = ThesisSet("GSE2990", "breast-gravier", 32.0, 2.0**-15, 168, 2905)
 EIGHT = (AUSTRALIAN, BREAST_CANCER, DIABETES, GERMAN, HEART, IONOSPHERE, LIVER, SPLICE)
 """The sets of Table 3.2."""
 
-SUBSTITUTED_GAMMA = {
-    "Splice": "splice: the 1000-row file with gamma 2^-5; Table 3.1 has 3175 rows and 0.5, with which a central SVM "
-    "has 58 to 65 %; the paper's linear SVM, naive Bayes and RBF fit the 1000 rows and 2^-5.",
-    "Fourclass": "fourclass: gamma 2; with the printed 2^-5 a central SVM has 79.5 %, far from Table 3.3.",
-}
-"""Why two sets have another gamma than Table 3.1."""
-
 LEUKEMIA_3 = ThesisSet("Leukemia_3c", "leukemia-3c", 512.0, 2.0**-13, 72, 7129)
 LEUKEMIA_4 = ThesisSet("Leukemia_4c", "leukemia-4c", 512.0, 2.0**-13, 72, 7129)
 DNA = ThesisSet("DNA", "dna", 8.0, 2.0**-5, 2000, 180)

@@ -4,7 +4,7 @@ The numbers of the paper are lost: what its sentences say of a figure is all tha
 accuracy of the combined model, and Figures 10 and 11, what sharing more components costs and gives.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -19,19 +19,13 @@ from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.terms import Scalar
 from simulations.data.pooling import fit_scaling, pooled
 from simulations.engines.running import train_in_process
-from simulations.papers.reproduction import Place, Prepared, Reproduction, Setup, per_cell
+from simulations.papers.declared import declared
+from simulations.papers.reproduction import Place, Prepared, Setup, per_cell
 from strategies.mixture import MixtureSettings, WeakMixtures
 
 DATA = {"Letter": "letter", "Pen": "pendigits", "Satimage": "satimage", "Spam": "spambase"}
 SHARES = (0.5, 0.3, 0.2)
 MOST_ROWS = 6000
-SUBSTITUTED = (
-    "All formulas and numbers of the paper's text are lost, Table 1 with its test environments too: what is said of a "
-    "figure is what the sentences around it say. Formulas are reconstructed, as their docstrings say.",
-    f"Three sites with 50, 30 and 20 % of the rows (no shares are stated), at most {MOST_ROWS} rows, a quarter of them "
-    "for the test. Covariances are full with 16 features or fewer, else diagonal.",
-    "The two private sets of images (blood, regions of faces) are not to be had.",
-)
 
 Numbers = dict[str, float]
 
@@ -129,58 +123,22 @@ def risk_setups(*names: str) -> dict[Place, list[Setup]]:
     }
 
 
-def risk_figure(title: str, names: Sequence[str], said: str, digits: int) -> Reproduction:
-    """Return Figure 10 or 11."""
-    return Reproduction(
-        title=title,
-        setups=risk_setups(*names),
-        repeats=3,
-        minutes=14,
-        quick_minutes=5,
-        measure=per_cell(lambda place, result: result.get(f"{place[0].split(', ')[1]}, {place[1]}")),
-        unit="raw risk; total and utility from 0 to 1",
-        digits=digits,
-        said=(said,),
-        substituted=(
-            *SUBSTITUTED,
-            "At the largest site, mean over the classes that have two components or more; the first, half, or all of "
-            "each.",
-        ),
+declared(
+    "luo-table-2",
+    {
+        (data + told, column): experiment("combined", data, split)
+        for told, split in {"": "by:site", ", skewed": "dirichlet:0.5"}.items()
+        for data in DATA
+        for column in ("weak, mean of sites", "ours", "mean model", "stacked")
+    },
+    per_cell(lambda place, result: result.get(place[1])),
+)
+for figure, shown in {
+    "luo-figure-10": ("identification", "linkage", "interval", "inference", "total"),
+    "luo-figure-11": ("utility", "benefit"),
+}.items():
+    declared(
+        figure,
+        risk_setups(*shown),
+        per_cell(lambda place, result: result.get(f"{place[0].split(', ')[1]}, {place[1]}")),
     )
-
-
-TABLES = {
-    "luo-table-2": Reproduction(
-        title="Table 2, accuracy of combined classifiers",
-        setups={
-            (data + told, column): experiment("combined", data, split)
-            for told, split in {"": "by:site", ", skewed": "dirichlet:0.5"}.items()
-            for data in DATA
-            for column in ("weak, mean of sites", "ours", "mean model", "stacked")
-        },
-        repeats=3,
-        minutes=40,
-        quick_minutes=14,
-        measure=per_cell(lambda place, result: result.get(place[1])),
-        said=("The combined classifier is better than stacked generalisation and than the mean model.",),
-        substituted=(
-            *SUBSTITUTED,
-            "Skewed: classes dealt to three sites by Dirichlet .5.",
-            "Stacked generalisation: logistic regression of the weak models' outputs on all sites' training rows, "
-            "which a federation could not pool.",
-        ),
-    ),
-    "luo-figure-10": risk_figure(
-        "Figure 10, risks by number of shared components",
-        ("identification", "linkage", "interval", "inference", "total"),
-        "Sharing more components may mean more risk.",
-        5,
-    ),
-    "luo-figure-11": risk_figure(
-        "Figure 11, utility and benefit by number of shared components",
-        ("utility", "benefit"),
-        "Utility and benefit rise with the number of shared components.",
-        3,
-    ),
-}
-"""By the name that ``pansvm reproduce`` takes."""

@@ -271,12 +271,3 @@ class Reproduction:
         return Cell(
             "SUM", column, ours, None, min(cell.runs for cell in own), self.paper.get(("SUM", column))
         )
-
-
-def by_place(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dict[Place, float]:
-    """Return a printed table by row and column."""
-    return {
-        (row, column): number
-        for row, numbers in rows.items()
-        for column, number in zip(columns, numbers, strict=True)
-    }

@@ -14,7 +14,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from clients.table.file import read_frame, suffix_of
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.registry import Registry
 from simulations.baselines.registry import all_baselines
 from simulations.comparison.workers import DIED, run_each
 from simulations.data.datasets import SHIPPED, locate
@@ -24,27 +23,17 @@ from simulations.papers import (
     central_selection,
     li2014,
     lin2011,
-    lu2016_chapter_3,
-    lu2016_chapter_4,
-    lu2016_chapters_5_6,
     lu2016_sets,
-    lu2016_stability,
     luo2009,
     mangasarian2008,
 )
-from simulations.papers.reproduction import Prepared, Reproduction, Result, Run
+from simulations.papers.reproduction import Prepared, Result, Run
 from strategies.locking import COMMAND, locked
 from strategies.mixture import MixtureSettings
 from strategies.results import describe
 from strategies.selection.elimination import SelectionSettings
 from strategies.settings import Settings
 from strategies.svm_settings import PanSvmSettings
-
-REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
-"""Of all papers, by name."""
-REPRODUCTIONS.update(lu2016_chapter_3.TABLES | lu2016_stability.TABLES | lu2016_chapter_4.TABLES)
-REPRODUCTIONS.update(lu2016_chapters_5_6.TABLES | li2014.TABLES | lin2011.TABLES | luo2009.TABLES)
-REPRODUCTIONS.update(mangasarian2008.TABLES)
 
 PREPARED: dict[str, Prepared] = {
     **lu2016_sets.PREPARED,
@@ -58,8 +47,7 @@ RUNS_FILE = "runs.jsonl"
 """A line a run: its settings and what it has found."""
 
 KEPT = (
-    *("auc", "guarantee", "accuracy", "balanced_accuracy", "landmarks", "rank", "round_trips", "cut_rounds"),
-    *("consensus_rounds", "bytes_up", "bytes_down", "rows_train", "rows_test", "converged", "seconds"),
+    *("auc", "accuracy", "cut_rounds", "consensus_rounds", "bytes_up", "seconds"),
     *("accuracy_by_count", "selected", "steps_by_accuracy", "steps_tied"),
 )
 """What is kept of a ``result.json``, if it is there."""
@@ -150,9 +138,8 @@ def central(name: str, settings: Settings) -> dict[str, Any]:
     """Return how good a classifier is that is trained on all rows in one place."""
     assert isinstance(settings, PanSvmSettings)
     rows = pooled(settings)
-    figures = all_baselines()[f"central:{name}"](settings, rows.train, rows.test)
-    evaluation = figures.evaluation
-    return {"accuracy": evaluation.accuracy, "auc": evaluation.auc, "converged": figures.converged}
+    evaluation = all_baselines()[f"central:{name}"](settings, rows.train, rows.test).evaluation
+    return {"accuracy": evaluation.accuracy, "auc": evaluation.auc}
 
 
 def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from simulations.cli.app import cli
-from simulations.papers.running import REPRODUCTIONS
+from simulations.papers.declared import all_reproductions
 from tests.simulations.test_readme import pansvm_commands
 from tests.simulations.with_extras import ROOT, hidden_packages, run_with_extras
 
@@ -75,7 +75,7 @@ def cheap_comparison(words: Words) -> list[str]:
 def cheap_reproduction(words: Words) -> list[str]:
     if "--list" in words:
         return [*words]
-    assert set(without(words[1:], "--data-dir", "--out")) <= {*REPRODUCTIONS, "--quick"}
+    assert set(without(words[1:], "--data-dir", "--out")) <= {*all_reproductions(), "--quick"}
     return ["reproduce", "lin-table-3", "--quick", "--repeats", "1", "--data-dir", ".", "--out", "reproduced"]
 
 

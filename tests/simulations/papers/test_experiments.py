@@ -10,19 +10,20 @@ import pytest
 
 from flower_pansvm.systems.ssvd import distort
 from simulations.papers import mangasarian2008
+from simulations.papers.declared import all_reproductions
 from simulations.papers.lin2011 import distortion, errors
-from simulations.papers.lu2016_selections import Column, Curves, selection
+from simulations.papers.lu2016_chapters_5_6 import Column, Curves, selection
 from simulations.papers.lu2016_sets import DLBCL
 from simulations.papers.mangasarian2008 import choose, load, split
 from simulations.papers.reproduction import Run, make_run
-from simulations.papers.running import REPRODUCTIONS, execute
+from simulations.papers.running import execute
 
 Numbers = dict[tuple[str, str], tuple[float | None, float | None]]
 
 
 def ours_and_the_papers(name: str, data: Path, folder: Path, *rows: str) -> Numbers:
     """Return both numbers of a table, of one repeat; of some rows if any are named."""
-    what = REPRODUCTIONS[name]
+    what = all_reproductions()[name]
     plan = what.plan(1)
     runs = {run for (row, _), cell in plan.items() if not rows or row in rows for run in cell}
     results = {run: execute(run, data, folder) for run in runs}
@@ -69,7 +70,7 @@ def test_ties_are_a_share_of_the_steps_that_accuracy_was_to_decide() -> None:
 
 
 def test_a_sum_is_only_there_if_all_sets_are() -> None:
-    table = REPRODUCTIONS["lu-table-5.2"]
+    table = all_reproductions()["lu-table-5.2"]
     done: dict[Run, Any] = {
         run: result({8: 0.6, 1: 0.7}, 1) for cell in table.plan(1).values() for run in cell
     }
@@ -84,7 +85,7 @@ def test_a_sum_is_only_there_if_all_sets_are() -> None:
 def test_columns_of_table_3_2_on_heart_are_within_6_points_of_the_papers(
     shared_data: Path, tmp_path: Path
 ) -> None:
-    table = REPRODUCTIONS["lu-table-3.2"]
+    table = all_reproductions()["lu-table-3.2"]
     plan = table.plan(2)
     places = [("Heart", "LIBSVM RBF"), ("Heart", "naive Bayes")]
     results = {run: execute(run, shared_data, tmp_path) for place in places for run in plan[place]}
@@ -183,7 +184,7 @@ def test_luos_experiments_find_what_the_cells_name(name: str, tmp_path: Path) ->
     X = generator.normal(size=(180, 2)) + np.column_stack([6.0 * which, 5.0 * y])
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(label=y, site=np.arange(180) % 3)
     frame.to_csv(tmp_path / "clouds.csv.gz", index=False)
-    what = REPRODUCTIONS[name]
+    what = all_reproductions()[name]
     strategy = next(iter(what.plan(1).values()))[0].strategy
     run = make_run(strategy, "clouds", seed=0, split="by:site", sites=3, risk_bounds="1")
     found = execute(run, tmp_path, tmp_path)
@@ -195,7 +196,7 @@ def test_luos_experiments_find_what_the_cells_name(name: str, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_rows_of_b_are_mangasarians_in_all_24_rows(shared_data: Path, tmp_path: Path) -> None:
-    what = REPRODUCTIONS["mangasarian-table-1"]
+    what = all_reproductions()["mangasarian-table-1"]
     runs = {run for (_, column), cell in what.plan(1).items() if column == "rows of B" for run in cell}
     cells = what.cells(1, {run: execute(run, shared_data, tmp_path) for run in runs})
     compared = [(cell.ours, cell.paper) for cell in cells if cell.column == "rows of B"]

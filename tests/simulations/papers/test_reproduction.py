@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_wine
 
+from simulations.papers.declared import REPRODUCTIONS
 from simulations.papers.plots import bar_figure, curves
 from simulations.papers.reproduction import Cell, Reproduction, Run, Setup, make_run
-from simulations.papers.running import REPRODUCTIONS, RUNS_FILE, do_runs, execute, read_runs
+from simulations.papers.running import RUNS_FILE, do_runs, execute, read_runs
 from simulations.papers.writing import text_of
 
 Pansvm = Callable[..., tuple[int, str, str]]

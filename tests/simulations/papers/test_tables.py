@@ -11,14 +11,15 @@ from matplotlib.figure import Figure
 
 from simulations.data.datasets import SHIPPED, load_dataset
 from simulations.papers import lu2016_sets
+from simulations.papers.declared import all_reproductions
 from simulations.papers.li2014 import COLUMNS, DIMENSIONS, RATES
 from simulations.papers.luo2009 import at_sites
 from simulations.papers.reproduction import NO_STRATEGY, Reproduction
-from simulations.papers.running import PREPARED, REPRODUCTIONS, check, source
+from simulations.papers.running import PREPARED, check, source
 
 ROOT = Path(__file__).parents[3]
+REPRODUCTIONS = all_reproductions()
 TABLES = list(REPRODUCTIONS)
-SELECTIONS = [name for name in TABLES if name.startswith(("lu-table-5", "lu-table-6"))]
 SETS = [one for one in vars(lu2016_sets).values() if isinstance(one, lu2016_sets.ThesisSet)]
 
 
@@ -81,53 +82,6 @@ def test_the_figures_of_the_pages_are_of_these_tables() -> None:
                 assert place in what.setups
                 assert np.isfinite(float(line["ours"]))
                 assert line["paper"] == (f"{what.paper[place]:g}" if place in what.paper else "")
-
-
-# The numbers that the thesis prints
-
-
-@pytest.mark.parametrize("name", SELECTIONS)
-def test_the_papers_sums_and_counts_fit_together(name: str) -> None:
-    what = REPRODUCTIONS[name]
-    features = {one.name: one.features for one in lu2016_sets.SIX}
-    columns: dict[str, dict[str, float]] = {}
-    for (row, column), number in what.paper.items():
-        columns.setdefault(column, {})[row] = number
-    assert (name in ("lu-table-5.4", "lu-table-5.9", "lu-table-6.4", "lu-table-6.6")) == (not what.summed)
-    for column, numbers in columns.items():
-        total = numbers.pop("SUM", None)
-        if total is not None:
-            # Each is rounded to a hundredth.
-            assert total == pytest.approx(sum(numbers.values()), abs=0.04)
-        if "features" in column or what.unit == "features":
-            assert all(1 <= number <= features[row] for row, number in numbers.items())
-        elif what.unit == "%" and "gain" not in column:
-            assert all(50 <= number <= 100 for number in numbers.values())
-
-
-@pytest.mark.parametrize("name", ["lu-table-5.2", "lu-table-5.3"])
-def test_the_papers_gains_are_after_minus_before(name: str) -> None:
-    paper = REPRODUCTIONS[name].paper
-    for one in lu2016_sets.SIX:
-        for scheme in ("CV1", "CV2"):
-            after, before, gain = (
-                paper[one.name, f"{scheme} {what}"] for what in ("after", "before", "gain")
-            )
-            assert gain == pytest.approx(after - before, abs=0.021)
-
-
-def test_tables_of_the_same_selections_print_the_same_numbers() -> None:
-    """5.2 and 5.5 have the same gains, and so have 6.2, 6.3 and 6.5."""
-    paper = {name: REPRODUCTIONS[name].paper for name in SELECTIONS}
-    for one in lu2016_sets.SIX:
-        row = one.name
-        assert paper["lu-table-5.5"][row, "PPFSVW"] == paper["lu-table-5.2"][row, "CV2 gain"]
-        assert paper["lu-table-5.6"][row, "PPFSVW"] == paper["lu-table-5.2"][row, "CV1 gain"]
-        assert paper["lu-table-6.5"][row, "PPFSVW CV2"] == paper["lu-table-5.2"][row, "CV2 gain"]
-        assert paper["lu-table-6.5"][row, "PPFSIFW CV1"] == paper["lu-table-6.2"][row, "PAN CV1"]
-        assert paper["lu-table-6.3"][row, "CV2"] == paper["lu-table-6.2"][row, "PAN CV2"]
-        assert paper["lu-table-6.6"][row, "PPFSVW CV2"] == paper["lu-table-5.9"][row, "PPFSVW features"]
-        assert paper["lu-table-6.3"][row, "CV1 features"] == paper["lu-table-6.6"][row, "PPFSIFW CV1"]
 
 
 def test_the_small_public_sets_are_the_same_at_each_epsilon() -> None:

@@ -1,0 +1,89 @@
+"""The tables and figures as the papers' files declare them: ``PAPER.toml`` has titles, notes and printed numbers."""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from flower_pansvm.registry import Registry, import_modules
+from simulations.papers.plots import bar_figure, curves
+from simulations.papers.reproduction import ACCURACY, Measure, Place, Plot, Reproduction, Setup
+
+REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
+"""What has entered itself so far: see `all_reproductions`."""
+
+PLOTS: Mapping[str, Callable[..., Figure]] = {"bars": bar_figure, "curves": curves}
+"""What ``kind`` of ``plot`` names; the other entries are the arguments."""
+
+
+def declared(
+    name: str,
+    setups: Mapping[Place, Sequence[Setup]],
+    measure: Measure = ACCURACY,
+    plot: Plot | None = None,
+    paper: Mapping[Place, float] | None = None,
+    summed: Sequence[str] = (),
+) -> Reproduction:
+    """Return what is run and drawn for a table or a figure with what its paper's file says of it, and enter it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table or figure, which ``pansvm reproduce`` takes.
+    setups, measure, plot, paper, summed : as of `Reproduction`
+        By default the plot and the paper's numbers are those of the file.
+    """
+    entry = dict(_entries()[name])
+    rows = dict(entry.pop("printed", {}))
+    columns = rows.pop("columns", ())
+    printed = {(row, column): own[place] for row, own in rows.items() for place, column in enumerate(columns)}
+    minutes, repeats = entry.pop("minutes"), entry.pop("repeats", (5, 1))
+    drawn = dict(entry.pop("plot", {}))
+    return REPRODUCTIONS.register(name)(
+        Reproduction(
+            setups=setups,
+            measure=measure,
+            minutes=minutes[0],
+            quick_minutes=minutes[1],
+            repeats=repeats[0],
+            quick_repeats=repeats[1],
+            plot=partial(PLOTS[drawn.pop("kind")], **drawn) if drawn else plot,
+            paper=printed if paper is None else paper,
+            summed=tuple(summed),
+            **entry,
+        )
+    )
+
+
+def all_reproductions() -> Registry[Reproduction]:
+    """Return the tables and figures of all papers, by name: those of all files in this folder."""
+    import_modules("simulations.papers")
+    return REPRODUCTIONS
+
+
+@cache
+def _entries() -> Mapping[str, Mapping[str, Any]]:
+    """Return the entries of all papers by name; a line that is the name of a note stands for its lines."""
+    found = {}
+    for file in files("simulations.papers").iterdir():
+        if file.name.endswith(".toml"):
+            entries = tomllib.loads(file.read_text(encoding="utf-8"))
+            notes = entries.pop("notes", {})
+            for name, entry in entries.items():
+                texts = {
+                    key: _lines(entry[key], notes)
+                    for key in ("said", "substituted", "errors")
+                    if key in entry
+                }
+                found[name] = {**entry, **texts}
+    return found
+
+
+def _lines(lines: Sequence[str], notes: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return lines with the notes that they name; a note may name others."""
+    return tuple(
+        line for named in lines for line in (_lines(notes[named], notes) if named in notes else (named,))
+    )
