@@ -135,17 +135,6 @@ def test_shapes() -> None:
     assert make_model().binary_decisions(X).shape == (7, 1)
 
 
-def test_one_versus_one_the_class_with_most_votes_is_predicted() -> None:
-    model, X = make_model(("a", "b", "c", "d"), pairs=one_versus_one(4)), make_rows(200)
-    votes = np.zeros((200, 4))
-    for decision, pair in zip(model.binary_decisions(X).T, model.pairs_, strict=True):
-        for row in range(200):
-            votes[row, pair.positive if decision[row] > 0 else pair.negative] += 1
-    predicted = np.searchsorted(model.classes_, model.predict(X))
-    assert (votes[np.arange(200), predicted] == votes.max(axis=1)).all()
-    assert len(set(predicted)) > 1
-
-
 @pytest.mark.parametrize(
     ("pairs", "columns"),
     [
