@@ -1,7 +1,9 @@
 """A coordinator that asks hospitals by hand, one sum after the other."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from flower_pansvm.tasks import Nothing
+from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
@@ -45,14 +48,25 @@ def enrol() -> Callable[[InProcessGrid, Settings], Federation]:
 
 
 @pytest.fixture
-def federation(
+def enrolled(
     settings: Settings,
     hospital_files: list[Path],
     hospitals: Callable[..., InProcessGrid],
     enrol: Callable[..., Federation],
-) -> Federation:
+) -> Callable[..., Federation]:
+    """Return a function that has three hospitals with such a node config join a run of such settings."""
+
+    def join(node: dict[str, Scalar] | None = None, run_id: int | None = None, **changes: Any) -> Federation:
+        own = replace(settings, **changes)
+        return enrol(hospitals(own, hospital_files, node, run_id), own)
+
+    return join
+
+
+@pytest.fixture
+def federation(enrolled: Callable[..., Federation]) -> Federation:
     """Three hospitals that have joined."""
-    return enrol(hospitals(settings, hospital_files), settings)
+    return enrolled()
 
 
 @pytest.fixture(scope="session")
