@@ -310,12 +310,3 @@ def test_a_constant_column_and_one_of_many_numbers_train(
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files))
     assert strategy.training.progress[0].gap <= settings.tol
-
-
-def test_a_table_of_five_records_has_no_copy(
-    hospital_files: list[Path], hospitals: MakeGrid, enrol: Any
-) -> None:
-    pd.read_csv(hospital_files[1]).iloc[:5].to_csv(hospital_files[1], index=False)
-    settings = make_settings(sites=3)
-    with pytest.raises(TableError, match="records"):
-        enrol(hospitals(settings, hospital_files, {"min-cluster": 5}), settings)
