@@ -312,13 +312,6 @@ def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
         ask_cuts(federation)
 
 
-def test_a_map_that_is_not_a_number_is_refused(federation: Federation, ask_moments: Any) -> None:
-    ask_moments(federation)
-    tell_map(federation, normalization=np.full((1, 1), np.nan, dtype=np.float32))
-    with pytest.raises(FederationError, match="finite"):
-        ask_cuts(federation)
-
-
 @pytest.mark.parametrize("ask", [ask_cuts, ask_support, ask_warm_start])
 @pytest.mark.parametrize(
     ("class_weight", "weights"),

@@ -60,12 +60,6 @@ def test_direction_purpose_and_run_change_the_pair_key() -> None:
     assert len(keys) == 4
 
 
-def test_fields_cannot_be_shifted_into_each_other() -> None:
-    assert join_fields(b"ab", b"c") != join_fields(b"a", b"bc")
-    assert join_fields(b"", b"a") != join_fields(b"a", b"")
-    assert join_fields(join_fields(b"a", b"b")) != join_fields(b"a", b"b")
-
-
 def test_split_fields_undoes_join_fields_and_nothing_else() -> None:
     joined = join_fields(b"", b"ab", bytes(3))
     assert split_fields(joined, 3, "a") == [b"", b"ab", bytes(3)]
