@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from clients import cache
+from clients.table.table import Table
 from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
@@ -26,6 +27,16 @@ from strategies.settings import Settings, make_settings
 
 Sums = dict[str, NDArray[np.float64]]
 TellMaps = Callable[..., None]
+
+
+def assert_same(one: Table, other: Table) -> None:
+    """Assert that two tables are the same to the bit."""
+    assert one.columns == other.columns
+    assert one.absent_is_zero is other.absent_is_zero
+    assert one.labels.dtype == other.labels.dtype
+    np.testing.assert_array_equal(one.X, other.X)
+    for left, right in ((one.labels, other.labels), (one.ids, other.ids)):
+        np.testing.assert_array_equal(left, right)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from clients.table.table import Table, align
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
+from tests.clients.conftest import assert_same
 
 Parse = list[Path]
 CSV = "age,dose,outcome\n63,0.5,größe\n,-2,yes\n1e5,NA,no\n"
@@ -59,14 +60,6 @@ def ward(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "pansvm"
-
-
-def assert_same(one: Table, other: Table) -> None:
-    assert one.columns == other.columns
-    assert one.absent_is_zero is other.absent_is_zero
-    np.testing.assert_array_equal(one.X, other.X)
-    assert one.labels.dtype == other.labels.dtype
-    assert one.labels.tolist() == other.labels.tolist()
 
 
 def entries(folder: Path) -> list[Path]:
