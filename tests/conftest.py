@@ -113,6 +113,15 @@ def write_hospitals(folder: Path, rows: int, hospitals: int = 3) -> list[Path]:
     return paths
 
 
+def write_identities(folder: Path, names: Sequence[str]) -> list[dict[str, Scalar]]:
+    """Make an identity for each hospital and a roster of all; return what each one's node config says of them."""
+    lines = [f'"{name}": "{create_identity(folder / f"{name}.pem")}"' for name in names]
+    (folder / "roster.json").write_text("{\n" + ",\n".join(lines) + "\n}")
+    return [
+        {"identity": str(folder / f"{name}.pem"), "roster": str(folder / "roster.json")} for name in names
+    ]
+
+
 @pytest.fixture
 def hospital_files(tmp_path: Path) -> list[Path]:
     """Return the tables of three hospitals with 60 rows each."""
@@ -127,13 +136,6 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
     begun the ledger of their table.
     """
 
-    def identities(names: Sequence[str]) -> list[dict[str, Scalar]]:
-        folder = tmp_path_factory.mktemp("identities")
-        lines = [f'"{name}": "{create_identity(folder / name)}"' for name in names]
-        roster = folder / "roster.json"
-        roster.write_text("{" + ", ".join(lines) + "}")
-        return [{"identity": str(folder / name), "roster": str(roster)} for name in names]
-
     def make(
         settings: Settings,
         files: Sequence[Path],
@@ -145,7 +147,7 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
             pins = {"privacy": "exact", "noise": 0.25, **pins}
         configs: list[dict[str, Scalar]] = [{"data": str(file), "name": file.stem, **pins} for file in files]
         if "epsilon" in pins:
-            known = identities([file.stem for file in files])
+            known = write_identities(tmp_path_factory.mktemp("identities"), [file.stem for file in files])
             configs = [{**own, **config} for own, config in zip(known, configs, strict=True)]
         if pins.get("privacy", "dp") != "dp":
             for config in configs:

@@ -110,16 +110,6 @@ def test_only_benchmarks_import_benchmarks() -> None:
     assert all(file.is_relative_to(benchmarks) for file in users)
 
 
-def test_only_the_paillier_protocol_imports_phe() -> None:
-    users = {
-        file.relative_to(ROOT).as_posix()
-        for room in ALLOWED
-        for file in (ROOT / room).rglob("*.py")
-        if any(name.split(".")[0] == "phe" for name in modules_named(file.read_text()))
-    }
-    assert users <= {"flower_pansvm/secure_sum/protocols/paillier.py"}
-
-
 def test_no_two_classes_have_one_name() -> None:
     names = [
         node.name

@@ -33,12 +33,12 @@ from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
-from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings, setting_fields
+from tests.conftest import write_identities
 from tests.tasks import TASKS
 
 # In a hospital a warning is no error.
@@ -147,8 +147,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     (folder / "public.csv").write_text(
         "age,dose,pulse\n" + "".join(f"{n},{n * n % 13},{n % 5}\n" for n in range(9))
     )
-    lines = [f'"{path.stem}": "{create_identity(path.with_suffix(".identity"))}"' for path in paths]
-    (folder / "roster.json").write_text("{" + ", ".join(lines) + "}")
+    write_identities(folder, [path.stem for path in paths])
     return paths
 
 
@@ -203,7 +202,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
                 "scaling": settings.terms.scaling,
                 "state": str(_state(path)),
                 **private,
-                **({"identity": str(path.with_suffix(".identity"))} if private else {}),
+                **({"identity": str(path.with_suffix(".pem"))} if private else {}),
                 # What a strategy's own task discloses, too, and no more than it says that it needs.
                 **dict.fromkeys(CONSENTS, AGREED),
                 "privacy": settings.level,

@@ -1,13 +1,16 @@
 """A coordinator that asks hospitals by hand, one sum after the other."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from clients import cache
+from clients.table.table import Table
 from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
@@ -16,6 +19,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from flower_pansvm.tasks import Nothing
+from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
@@ -23,6 +27,16 @@ from strategies.settings import Settings, make_settings
 
 Sums = dict[str, NDArray[np.float64]]
 TellMaps = Callable[..., None]
+
+
+def assert_same(one: Table, other: Table) -> None:
+    """Assert that two tables are the same to the bit."""
+    assert one.columns == other.columns
+    assert one.absent_is_zero is other.absent_is_zero
+    assert one.labels.dtype == other.labels.dtype
+    np.testing.assert_array_equal(one.X, other.X)
+    for left, right in ((one.labels, other.labels), (one.ids, other.ids)):
+        np.testing.assert_array_equal(left, right)
 
 
 @pytest.fixture
@@ -45,14 +59,25 @@ def enrol() -> Callable[[InProcessGrid, Settings], Federation]:
 
 
 @pytest.fixture
-def federation(
+def enrolled(
     settings: Settings,
     hospital_files: list[Path],
     hospitals: Callable[..., InProcessGrid],
     enrol: Callable[..., Federation],
-) -> Federation:
+) -> Callable[..., Federation]:
+    """Return a function that has three hospitals with such a node config join a run of such settings."""
+
+    def join(node: dict[str, Scalar] | None = None, run_id: int | None = None, **changes: Any) -> Federation:
+        own = replace(settings, **changes)
+        return enrol(hospitals(own, hospital_files, node, run_id), own)
+
+    return join
+
+
+@pytest.fixture
+def federation(enrolled: Callable[..., Federation]) -> Federation:
     """Three hospitals that have joined."""
-    return enrol(hospitals(settings, hospital_files), settings)
+    return enrolled()
 
 
 @pytest.fixture(scope="session")

@@ -52,6 +52,7 @@ from tests.grids import meddle
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]
+Enrolled = Callable[..., Federation]
 VICTIM = 3
 """Node id of hospital1."""
 
@@ -156,12 +157,9 @@ def test_the_settings_cannot_change_within_a_run(federation: Federation, ask_mom
         ask_moments(federation)
 
 
-def test_in_a_relay_step_no_other_keys_are_handed_out(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
-) -> None:
+def test_in_a_relay_step_no_other_keys_are_handed_out(enrolled: Enrolled, ask_moments: Any) -> None:
     """Otherwise the coordinator puts a key of its own in the place of the next site's."""
-    settings = replace(settings, protocol=RingHops())
-    federation = enrol(hospitals(settings, hospital_files), settings)
+    federation = enrolled(protocol=RingHops())
 
     def swap(message: Message) -> None:
         if message.metadata.message_type == RELAY.message_type:
@@ -193,11 +191,8 @@ def test_a_rotated_roster_is_refused(turned_by: int, federation: Federation, ask
         federation.secure_sum(ROWS, Nothing())
 
 
-def test_a_site_that_was_left_out_does_not_come_back(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
-) -> None:
-    settings = replace(settings, min_sites=2)
-    federation = enrol(hospitals(settings, hospital_files, {"min-sites": 2}), settings)
+def test_a_site_that_was_left_out_does_not_come_back(enrolled: Enrolled, ask_moments: Any) -> None:
+    federation = enrolled({"min-sites": 2}, min_sites=2)
     everyone = dict(federation.sites)
     ask_moments(federation)
     del federation.sites["hospital0"]
@@ -317,23 +312,6 @@ def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
         ask_cuts(federation)
 
 
-def test_a_map_that_is_not_a_number_is_refused(federation: Federation, ask_moments: Any) -> None:
-    ask_moments(federation)
-    tell_map(federation, normalization=np.full((1, 1), np.nan, dtype=np.float32))
-    with pytest.raises(FederationError, match="finite"):
-        ask_cuts(federation)
-
-
-@pytest.mark.parametrize("width", [0.0, -1.0, float("nan")])
-def test_a_width_that_is_not_positive_is_refused(width: float, federation: Federation) -> None:
-    problem = Problem("", 1, 180.0, 1.0, Pair(1, REST))
-    request = pack_questions(
-        [problem] * 2, [Question(np.zeros((1, 2)), np.zeros(2), own) for own in (1.0, width)]
-    )
-    with pytest.raises(FederationError, match="width"):
-        bounds_of(CUTS, request, federation.terms, 3)
-
-
 @pytest.mark.parametrize("ask", [ask_cuts, ask_support, ask_warm_start])
 @pytest.mark.parametrize(
     ("class_weight", "weights"),
@@ -352,14 +330,10 @@ def test_weights_of_classes_that_the_settings_do_not_allow_are_refused(
     ask: Callable[[Federation, tuple[float, float]], Any],
     class_weight: str,
     weights: tuple[float, float],
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Join,
+    enrolled: Enrolled,
     ask_moments: Any,
 ) -> None:
-    settings = replace(settings, class_weight=class_weight)
-    federation = enrol(hospitals(settings, hospital_files), settings)
+    federation = enrolled(class_weight=class_weight)
     ask_moments(federation)
     tell_map(federation)
     with pytest.raises(SettingError, match="weights"):
@@ -368,15 +342,9 @@ def test_weights_of_classes_that_the_settings_do_not_allow_are_refused(
 
 @pytest.mark.parametrize("weights", [(0.5, 1000.0), (1.0, 1.0), (7.25, 0.6)])
 def test_balanced_weights_are_accepted(
-    weights: tuple[float, float],
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Join,
-    ask_moments: Any,
+    weights: tuple[float, float], enrolled: Enrolled, ask_moments: Any
 ) -> None:
-    settings = replace(settings, class_weight="balanced")
-    federation = enrol(hospitals(settings, hospital_files), settings)
+    federation = enrolled(class_weight="balanced")
     ask_moments(federation)
     tell_map(federation)
     assert np.isfinite(ask_cuts(federation, weights).loss).all()
@@ -386,13 +354,13 @@ def test_balanced_weights_are_accepted(
 
 
 def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
+    enrolled: Enrolled, hospital_files: list[Path], ask_moments: Any
 ) -> None:
-    settings = replace(settings, protocol=make("paillier", key_bits=2048))
+    paillier = make("paillier", key_bits=2048)
     with pytest.raises(SumError, match="'paillier'"):
-        enrol(hospitals(settings, hospital_files), settings)
-    agreed = hospitals(settings, hospital_files, {"aggregation": "paillier"}, run_id=2)
-    assert ask_moments(enrol(agreed, settings))["rows"].sum() == rows_of(hospital_files).sum()
+        enrolled(protocol=paillier)
+    agreed = enrolled({"aggregation": "paillier"}, 2, protocol=paillier)
+    assert ask_moments(agreed)["rows"].sum() == rows_of(hospital_files).sum()
 
 
 def test_a_site_has_no_more_rows_than_the_bounds_are_made_for(

@@ -43,12 +43,11 @@ from flower_pansvm.tasks import UNKNOWN, Broadcast, Nothing, Task, bounds_of, su
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
-from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_questions, unpack_answers
 from tests.conftest import kept_rows
 from tests.grids import meddle
 
-MakeGrid = Callable[..., InProcessGrid]
+Enrolled = Callable[..., Federation]
 VICTIM = 3
 """Node id of hospital1."""
 
@@ -194,10 +193,9 @@ def test_a_refused_value_cannot_be_searched_for(federation: Federation, ask_mome
 
 @pytest.mark.parametrize("fraction", [0.9, 0.98])
 def test_a_split_that_leaves_a_few_rows_is_refused(
-    fraction: float, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+    fraction: float, enrolled: Enrolled, ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, test_fraction=fraction, privacy="exact")
-    federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 20}), settings)
+    federation = enrolled({"min-cluster": 20}, test_fraction=fraction)
     with pytest.raises(TableError, match="rows"):
         ask_moments(federation)
 
@@ -219,10 +217,10 @@ def test_landmarks_of_single_rows_are_refused(federation: Federation, ask_moment
 
 
 def test_without_a_floor_landmarks_are_the_rows_themselves(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+    enrolled: Enrolled, hospital_files: list[Path], ask_moments: Any
 ) -> None:
     """What the paper's method discloses when each row is a landmark, and why hospitals have a floor."""
-    federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 1}), settings)
+    federation = enrolled({"min-cluster": 1})
     ask_moments(federation)
     sums = gather_landmarks(federation, min_cluster=1)
     found = sums["centres"][sums["filled"] > 0]
@@ -250,16 +248,12 @@ def test_extremes_are_not_disclosed_in_a_run_that_does_not_scale_by_them(
     node: dict[str, Scalar],
     scaling: str,
     reason: str,
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Any,
+    enrolled: Enrolled,
     ask_moments: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nor in one without the hospital's consent; and it is refused before anything is computed."""
-    run = replace(settings, scaling=scaling)
-    federation = enrol(hospitals(run, hospital_files, node), run)
+    federation = enrolled(node, scaling=scaling)
     ask_moments(federation)
     monkeypatch.setattr("clients.systems.common._folds", None)
     with pytest.raises(SettingError, match=reason):
@@ -309,16 +303,9 @@ def test_a_broadcast_of_an_odd_name_changes_nothing_of_the_site(
     ids=str,
 )
 def test_the_run_config_does_not_choose_what_a_hospital_reads(
-    config: dict[str, Any],
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Any,
-    ask_moments: Any,
+    config: dict[str, Any], enrolled: Enrolled, ask_moments: Any
 ) -> None:
-    expected = ask_moments(enrol(hospitals(settings, hospital_files), settings))
-    asked = make_settings(**{"sites": 3, "min_cluster": 2, "privacy": "exact", **config})
-    sums = ask_moments(enrol(hospitals(asked, hospital_files), asked))
+    expected, sums = ask_moments(enrolled()), ask_moments(enrolled(**config))
     assert all((sums[name] == expected[name]).all() for name in expected)
 
 
@@ -367,19 +354,13 @@ def rows_between(steps: NDArray[np.float64], counts: NDArray[np.float64]) -> NDA
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("privacy", ["exact", "perturbed"])
 def test_a_coordinator_that_chooses_its_own_points_reads_single_rows_of_what_the_level_shows(
-    privacy: str,
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Any,
-    ask_moments: Any,
+    privacy: str, enrolled: Enrolled, hospital_files: list[Path], ask_moments: Any
 ) -> None:
     """With a linear map and points of its own choice it finds slopes that differ in one row at will, in one round trip.
 
     It does not learn which hospital the row is from. At level perturbed the rows are the copies.
     """
-    settings = replace(settings, kernel="linear", privacy=privacy)
-    federation = enrol(hospitals(settings, hospital_files), settings)
+    federation = enrolled(kernel="linear", privacy=privacy)
     ask_moments(federation)
     cuts = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 1001))
     found = rows_between(np.diff(cuts.a, axis=0), np.diff(cuts.d))
@@ -395,12 +376,10 @@ def copies(federation: Federation) -> NDArray[np.float64]:
 
 
 def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sites_insist(
-    hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+    enrolled: Enrolled, hospital_files: list[Path], ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, min_sites=2, min_cluster=2, privacy="exact")
-
     def difference(node: dict[str, Scalar]) -> list[float]:
-        federation = enrol(hospitals(settings, hospital_files, node), settings)
+        federation = enrolled(node, min_sites=2)
         ask_moments(federation)
         everyone = federation.secure_sum(ROWS, Nothing()).rows
         del federation.sites["hospital1"]
@@ -413,14 +392,14 @@ def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sit
 
 
 def test_a_class_that_one_hospital_alone_has_tells_its_rows(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+    enrolled: Enrolled, hospital_files: list[Path], ask_moments: Any
 ) -> None:
     """Joining names the classes of each site, so a sum about a class of one site only is that site's number."""
     frame = pd.read_csv(hospital_files[1])
     frame.loc[:9, "label"] = 2
     frame.to_csv(hospital_files[1], index=False)
-    grid = hospitals(settings, hospital_files)
-    sums = ask_moments(enrol(grid, settings))
-    named = [list(records.get(reply.content, "disclosed")["classes"]) for reply in grid.replies[:3]]  # type: ignore[arg-type]
+    sums = ask_moments(federation := enrolled())
+    joined = [records.get(reply.content, "disclosed") for reply in sites_of(federation).replies[:3]]
+    named = [list(disclosed["classes"]) for disclosed in joined]  # type: ignore[arg-type]
     assert named == [["0", "1"], ["0", "1", "2"], ["0", "1"]]
     assert sums["rows"][0, 2] == np.count_nonzero(~kept_rows(hospital_files[1])[:10])

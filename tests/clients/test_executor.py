@@ -130,13 +130,6 @@ def test_a_bundle_takes_no_more_memory_than_what_is_installed(compression: int, 
     assert peak < 2**24
 
 
-def test_the_bundle_of_the_installed_files_is_taken_and_its_run_config_is_the_coordinators(
-    bundle: bytes,
-) -> None:
-    check_bundle(bundle, VERSION)
-    check_bundle(put("pyproject.toml", b"[tool.flwr.app.config]\nseed = 7\n")(bundle), VERSION)
-
-
 @pytest.mark.parametrize("version", [TRAVERSAL, "0.0.9", "", "\x1b[2J"])
 def test_a_bundle_of_another_version_is_refused(version: str, bundle: bytes) -> None:
     with pytest.raises(FederationError, match="version") as refused:

@@ -149,7 +149,6 @@ def test_what_is_loaded_only_when_it_is_needed_is_counted_too() -> None:
 def test_a_hospital_trusts_no_package_that_only_the_coordinator_needs(imported: Imported) -> None:
     found = set().union(*(imported(file) for file in loaded().values()))
     assert found <= PACKAGES
-    assert not found & {"piqp", "matplotlib", "typer", "ray", "rich", "jinja2", "phe"}
 
 
 def test_an_import_in_a_function_is_noticed(tmp_path: Path, imported: Imported) -> None:

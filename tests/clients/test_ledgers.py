@@ -31,6 +31,7 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.dp_svm.strategy import DpSvm
 from strategies.settings import make_settings
+from tests.conftest import write_identities
 from tests.grids import meddle
 
 NAMES = ("hospital0", "hospital1", "hospital2")
@@ -99,14 +100,13 @@ class Hospitals:
 
 @pytest.fixture
 def hospitals(tmp_path: Path) -> Hospitals:
-    draw, lines, nodes = np.random.default_rng(0), [], []
+    draw, nodes = np.random.default_rng(0), []
     (tmp_path / "schema.toml").write_text(
         "classes = [0, 1]\ncolumns.age.range = [0, 99]\ncolumns.dose.range = [-4, 4]\n"
     )
-    for name in NAMES:
+    for name, identity in zip(NAMES, write_identities(tmp_path, NAMES), strict=True):
         frame = pd.DataFrame({"age": draw.integers(20, 90, 600), "dose": draw.normal(size=600).round(3)})
         frame.assign(label=(frame["dose"] > 0).astype(int)).to_csv(tmp_path / f"{name}.csv", index=False)
-        lines.append(f'"{name}": "{create_identity(tmp_path / f"{name}.pem")}"')
         new_ledger(tmp_path / f"state {name}", 0.2)
         nodes.append(
             {
@@ -115,11 +115,10 @@ def hospitals(tmp_path: Path) -> Hospitals:
                     "data": str(tmp_path / f"{name}.csv"),
                     "state": str(tmp_path / f"state {name}"),
                 },
-                **{"identity": str(tmp_path / f"{name}.pem"), "roster": str(tmp_path / "roster.json")},
+                **identity,
                 **{"epsilon": 1.0, "delta": 1e-5, "min-cluster": 2, "schema": str(tmp_path / "schema.toml")},
             }
         )
-    (tmp_path / "roster.json").write_text("{\n" + ",\n".join(lines) + "\n}")
     return Hospitals(tmp_path, nodes)
 
 

@@ -274,28 +274,25 @@ def other_columns(file: Path) -> None:
 
 @pytest.mark.parametrize("change", [other_table, other_columns])
 def test_a_table_that_is_not_the_one_whose_copy_was_begun_is_refused(
-    change: Callable[[Path], None], hospital_files: list[Path], hospitals: MakeGrid, enrol: Any
+    change: Callable[[Path], None], hospital_files: list[Path], enrolled: Callable[..., Federation]
 ) -> None:
-    settings = make_settings(sites=3)
-    copy_in(hospitals(settings, hospital_files))
+    enrolled(privacy="perturbed")
     change(hospital_files[1])
-    grid = hospitals(settings, hospital_files, run_id=2)
     with pytest.raises(TableError, match="'hospital1'"):
-        enrol(grid, settings)
+        enrolled(run_id=2, privacy="perturbed")
 
 
 def test_ids_that_repeat_are_refused_and_not_named(
-    hospital_files: list[Path], hospitals: MakeGrid, enrol: Any
+    hospital_files: list[Path], enrolled: Callable[..., Federation]
 ) -> None:
     for file in hospital_files:
         frame = pd.read_csv(file)
         frame.assign(id=[f"patient-{row}" for row in range(len(frame))]).to_csv(file, index=False)
-    settings, node = make_settings(sites=3), {"row-id": "id"}
-    enrol(hospitals(settings, hospital_files, node), settings)
+    enrolled({"row-id": "id"}, privacy="perturbed")
     text = hospital_files[1].read_text()
     hospital_files[1].write_text(text.replace("patient-7\n", "patient-8\n"))
     with pytest.raises(TableError, match="'id'") as refused:
-        enrol(hospitals(settings, hospital_files, node, run_id=2), settings)
+        enrolled({"row-id": "id"}, 2, privacy="perturbed")
     assert "patient" not in str(refused.value)
 
 
@@ -310,12 +307,3 @@ def test_a_constant_column_and_one_of_many_numbers_train(
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files))
     assert strategy.training.progress[0].gap <= settings.tol
-
-
-def test_a_table_of_five_records_has_no_copy(
-    hospital_files: list[Path], hospitals: MakeGrid, enrol: Any
-) -> None:
-    pd.read_csv(hospital_files[1]).iloc[:5].to_csv(hospital_files[1], index=False)
-    settings = make_settings(sites=3)
-    with pytest.raises(TableError, match="records"):
-        enrol(hospitals(settings, hospital_files, {"min-cluster": 5}), settings)

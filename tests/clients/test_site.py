@@ -1,6 +1,7 @@
 """A site's rows: folds, blocks of mapped rows, and what it keeps from message to message."""
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,13 @@ from clients.systems.pan_svm import mapped_train
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.systems.common import ROWS, SCALING, SCHEMA, ScalingBroadcast, SchemaBroadcast
+from flower_pansvm.systems.common import SCALING, SCHEMA, ScalingBroadcast, SchemaBroadcast
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
     LANDMARK_SET,
     FeatureMapBroadcast,
     LandmarkBroadcast,
 )
-from flower_pansvm.tasks import Nothing
 from simulations.engines.running import train_in_process
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
@@ -51,11 +51,6 @@ def test_folds_are_even_in_each_class_and_all_together(
         assert np.ptp(np.bincount(numbers[classes == one], minlength=folds)) <= 1
 
 
-@given(CLASSES, st.integers(2, 7))
-def test_the_same_seed_deals_the_same_folds(classes: NDArray[np.int64], folds: int) -> None:
-    assert (fold_numbers(classes, folds, 1) == fold_numbers(classes, folds, 1)).all()
-
-
 def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> None:
     classes = np.zeros(400, dtype=np.int64)
     numbers = fold_numbers(classes, 5, seed=0)
@@ -66,27 +61,13 @@ def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> 
 
 
 def test_a_fold_smaller_than_the_hospitals_floor_is_refused(
-    hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
+    enrolled: Callable[..., Federation], ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, C="auto", cv_folds=7, test_fraction=0.0)
+    folds: dict[str, Any] = {"C": "auto", "cv_folds": 7, "test_fraction": 0.0}
     # 60 training rows: eight or nine in each of seven folds.
-    ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 8}), settings))
+    ask_moments(enrolled({"min-cluster": 8}, **folds))
     with pytest.raises(TableError, match="wants"):
-        ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 9}), settings))
-
-
-@pytest.mark.parametrize("folds", [0, 3])
-def test_the_folds_cannot_change_within_a_run(
-    folds: int, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
-) -> None:
-    """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
-    settings = make_settings(sites=3, C="auto", cv_folds=5)
-    federation = enrol(hospitals(settings, hospital_files), settings)
-    schema = records.message_of(SchemaBroadcast, federation.pending.broadcasts["schema"], "schema")
-    ask_moments(federation)
-    federation.broadcast(SCHEMA, replace(schema, folds=folds))
-    with pytest.raises(FederationError, match="schema"):
-        federation.secure_sum(ROWS, Nothing())
+        ask_moments(enrolled({"min-cluster": 9}, **folds))
 
 
 # Blocks of mapped rows

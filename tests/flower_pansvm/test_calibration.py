@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import brier_score_loss
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -72,19 +71,6 @@ def test_one_versus_one_probabilities_are_scikit_learns(load: Callable[..., Any]
         OneVsOneClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=True
     )
     assert found == pytest.approx(expected, abs=0.01)
-
-
-def test_the_sigmoid_that_made_the_labels_is_found() -> None:
-    rng = np.random.default_rng(0)
-    decision = rng.normal(size=200_000)
-    classes = (rng.random(200_000) < 1 / (1 + np.exp(-(1.7 * decision - 0.6)))).astype(np.int64)
-    found = fitted(decision[:, None], classes)
-    assert found.slopes[0] == pytest.approx(1.7, abs=0.03)
-    assert found.intercepts[0] == pytest.approx(-0.6, abs=0.03)
-    # Worse than the true probabilities by next to nothing, as measured by the Brier score.
-    truth = np.column_stack([1 / (1 + np.exp(1.7 * decision - 0.6)), 1 / (1 + np.exp(-1.7 * decision + 0.6))])
-    scores = [brier_score_loss(classes, p[:, 1]) for p in (found.probabilities(decision[:, None]), truth)]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
 def random_histogram(seed: int) -> NDArray[np.float64]:
@@ -178,17 +164,6 @@ def test_values_beyond_all_bins_leave_the_probabilities_finite() -> None:
     assert (np.diff(probabilities[:, 1]) >= 0).all()
 
 
-def test_a_class_of_several_without_held_out_rows_gets_a_small_constant_share() -> None:
-    rng = np.random.default_rng(0)
-    classes = rng.integers(0, 2, 100)
-    decisions = rng.normal(size=(100, 3)) + 2 * np.eye(3)[classes]
-    found = fitted(decisions, classes)
-    assert found.slopes[2] == 0
-    probabilities = found.probabilities(decisions)
-    assert probabilities.sum(axis=1) == pytest.approx(np.ones(100))
-    assert probabilities[:, 2].max() < 0.1
-
-
 def test_where_every_sigmoid_vanishes_the_classes_share_alike() -> None:
     calibration = Calibration(np.ones(4), np.zeros(4))
     found = calibration.probabilities(np.array([[-1e4, -2e4, -1e5, -1e4], [0.0, -1e4, -1e4, 0.0]]))
@@ -209,8 +184,3 @@ def test_a_calibration_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=r"slope"):
         Calibration(slopes, intercepts)
-
-
-def test_every_histogram_needs_a_centre_and_a_scale() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        Calibration.from_histograms(np.zeros((2, 2, BINS)), [0.0], [1.0, 1.0])

@@ -19,7 +19,7 @@ def blobs(rows: int, features: int = 3, seed: int = 0) -> NDArray[np.float64]:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    rows=st.integers(1, 80),
+    rows=st.integers(0, 80),
     clusters=st.integers(1, 100),
     min_cluster=st.integers(1, 12),
     seed=st.integers(0, 2**31),
@@ -43,14 +43,6 @@ def test_every_centre_is_the_mean_of_enough_rows(
     assert sizes.min() >= min_cluster
     assert len(sizes) <= clusters
     assert centres[:, :3] == pytest.approx(members @ place / sizes[:, None])
-
-
-def test_sums_and_sizes_are_those_of_the_table() -> None:
-    X = blobs(237, features=5)
-    centres, sizes = cluster_centres(X, 60, 5, seed=0)
-    assert sizes.sum() == 237
-    assert sizes.min() >= 5
-    assert (centres * sizes[:, None]).sum(axis=0) == pytest.approx(X.sum(axis=0))
 
 
 def test_with_min_cluster_1_they_are_plain_k_means_centres() -> None:
@@ -109,20 +101,6 @@ def test_duplicate_rows_give_no_empty_clusters_and_no_warning() -> None:
     centres, sizes = cluster_centres(X, 8, 5, seed=0)
     assert sorted(map(tuple, centres)) == [(1.0, 2.0), (3.0, 4.0)]
     assert sizes.tolist() == [10, 10]
-
-
-def test_fewer_rows_than_min_cluster_give_no_centre() -> None:
-    centres, sizes = cluster_centres(blobs(4), 2, 5, seed=0)
-    assert centres.shape == (0, 3)
-    assert sizes.shape == (0,)
-    assert cluster_centres(np.empty((0, 3)), 2, 1, seed=0)[0].shape == (0, 3)
-
-
-def test_exactly_min_cluster_rows_give_their_mean() -> None:
-    X = blobs(5)
-    centres, sizes = cluster_centres(X, 5, 5, seed=0)
-    assert sizes.tolist() == [5]
-    assert centres[0] == pytest.approx(X.mean(axis=0))
 
 
 def test_the_same_seed_gives_the_same_centres() -> None:

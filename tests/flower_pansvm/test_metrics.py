@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score, roc_auc_score
+from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, roc_auc_score
 
 from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
@@ -98,13 +98,6 @@ def test_figures_from_summed_counts_are_scikit_learns(seed: int, classes: int, r
         assert found.f1 == pytest.approx(f1_score(true, predicted, zero_division=0))
     else:
         assert found.f1 == pytest.approx(f1_score(true, predicted, average="macro"))
-
-
-def test_balanced_accuracy_is_scikit_learns() -> None:
-    rng = np.random.default_rng(0)
-    true, predicted = rng.integers(0, 3, 100), rng.integers(0, 3, 100)
-    found = Evaluation.from_counts(confusion_counts(true, predicted, 3), NOTHING)
-    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(true, predicted))
 
 
 def test_with_several_classes_auc_is_the_mean_over_problems() -> None:

@@ -95,7 +95,6 @@ values = st.integers(-2, 2).map(float) | st.floats(-1e6, 1e6)
 
 @settings(deadline=None, max_examples=200)
 @given(data=st.data(), classes=st.integers(3, 6))
-@pytest.mark.slow
 def test_one_versus_one_is_scikit_learns_with_ties(data: st.DataObject, classes: int) -> None:
     pairs = one_versus_one(classes)
     decisions = data.draw(arrays(np.float64, (4, len(pairs)), elements=values))
@@ -103,27 +102,6 @@ def test_one_versus_one_is_scikit_learns_with_ties(data: st.DataObject, classes:
     found = class_decisions(decisions, pairs, classes)
     assert (found == reference.decision_function(decisions)).all()
     assert (winners(found) == reference.predict(decisions)).all()
-
-
-@settings(deadline=None)
-@given(data=st.data(), classes=st.integers(3, 6))
-def test_most_votes_win_whatever_the_decision_values(data: st.DataObject, classes: int) -> None:
-    pairs = one_versus_one(classes)
-    row = data.draw(arrays(np.float64, (1, len(pairs)), elements=values))
-    votes = np.zeros(classes)
-    for value, pair in zip(row[0], pairs, strict=True):
-        votes[pair.positive if value > 0 else pair.negative] += 1
-    found = class_decisions(row, pairs, classes)[0]
-    assert (np.round(found) == votes).all()
-    assert votes[winners(found[None])[0]] == votes.max()
-
-
-def test_a_circle_of_votes_is_decided_by_the_larger_decision_values() -> None:
-    # 0 beats 1, 1 beats 2, 2 beats 0: one vote each, and class 2 wins most clearly.
-    circle = np.array([[-1.0, 3.0, -1.0]])
-    assert winners(class_decisions(circle, one_versus_one(3), 3)).tolist() == [2]
-    # A perfect circle is a tie, and the first class wins, as in numpy's argmax.
-    assert winners(class_decisions(np.array([[-1.0, 1.0, -1.0]]), one_versus_one(3), 3)).tolist() == [0]
 
 
 def test_one_versus_one_is_libsvms_with_the_other_sign() -> None:

@@ -74,15 +74,6 @@ def test_values_survive_the_journey(values: dict[str, Value], group: str) -> Non
     assert_same(get(travelled(content), group), values)
 
 
-def test_arrays_in_another_memory_order_survive_the_journey() -> None:
-    matrix = np.arange(12.0).reshape(3, 4)
-    content = RecordDict()
-    put(content, "x", {"fortran": np.asfortranarray(matrix), "strided": matrix[::2, ::-1]})
-    found = get(travelled(content), "x")
-    assert np.array_equal(found["fortran"], matrix)
-    assert np.array_equal(found["strided"], matrix[::2, ::-1])
-
-
 def test_objects_are_not_sent() -> None:
     with pytest.raises(TypeError, match="object"):
         put(RecordDict(), "x", {"rows": np.array([{}, {}])})

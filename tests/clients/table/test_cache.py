@@ -1,10 +1,9 @@
 """Copies of large tables: the same table again, private, and never in the way."""
 
 import json
-import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
@@ -25,6 +24,7 @@ from clients.table.table import Table, align
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
+from tests.clients.conftest import assert_same
 
 Parse = list[Path]
 CSV = "age,dose,outcome\n63,0.5,größe\n,-2,yes\n1e5,NA,no\n"
@@ -51,21 +51,6 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
 
 
 @pytest.fixture
-def logged() -> Iterator[Callable[[], str]]:
-    """Return a function that gives what was logged through Flower so far."""
-    lines: list[str] = []
-
-    class Lines(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            lines.append(record.getMessage())
-
-    logger, handler = logging.getLogger("flwr"), Lines()
-    logger.addHandler(handler)
-    yield lambda: "\n".join(lines)
-    logger.removeHandler(handler)
-
-
-@pytest.fixture
 def ward(tmp_path: Path) -> Path:
     path = tmp_path / "ward.csv"
     path.write_text(CSV, encoding="utf-8")
@@ -75,14 +60,6 @@ def ward(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "pansvm"
-
-
-def assert_same(one: Table, other: Table) -> None:
-    assert one.columns == other.columns
-    assert one.absent_is_zero is other.absent_is_zero
-    np.testing.assert_array_equal(one.X, other.X)
-    assert one.labels.dtype == other.labels.dtype
-    assert one.labels.tolist() == other.labels.tolist()
 
 
 def entries(folder: Path) -> list[Path]:
@@ -285,7 +262,7 @@ def test_only_this_account_can_read_the_copies_and_their_names_say_nothing(
 
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o710, 0o701])
 def test_a_folder_that_others_can_enter_is_not_used(
-    mode: int, ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str]
+    mode: int, ward: Path, folder: Path, parsed: Parse, caplog: pytest.LogCaptureFixture
 ) -> None:
     read_through_cache(ward, "outcome", folder)
     folder.chmod(mode)
@@ -293,32 +270,32 @@ def test_a_folder_that_others_can_enter_is_not_used(
     change(ward, CSV.replace("63", "64"))
     assert read_through_cache(ward, "outcome", folder).X[0, 0] == 64
     assert entries(folder) == before
-    assert "no copy of 'ward.csv'" in logged()
-    assert "open to other accounts" in logged()
+    assert "no copy of 'ward.csv'" in caplog.text
+    assert "open to other accounts" in caplog.text
 
 
 def test_a_folder_of_another_account_is_not_used(
-    ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    ward: Path, folder: Path, parsed: Parse, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.mkdir(mode=0o700, parents=True)
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
     assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
     assert entries(folder) == []
-    assert "other accounts" in logged()
+    assert "other accounts" in caplog.text
 
 
 def test_a_folder_that_cannot_be_made_is_no_error(
-    ward: Path, tmp_path: Path, parsed: Parse, logged: Callable[[], str]
+    ward: Path, tmp_path: Path, parsed: Parse, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
-    assert "FileExistsError" in logged()
-    assert "NotADirectoryError" in logged()
+    assert "FileExistsError" in caplog.text
+    assert "NotADirectoryError" in caplog.text
 
 
 def test_a_full_disk_is_no_error_and_leaves_nothing_behind(
-    ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    ward: Path, folder: Path, parsed: Parse, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_space(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -326,12 +303,12 @@ def test_a_full_disk_is_no_error_and_leaves_nothing_behind(
     monkeypatch.setattr(np, "savez", no_space)
     assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
     assert entries(folder) == []
-    assert "no copy of 'ward.csv' could be kept (OSError)" in logged()
-    assert str(ward.parent) not in logged()
+    assert "no copy of 'ward.csv' could be kept (OSError)" in caplog.text
+    assert str(ward.parent) not in caplog.text
 
 
 def test_a_process_that_was_slower_than_another_is_satisfied_with_its_copy(
-    ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    ward: Path, folder: Path, parsed: Parse, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = os.link
 
@@ -344,7 +321,7 @@ def test_a_process_that_was_slower_than_another_is_satisfied_with_its_copy(
         assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
     assert parsed == [ward]
     assert len(entries(folder)) == 1
-    assert logged() == ""
+    assert caplog.text == ""
 
 
 def test_what_a_killed_process_left_unfinished_is_cleared_away(
@@ -373,10 +350,6 @@ def damage_short(entry: Path) -> None:
     entry.write_bytes(entry.read_bytes()[:-1])
 
 
-def damage_text(entry: Path) -> None:
-    entry.write_text("no copy")
-
-
 def damage_part(entry: Path) -> None:
     with entry.open("wb") as file:
         np.savez(file, X=np.zeros((3, 2)))
@@ -397,10 +370,10 @@ def damage_open(entry: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [damage_empty, damage_short, damage_text, damage_part, damage_pickle, damage_about, damage_open],
+    [damage_empty, damage_short, damage_part, damage_pickle, damage_about, damage_open],
 )
 def test_a_damaged_or_foreign_copy_is_made_again(
-    damage: Callable[[Path], None], ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str]
+    damage: Callable[[Path], None], ward: Path, folder: Path, parsed: Parse, caplog: pytest.LogCaptureFixture
 ) -> None:
     original = read_through_cache(ward, "outcome", folder)
     (entry,) = entries(folder)
@@ -408,8 +381,8 @@ def test_a_damaged_or_foreign_copy_is_made_again(
     for _ in range(2):
         assert_same(read_through_cache(ward, "outcome", folder), original)
     assert parsed == [ward, ward], "once at first and once for the damage"
-    assert "the copy of 'ward.csv' cannot be used" in logged()
-    assert str(ward.parent) not in logged()
+    assert "the copy of 'ward.csv' cannot be used" in caplog.text
+    assert str(ward.parent) not in caplog.text
 
 
 @hypothesis.settings(max_examples=100)
@@ -468,9 +441,9 @@ def test_a_hospitals_large_table_is_read_once(ward: Path, folder: Path, parsed: 
 
 
 def test_an_account_without_a_home_gets_no_copies(
-    ward: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    ward: Path, parsed: Parse, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "nowhere")
     assert_same(open_table(context({"data": str(ward), "label": "outcome"})), read_table(ward, "outcome"))
     assert not Path("nowhere").exists()
-    assert "no home folder" in logged()
+    assert "no home folder" in caplog.text

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -76,12 +75,6 @@ def test_libsvm_is_one_based_and_leaves_zeros_out(write):
         frame = read_frame(path)
         assert list(frame.columns) == ["f1", "f2", "f3", "label"]
         np.testing.assert_array_equal(frame.to_numpy(), [[2, 0, 0.5, 1], [0, np.nan, 0, -1]])
-
-
-def test_index_of_a_saved_data_frame_is_no_column(tmp_path):
-    path = tmp_path / "a.parquet"
-    pd.DataFrame({"age": [1, 2]}, index=[17, 4]).to_parquet(path)
-    assert list(read_frame(path).columns) == ["age"]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.checking.units import check_units
 from simulations.engines.running import train_in_process
 from strategies.svm_settings import PanSvmSettings
+from tests.clients.conftest import assert_same
 
 ROWS = 1000
 
@@ -37,12 +38,6 @@ def frame(**columns: object) -> pd.DataFrame:
     found = pd.DataFrame(cells, columns=["age", "dose"])
     found["smokes"] = generator.random(ROWS) < 0.3
     return found.assign(**{"label": generator.choice(["ill", "well", "at risk"], ROWS), **columns})
-
-
-def assert_same(one: Table, other: Table) -> None:
-    assert one.columns == other.columns
-    np.testing.assert_array_equal(one.X, other.X)
-    assert one.labels.tolist() == other.labels.tolist()
 
 
 @pytest.mark.parametrize("index", [None, "stay"])

@@ -14,6 +14,7 @@ from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar
+from tests.clients.conftest import assert_same
 
 ROWS = 60
 NewSite = Callable[..., Site]
@@ -61,13 +62,6 @@ def site(tmp_path: Path) -> NewSite:
 def copy(site: NewSite) -> Copy:
     """Return a function that gives the copy as a new process of the hospital sees it."""
     return lambda **run: site(**run).table()
-
-
-def assert_same(one: Table, other: Table) -> None:
-    assert one.columns == other.columns
-    np.testing.assert_array_equal(one.X, other.X)
-    for left, right in ((one.labels, other.labels), (one.ids, other.ids)):
-        assert left.tolist() == right.tolist()
 
 
 def test_the_next_process_finds_the_copy_and_only_this_account_can_read_it(

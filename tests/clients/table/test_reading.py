@@ -17,9 +17,6 @@ from clients.table.table import Table, align
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
 
-DATA = Path(__file__).parents[3] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
-
 
 @pytest.fixture
 def write(tmp_path):
@@ -262,7 +259,6 @@ def test_align_fills_the_zeros_that_libsvm_text_leaves_out():
     np.testing.assert_array_equal(table.X, [[0, 1, 0], [2, 3, 0]])
 
 
-@needs_data
 @pytest.mark.parametrize(
     ("name", "rows", "features", "classes", "missing"),
     [
@@ -275,26 +271,25 @@ def test_align_fills_the_zeros_that_libsvm_text_leaves_out():
         pytest.param("leukemia", 72, 7129, ["ALL", "AML"], 0, marks=pytest.mark.slow),
     ],
 )
-def test_benchmark_files_are_as_their_manifest_says(name, rows, features, classes, missing):
-    table = read_table(DATA / f"{name}.csv.gz")
+def test_benchmark_files_are_as_their_manifest_says(shared_data, name, rows, features, classes, missing):
+    table = read_table(shared_data / f"{name}.csv.gz")
     assert table.X.shape == (rows, features)
     assert sorted(set(table.labels)) == sorted(classes)
     assert np.isnan(table.X).sum() == missing
 
 
-@needs_data
-def test_the_four_heart_hospitals_have_the_same_columns_and_labels():
+def test_the_four_heart_hospitals_have_the_same_columns_and_labels(shared_data):
     tables = [
-        read_table(DATA / f"heart-{name}.csv.gz") for name in ("cleveland", "hungarian", "switzerland", "va")
+        read_table(shared_data / f"heart-{name}.csv.gz")
+        for name in ("cleveland", "hungarian", "switzerland", "va")
     ]
     assert [len(table.X) for table in tables] == [303, 294, 123, 200]
     assert len({table.columns for table in tables}) == 1
     assert {label for table in tables for label in table.labels} == set("01234")
 
 
-@needs_data
-def test_the_narrower_test_half_of_a9a_gets_its_missing_column():
-    train, test = (read_table(DATA / f"{name}.libsvm.gz") for name in ("a9a", "a9a.t"))
+def test_the_narrower_test_half_of_a9a_gets_its_missing_column(shared_data):
+    train, test = (read_table(shared_data / f"{name}.libsvm.gz") for name in ("a9a", "a9a.t"))
     assert len(train.columns) == 123
     assert len(test.columns) == 122
     aligned = align(test, train.columns)

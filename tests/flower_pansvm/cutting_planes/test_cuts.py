@@ -83,13 +83,6 @@ def test_by_hand() -> None:
     assert (cuts.d.tolist(), cuts.m.tolist(), cuts.loss.tolist()) == ([0.0], [2.0], [3.0])
 
 
-def test_at_the_origin_every_row_is_in() -> None:
-    F, y = some_rows(0, 30, 4)
-    cuts = cuts_of(F, y, np.zeros((1, 5)))
-    assert cuts.a[0] == pytest.approx(y @ F)
-    assert (cuts.d[0], cuts.m[0], cuts.loss[0]) == (y.sum(), 30, 30)
-
-
 def test_a_row_on_the_margin_is_out() -> None:
     cuts = cuts_of(np.array([[1.0]]), np.array([1.0]), np.array([[2.0, -1.0], [2.0, -1.0 - 1e-12]]))
     assert cuts.m.tolist() == [0.0, 1.0]
@@ -115,20 +108,6 @@ def test_a_cut_is_tight_at_its_point_and_below_the_loss_everywhere(
     assert cuts.loss == pytest.approx(hinge(F, y, at, weight), rel=1e-9, abs=1e-9)
     assert np.diag(bounds(cuts, at)) == pytest.approx(cuts.loss, rel=1e-9, abs=1e-9)
     assert (bounds(cuts, elsewhere) <= hinge(F, y, elsewhere, weight)[:, None] + 1e-9 * (1 + size)).all()
-
-
-@given(st.integers(0, 10**6), st.lists(st.integers(0, 40), max_size=4))
-def test_sums_over_sites_are_those_of_the_pooled_rows(seed: int, borders: list[int]) -> None:
-    F, y = some_rows(seed, 40, 3)
-    # Off the margin: whether a row exactly on it counts as inside is up to the rounding of a matrix product, and that
-    # differs with the number of rows.
-    at = some_points(seed, 6, 3) + 1e-3 * np.random.default_rng(seed).random((6, 4))
-    parts = [
-        astuple(cuts_of(*site, at))
-        for site in zip(np.split(F, sorted(borders)), np.split(y, sorted(borders)), strict=True)
-    ]
-    total = Cuts(*(np.sum(part, axis=0) for part in zip(*parts, strict=True)))
-    assert_close(total, cuts_of(F, y, at))
 
 
 def test_a_site_without_rows_sends_zeros() -> None:
@@ -187,20 +166,6 @@ def test_blocks_make_no_difference(seed: int, rows: int, block: int) -> None:
         parts = ask(F, y, question)
     assert_close(parts.cuts, whole.cuts)
     assert parts.curvature == pytest.approx(whole.curvature, rel=1e-5, abs=1e-6)
-
-
-def test_rows_are_mapped_a_block_at_a_time_for_all_problems_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flower_pansvm.arrays.BLOCK", 10)
-    F, y = some_rows(0, 35, 3)
-    asked: list[int] = []
-
-    def mapped(rows: slice | NDArray[np.int64]) -> Matrix:
-        asked.append(len(F[rows]))
-        return F[rows]
-
-    labels = [Labels(y, np.ones(35)), Labels(-y, np.ones(35))]
-    cuts_at(mapped, labels, [Question(np.zeros((2, 4)), np.zeros(4))] * 2)
-    assert asked == [10, 10, 10, 5]
 
 
 def test_problems_asked_together_are_answered_as_each_alone() -> None:

@@ -24,8 +24,7 @@ from sklearn.utils import get_tags
 
 from flower_pansvm.arrays import BLOCK
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
-from flower_pansvm.counts import decision_histogram
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
@@ -135,17 +134,6 @@ def test_shapes() -> None:
     assert make_model().binary_decisions(X).shape == (7, 1)
 
 
-def test_one_versus_one_the_class_with_most_votes_is_predicted() -> None:
-    model, X = make_model(("a", "b", "c", "d"), pairs=one_versus_one(4)), make_rows(200)
-    votes = np.zeros((200, 4))
-    for decision, pair in zip(model.binary_decisions(X).T, model.pairs_, strict=True):
-        for row in range(200):
-            votes[row, pair.positive if decision[row] > 0 else pair.negative] += 1
-    predicted = np.searchsorted(model.classes_, model.predict(X))
-    assert (votes[np.arange(200), predicted] == votes.max(axis=1)).all()
-    assert len(set(predicted)) > 1
-
-
 @pytest.mark.parametrize(
     ("pairs", "columns"),
     [
@@ -206,33 +194,6 @@ def test_the_logarithm_of_a_probability_of_0_needs_no_warning() -> None:
     logarithms = model.predict_log_proba(make_rows())
     assert np.isneginf(logarithms).any()
     assert not np.isnan(logarithms).any()
-
-
-@pytest.mark.parametrize("pairs", [None, one_versus_all(3), one_versus_one(3)])
-def test_calibrated_from_counts_it_is_scikit_learns_calibrated_classifier(
-    pairs: tuple[Pair, ...] | None,
-) -> None:
-    model, X = make_model(("a", "b", "c") if pairs else ("a", "b"), pairs=pairs), make_rows(600)
-    rng = np.random.default_rng(0)
-    y = np.where(rng.random(600) < 0.7, model.predict(X), rng.choice(model.classes_, 600))
-    decisions = model.decision_function(X).reshape(600, -1)
-    centres, scales = np.median(decisions, axis=0), decisions.std(axis=0)
-    names = model.classes_[list(positive_classes(len(model.schema_.classes)))]
-    columns = zip(decisions.T, names, centres, scales, strict=True)
-    histograms = np.stack([decision_histogram(d, y == name, c, s) for d, name, c, s in columns])
-    calibration = Calibration.from_histograms(histograms, centres, scales)
-    calibrated = PanSVC.from_parts(
-        model.schema_,
-        model.scaling_,
-        model.feature_map_,
-        np.column_stack([model.coef_, model.intercept_]),
-        pairs,
-        calibration,
-    )
-    expected = CalibratedClassifierCV(FrozenEstimator(model)).fit(X, y).predict_proba(X)
-    assert calibrated.predict_proba(X) == pytest.approx(expected, abs=0.01)
-    # Better than probabilities that are all alike.
-    assert get_scorer("neg_log_loss")(calibrated, X, y) > -np.log(len(model.classes_))
 
 
 def test_missing_cells_are_filled_with_the_federated_mean() -> None:

@@ -1,54 +1,21 @@
-import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
-from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key, unseal
+from flower_pansvm.secure_sum.keys import keystream, pair_key, seal, sum_key, unseal
 from flower_pansvm.secure_sum.protocols.paillier import split_fields
 from flower_pansvm.secure_sum.wire import join_fields
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "keys.json").read_text(encoding="utf-8"))[
-    "masks"
-]
 THIS = SumRound(run="run", task="task", round_trip=2, attempt=1, roster=("a", "b", "c"))
-
-
-def member_of(case: dict[str, Any], own: str, peer: str) -> Member:
-    keys = {
-        name: X25519PrivateKey.from_private_bytes(bytes.fromhex(case[f"{name}_private"]))
-        for name in ("sender", "receiver")
-    }
-    return Member(
-        name=case[own],
-        key=keys[own],
-        peers={case[peer]: keys[peer].public_key().public_bytes_raw()},
-    )
 
 
 def fresh_members(*names: str) -> dict[str, Member]:
     keys = {name: X25519PrivateKey.generate() for name in names}
     publics = {name: key.public_key().public_bytes_raw() for name, key in keys.items()}
     return {name: Member(name, keys[name], publics) for name in names}
-
-
-@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["about"])
-def test_known_answers_at_both_ends(case: dict[str, Any]) -> None:
-    this = SumRound(**{**case["sum"], "roster": tuple(case["sum"]["roster"])})
-    for own, peer in (("sender", "receiver"), ("receiver", "sender")):
-        member = member_of(case, own, peer)
-        key = pair_key(member, this.run, case["sender"], case["receiver"], "mask")
-        assert key.hex() == case["pair_key"]
-        assert sum_key(key, this).hex() == case["sum_key"]
-        vector = np.zeros(4, np.uint64)
-        apply_mask(vector, this, member, giver=case["sender"], taker=case["receiver"])
-        stream = vector if own == "sender" else 0 - vector
-        assert [f"{word:016x}" for word in stream.tolist()] == case["mask"]
 
 
 def test_stream_is_aes_256_in_counter_mode() -> None:
@@ -93,12 +60,6 @@ def test_direction_purpose_and_run_change_the_pair_key() -> None:
     assert len(keys) == 4
 
 
-def test_fields_cannot_be_shifted_into_each_other() -> None:
-    assert join_fields(b"ab", b"c") != join_fields(b"a", b"bc")
-    assert join_fields(b"", b"a") != join_fields(b"a", b"")
-    assert join_fields(join_fields(b"a", b"b")) != join_fields(b"a", b"b")
-
-
 def test_split_fields_undoes_join_fields_and_nothing_else() -> None:
     joined = join_fields(b"", b"ab", bytes(3))
     assert split_fields(joined, 3, "a") == [b"", b"ab", bytes(3)]
@@ -118,12 +79,6 @@ def test_a_missing_or_unusable_public_key_is_an_error() -> None:
             pair_key(member, "run", "a", peer, "mask")
 
 
-def test_a_note_arrives() -> None:
-    members = fresh_members("a", "b")
-    sealed = seal(members["a"], "b", THIS, "hop", b"note")
-    assert unseal(members["b"], "a", THIS, "hop", sealed) == b"note"
-
-
 def test_sealing_twice_never_uses_a_nonce_twice() -> None:
     member = fresh_members("a", "b")["a"]
     sealed = [seal(member, "b", THIS, "hop", b"note") for _ in range(100)]
@@ -133,6 +88,7 @@ def test_sealing_twice_never_uses_a_nonce_twice() -> None:
 def test_a_note_opens_for_nobody_else_and_nothing_else() -> None:
     members = fresh_members("a", "b", "c")
     sealed = seal(members["a"], "b", THIS, "hop", b"note")
+    assert unseal(members["b"], "a", THIS, "hop", sealed) == b"note"
     flipped = bytes([sealed[20] ^ 1])
     attempts = [
         (members["b"], "a", THIS, "hop", sealed[:20] + flipped + sealed[21:]),
@@ -149,9 +105,3 @@ def test_a_note_opens_for_nobody_else_and_nothing_else() -> None:
     for member, sender, this, purpose, note in attempts:
         with pytest.raises(SumError):
             unseal(member, sender, this, purpose, note)
-
-
-def test_stream_is_uniform_over_bytes() -> None:
-    counts = np.bincount(keystream(bytes(range(32)), 20_000).view(np.uint8), minlength=256)
-    expected = counts.sum() / 256
-    assert ((counts - expected) ** 2 / expected).sum() < 360  # 99.999 % of 255 degrees of freedom

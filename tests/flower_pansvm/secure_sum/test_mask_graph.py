@@ -57,11 +57,6 @@ def test_fewer_than_k_colluding_sites_never_cut_the_others_apart(sites: int, k: 
             assert connected(set(this.roster) - set(colluding), graph)
 
 
-def test_complete_graph_by_default_size() -> None:
-    this = a_round(7)
-    assert set(partners(this, "site-3", 7)) == set(this.roster) - {"site-3"}
-
-
 @pytest.mark.parametrize("segments", [1, 2, 4])
 def test_givers_and_receivers_fit_together(segments: int) -> None:
     this = a_round(5)

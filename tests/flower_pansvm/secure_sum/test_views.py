@@ -12,6 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from scipy.stats import chisquare
 
+from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
@@ -78,6 +79,43 @@ def without_masks_of(
         if other in colluding:
             apply_mask(residual, a_round(), rehearsal.members[other], giver, taker)
     return residual
+
+
+# What the sites notice
+
+
+@pytest.mark.parametrize(("name", "options"), HOPS, ids=str)
+@pytest.mark.parametrize("attack", ["flip", "cut", "empty", "swap", "earlier"])
+def test_a_relayed_note_that_is_not_the_right_one_is_refused(
+    name: str, options: dict[str, Any], attack: str
+) -> None:
+    rehearsal = rehearse(name, options)
+    rehearsal.run(VECTORS, a_round(1))
+    earlier = {(step, site): payload for step, site, payload, _ in rehearsal.relayed}
+    rehearsal.run(VECTORS, a_round(2))
+    payloads = {(step, site): payload for step, site, payload, _ in rehearsal.relayed}
+    held = rehearsal.held
+    for (step, site), payload in payloads.items():
+        mine = [key for key in payloads if key[1] == site and key[0] < step]
+        kept = held[mine[-1]] if mine else first_kept(rehearsal, site)
+        broken = {
+            "flip": payload[:30] + bytes([payload[30] ^ 1]) + payload[31:],
+            "cut": payload[:-1],
+            "empty": b"",
+            "swap": next(other for key, other in payloads.items() if key != (step, site)),
+            "earlier": next(
+                other for key, other in earlier.items() if key[1] == site and (key[0] == 1) == (step == 1)
+            ),
+        }[attack]
+        with pytest.raises(SumError):
+            rehearsal.protocol.respond(step, broken, kept, a_round(2), rehearsal.members[site])
+        rehearsal.protocol.respond(step, payload, kept, a_round(2), rehearsal.members[site])
+
+
+def first_kept(rehearsal: Rehearsal, site: str) -> bytes:
+    """Return something a site could have kept from its first message; what it holds does not matter here."""
+    _, kept = rehearsal.protocol.contribute(VECTORS[site], a_round(2), rehearsal.members[site])
+    return kept
 
 
 # What the coordinator sees

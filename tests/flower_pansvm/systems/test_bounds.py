@@ -184,9 +184,10 @@ def test_heights_of_an_unbounded_kernel_are_without_bounds() -> None:
 
 
 @pytest.mark.parametrize("width", [0.0, -1e-3, float("nan")])
-def test_a_width_that_is_not_positive_is_an_error(width: float) -> None:
+def test_a_width_that_is_not_positive_is_an_error_of_any_problem(width: float) -> None:
+    questions = [Question(np.zeros((1, 3)), np.zeros(3), own, 2) for own in (1.0, width)]
     with pytest.raises(FederationError):
-        bounds_of(CUTS, cuts_asked(width=width), Terms(), 3)
+        bounds_of(CUTS, pack_questions([problem_of()] * 2, questions), Terms(), 3)
 
 
 @given(

@@ -50,7 +50,7 @@ def test_the_name_changes_with_everything(
     inputs: dict[str, Any], bounds: dict[str, float], told: dict[str, str]
 ) -> None:
     name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest)
-    assert sum_name(CUTS, inputs, bounds, told, SETTINGS) != name
+    assert sum_name(CUTS, inputs, bounds, told, SETTINGS.terms.digest) != name
     assert sum_name(ROWS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest) != name
 
 

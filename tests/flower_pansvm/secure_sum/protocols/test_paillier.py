@@ -15,7 +15,7 @@ from phe.paillier import PaillierPrivateKey, PaillierPublicKey
 from flower_pansvm import secure_sum
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.protocols.paillier import Blinding, Paillier, is_weak, split_fields
+from flower_pansvm.secure_sum.protocols.paillier import Paillier, is_weak, split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.wire import hold, join_fields
 
@@ -99,14 +99,6 @@ def test_the_same_vector_is_never_encrypted_the_same_way() -> None:
         for number in rehearsal.protocol._read(rehearsal.first[name], name)[1]  # type: ignore[attr-defined]
     ]
     assert len(set(ciphertexts)) == len(ciphertexts) == 12
-
-
-def test_blinding_factors_are_encryptions_of_zero() -> None:
-    key = secret_key()
-    blinding = Blinding(key.public_key.n)
-    factors = [blinding.blind(1) for _ in range(3)]
-    assert len(set(factors)) == 3
-    assert [key.raw_decrypt(factor) for factor in factors] == [0, 0, 0]
 
 
 def test_the_key_holder_opens_no_more_than_one_sum() -> None:
