@@ -51,7 +51,7 @@ def test_the_site_has_every_page_and_links_within_itself_only() -> None:
     navigation = re.findall(
         r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert sorted(navigation) == [page.name for page in PAGES if page.parent.name == "docs"]
+    assert sorted(navigation) == [page.name for page in PAGES if page.parent == ROOT / "docs"]
     for name in navigation:
         assert not [one for one in LINK.findall(prose(ROOT / "docs" / name)) if one.startswith("..")], name
 
