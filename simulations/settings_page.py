@@ -18,8 +18,9 @@ from strategies.settings import Settings, all_settings, default_config, owners, 
 COLUMNS = ("setting", "default", "may be", "meaning")
 
 BRIEFER = (
-    ("a whole number", "integer"), ("a number", "number"), ("a text", "text"), ("one of ", ""), (", separated by", " by"),
-    (" of at least ", " ≥ "), (" and at most ", ", ≤ "), (" and below ", ", < "), (" above ", " > "),
+    ("a whole number", "integer"), ("a number", "number"), ("a text", "text"), ("one of ", ""),
+    (", separated by", " by"), (" of at least ", " ≥ "), (" and at most ", ", ≤ "), (" and below ", ", < "),
+    (" above ", " > "),
 )  # fmt: skip
 """How the page shortens what a setting may be."""
 
