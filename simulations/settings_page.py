@@ -17,6 +17,13 @@ from strategies.settings import Settings, all_settings, default_config, owners, 
 
 COLUMNS = ("setting", "default", "may be", "meaning")
 
+BRIEFER = (
+    ("a whole number", "integer"), ("a number", "number"), ("a text", "text"), ("one of ", ""),
+    (", separated by", " by"), (" of at least ", " ≥ "), (" and at most ", ", ≤ "), (" and below ", ", < "),
+    (" above ", " > "),
+)  # fmt: skip
+"""How the page shortens what a setting may be."""
+
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 
 HEAD = """\
@@ -25,11 +32,9 @@ HEAD = """\
 # Settings
 
 On the command line a setting is an option, `--C 10`, or `--set C=10`. For `flwr run` it is a key of the run config,
-`--run-config "C=10 gamma='0.05'"`. In Python `-` is written `_`:
-`make_settings(cv_folds=3)`. `pansvm settings` prints what is on this page, `pansvm settings svm-rfe` the settings of
-one strategy. A setting that the run's strategy does not have is refused unless it is at its default.
-
-What a hospital sets for itself is its [node config](node-configuration.md).
+`--run-config "C=10 gamma='0.05'"`. In Python `-` is written `_`: `make_settings(cv_folds=3)`.
+`pansvm settings` prints this page, `pansvm settings svm-rfe` the settings of one strategy. A setting that the run's
+strategy does not have is refused unless it is at its default. Hospitals have a [node config](node-configuration.md).
 """
 
 
@@ -93,9 +98,15 @@ def page() -> str:
     for title, settings in groups(None).items():
         lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS))]
         for key, default, may_be, meaning in rows(settings):
-            lines.append(_line([f"`{key}`", f"`{default}`" if default else "", may_be, meaning]))
+            lines.append(_line([f"`{key}`", f"`{default}`" if default else "", _brief(may_be), meaning]))
         parts.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def _brief(may_be: str) -> str:
+    for long, short in BRIEFER:
+        may_be = may_be.replace(long, short)
+    return may_be
 
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:

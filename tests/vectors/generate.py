@@ -1,6 +1,6 @@
 """Writes the known answers of the secure sums: ``python tests/vectors/generate.py``.
 
-The answers are from this project's code, and docs/secure-sums.md says what each field is. Nothing here is random: keys
+The answers are from this project's code, and README.md says what each field is. Nothing here is random: keys
 are fixed, and what a protocol would draw comes from a stream that is fixed and written down.
 """
 
