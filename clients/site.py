@@ -13,17 +13,15 @@ import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
+from clients.broadcasts import digest_of, recall, was_told
 from clients.cache import Cache, cached_tables
-from clients.gate.broadcasts import digest_of, recall, was_told
-from clients.gate.budget import link_table
-from clients.gate.classes import check_listed, log_left_out, rows_with_classes
-from clients.gate.lasting_split import lasting_split
-from clients.gate.membership import Participation
-from clients.gate.secret import key_of
-from clients.gate.state_folder import state_folder
-from clients.gate.terms import agreed_terms, least_rows
-from clients.policy import policy_of, site_name
+from clients.classes import check_listed, log_left_out, rows_with_classes
+from clients.ledger.budget import link_table
+from clients.ledger.lasting_split import key_of, lasting_split
+from clients.membership import Participation
+from clients.policy import agreed_terms, least_rows, policy_of, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
+from clients.state_folder import state_folder
 from clients.table.schema_file import schema_of
 from clients.table.source import (
     keep_perturbed,
@@ -35,7 +33,7 @@ from clients.table.source import (
 from clients.table.table import Table, align
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
-from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError, TableError
 from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
@@ -44,6 +42,9 @@ from flower_pansvm.tasks import MOST_ROWS, Broadcast
 from flower_pansvm.terms import MIN_CLUSTER
 
 M = TypeVar("M")
+
+MOST_NUMBERS = 2**28
+"""Most numbers in a site's answer, two gigabytes: a few bytes of a request must not ask for more."""
 
 
 class Site:
@@ -212,6 +213,14 @@ class Site:
         if not fits:
             raise FederationError(
                 f"Site '{self.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
+            )
+
+    def check_size(self, numbers: float) -> None:
+        """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""
+        if not 0 <= numbers <= MOST_NUMBERS:
+            raise SettingError(
+                f"Site '{self.name}' was asked for more than {MOST_NUMBERS} numbers at once, or for less than none. "
+                "Use fewer landmarks, points per round trip or folds."
             )
 
     def _split(self) -> Split:

@@ -4,14 +4,14 @@ import secrets
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.classes import disclosed_classes
-from clients.gate.epochs import enter_run
-from clients.gate.membership import join_run
-from clients.gate.seeds import SLOTS, deal_seed
-from clients.gate.terms import agreed_terms
+from clients.classes import disclosed_classes
+from clients.ledger.epochs import enter_run
+from clients.membership import join_run
+from clients.policy import agreed_terms
+from clients.seeds import SLOTS, deal_seed
 from clients.simulated import is_simulated
 from clients.site import Site
+from clients.systems import answers
 from clients.table.schema_file import schema_of
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks

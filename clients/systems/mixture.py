@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flwr.common.logger import log
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
-from clients.gate.terms import least_rows
-from clients.policy import policy_of
+from clients.policy import least_rows, policy_of
 from clients.simulated import is_simulated
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.counts import confusion_counts, decision_histogram, winners
@@ -178,7 +176,7 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakMod
     """Fit a mixture to each class, and share of each as many components as the hospital's bound of risk allows."""
     least, train, classes = least_rows(site.context), site.train(), len(site.schema().classes)
     features = train.X.shape[1]
-    check_size(site, float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
+    site.check_size(float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
     if question.min_cluster < least:
         raise SettingError(
             f"Site '{site.name}' refuses min-cluster={question.min_cluster}: a component could be the mean of fewer "

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.terms import least_rows
+from clients.policy import least_rows
 from clients.site import Site
+from clients.systems import answers
 from clients.systems.pan_svm import asked_problems, features_of, labels_of, mapped_train, seen_by_map
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks

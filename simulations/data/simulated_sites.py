@@ -2,7 +2,7 @@
 
 from flwr.app import Context, RecordDict
 
-from clients.gate import broadcasts
+from clients import broadcasts
 from clients.simulated import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records

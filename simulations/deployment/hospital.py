@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from clients.gate.budget import new_ledger
-from clients.gate.tables import tables_home
+from clients.ledger.budget import new_ledger
+from clients.ledger.tables import tables_home
 from clients.policy import LEAST_SITES
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.consents import LEVELS

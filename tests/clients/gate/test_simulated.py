@@ -9,8 +9,7 @@ from flwr.app import Context, RecordDict
 
 from clients.app import app
 from clients.gate.levels import level_of
-from clients.gate.terms import agreed_terms, least_rows, least_sites
-from clients.policy import policy_of
+from clients.policy import agreed_terms, least_rows, least_sites, policy_of
 from clients.simulated import SimulatedContext, is_simulated
 from clients.table.schema_file import schema_of
 from clients.table.source import open_table

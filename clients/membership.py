@@ -13,12 +13,11 @@ from typing import Any, cast
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context, RecordDict
 
+from clients import broadcasts
 from clients.cache import cached
-from clients.gate import broadcasts
-from clients.gate.budget import EPOCH
-from clients.gate.epochs import hear
-from clients.gate.terms import agreed_terms, least_sites, warn_of_risks
-from clients.policy import policy_of, site_name
+from clients.ledger.budget import EPOCH
+from clients.ledger.epochs import hear
+from clients.policy import agreed_terms, least_sites, policy_of, site_name, warn_of_risks
 from clients.simulated import is_simulated
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
