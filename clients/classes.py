@@ -89,19 +89,14 @@ def _check_positive(labels: Iterable[str], positive: Sequence[str], place: str) 
 
 
 def rows_with_classes(context: Context, labels: Labels, positive: Sequence[str]) -> Bools:
-    """Return :func:`allowed_rows`, after :func:`check_labels` unless the node config says what the classes are."""
-    if not allowed_classes(context):
-        check_labels(labels, positive, label_place(context), least_rows(context))
-    return allowed_rows(context, labels, positive)
-
-
-def allowed_rows(context: Context, labels: Labels, positive: Sequence[str]) -> Bools:
     """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
 
     Not those whose label the node config does not allow, and not those that only their spelling keeps from being
-    positive.
+    positive. Unless the node config says what the classes are, :func:`check_labels` checks the labels.
     """
     allowed = allowed_classes(context)
+    if not allowed:
+        check_labels(labels, positive, label_place(context), least_rows(context))
     names, places = np.unique(labels, return_inverse=True)
     taken = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
     taken &= ~np.isin(names, misspelt(names, positive))

@@ -5,16 +5,16 @@ protect, the policy agrees to everything. The coordinator chooses a run's settin
 run, and every sum, that does not keep to what it insists on.
 """
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from logging import WARNING
-from typing import cast
+from typing import Any, cast
 
 from flwr.app import Context
 from flwr.common.logger import log
 
-from clients.simulated import SIMULATED, is_simulated
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.constraints import (
     key_of,
@@ -32,6 +32,9 @@ from flower_pansvm.reading_options import ReadingOptions
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Terms
+
+SIMULATED = ("partition-id", "num-partitions")
+"""What the node config of a simulated site holds, and nothing else."""
 
 LEAST_SITES = 3
 """A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
@@ -84,6 +87,33 @@ POLICY_KEYS = tuple(key_of(one.name) for one in fields(HospitalPolicy) if one.me
 """What a node config may hold besides consents."""
 
 OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
+
+
+class SimulatedContext(Context):
+    """The context of a site that this process simulates; of what arrives at a SuperNode Flower makes a plain one."""
+
+
+def is_simulated(context: Context) -> bool:
+    """Tell whether a site is simulated, in this process or by Flower's simulation engine, and its rows are nobody's.
+
+    What the node config says does not decide. Flower's guides have people write its two keys for real SuperNodes, too;
+    so a simulation must have started the process besides, which nothing that a coordinator sends can bring about.
+    """
+    simulating = isinstance(context, SimulatedContext) or _in_flowers_engine()
+    return simulating and context.node_config.keys() == set(SIMULATED)
+
+
+def _in_flowers_engine() -> bool:
+    """Tell whether this process is a worker of Flower's simulation engine: an actor of Ray.
+
+    A SuperNode answers each message in a process that it starts itself. That is no actor, even where Ray is installed
+    or the SuperNode runs on a cluster of Ray; and nothing there loads Flower's actors.
+    """
+    ray: Any = sys.modules.get("ray")
+    if ray is None or "flwr.simulation.ray_transport.ray_actor" not in sys.modules:
+        return False
+    # Without the first question, the second one would start Ray.
+    return bool(ray.is_initialized()) and ray.get_runtime_context().get_actor_id() is not None
 
 
 def policy_of(context: Context) -> HospitalPolicy:

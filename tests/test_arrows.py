@@ -20,7 +20,7 @@ EXCEPTION = ("clients/table/source.py", "simulations.data.sites")
 # The packages and modules of a room from bottom to top: each imports only from those before it.
 FROM_BOTTOM_TO_TOP = {
     "clients": (
-        "cache", "simulated", "policy", "state_folder",
+        "cache", "policy", "state_folder",
         "table", "ledger", "perturb_kept", "perturb", "broadcasts", "classes", "rows", "membership",
         "site", "seeds", "systems", "gate", "app", "executor", "budget",
     ),

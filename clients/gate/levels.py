@@ -14,8 +14,7 @@ from flwr.app import Context
 
 from clients.classes import allowed_classes, check_listed
 from clients.ledger.budget import read_ledger
-from clients.policy import agreed_terms, colluders, policy_of, site_name
-from clients.simulated import is_simulated
+from clients.policy import agreed_terms, colluders, is_simulated, policy_of, site_name
 from clients.state_folder import state_folder
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError

@@ -26,9 +26,8 @@ from clients.gate.private import privately
 from clients.gate.replay_guard import turn
 from clients.gate.reply import leave, pass_on
 from clients.membership import Participation, remember, take_part, take_step, withdraw
-from clients.policy import site_name
+from clients.policy import is_simulated, site_name
 from clients.seeds import take_seeds
-from clients.simulated import is_simulated
 from clients.site import Site
 from clients.systems import WORK, Work
 from flower_pansvm import records
@@ -76,7 +75,7 @@ def load_system(exchange: Exchange) -> None:
     import_module(f"clients.systems.{row.system}")
     task, work = WORK[name]
     leaves = (SIMULATED,) if task.simulated else (DP, TESTED) if task.dp else (SUMS,)
-    if (row.category, set(row.consents)) != (task.category, task.consents) or row.leaves not in leaves:
+    if (row.category, frozenset(row.consents)) != (task.category, task.consents) or row.leaves not in leaves:
         raise SettingError(
             f"The row of task '{name}' in clients/app.py, by which a hospital agrees, says something else than the "
             "task's declaration in flower_pansvm/systems. This is a fault in the program: make them say the same."
@@ -91,23 +90,19 @@ def join_sum(exchange: Exchange) -> None:
     exchange.accepted = True
 
 
-def read_question(exchange: Exchange) -> None:
-    """Read what is asked; of a site that joins it is read already."""
-    if exchange.question is None:
-        exchange.question = records.read(exchange.content, "inputs", exchange.task.question)
-
-
-def keep_told(exchange: Exchange) -> None:
-    """Keep what the message tells besides: broadcasts of the coordinator, and the sealed seeds of other sites."""
-    broadcasts.keep(exchange.context, exchange.content)
-    if exchange.participation is not None:
-        notes = records.read_each(exchange.content, "notes", bytes)
-        take_seeds(exchange.site, exchange.participation, notes)
-
-
 def choose_view(exchange: Exchange) -> None:
     """Open the site at the level that was agreed: it says whether its system sees the true records or their copy."""
     exchange.site = Site(exchange.context, exchange.level, exchange.participation)
+
+
+def read_message(exchange: Exchange) -> None:
+    """Read what is asked, and keep what is told besides: the coordinator's broadcasts, and seeds of other sites."""
+    content = exchange.content
+    if exchange.question is None:
+        exchange.question = records.read(content, "inputs", exchange.task.question)
+    broadcasts.keep(exchange.context, content)
+    if exchange.participation is not None:
+        take_seeds(exchange.site, exchange.participation, records.read_each(content, "notes", bytes))
 
 
 def compute(exchange: Exchange) -> None:
@@ -134,9 +129,8 @@ PIPELINE = (
     agree,
     load_system,
     join_sum,
-    read_question,
     choose_view,
-    keep_told,
+    read_message,
     compute,
     encode_reply,
     remember_sum,
@@ -174,12 +168,12 @@ def handler(name: str, row: Row) -> Handler:
                 reply = run(Exchange(name, row, message.content, context))
                 return Message(reply, reply_to=message)
         except PanSVMError as error:
-            if is_simulated(context):
-                return Message(Error(error.code, printable(error.with_detail())), reply_to=message)
-            log(logging.ERROR, "%s", printable(error.with_detail()))
-            # Which hospital's file is meant, or who complains of another, the coordinator has to know.
-            site = f"'{site_name(context)}'"
-            text = str(error) if site in str(error) else f"Site {site}: {error}"
+            text = error.with_detail()
+            if not is_simulated(context):
+                log(logging.ERROR, "%s", printable(text))
+                # Which hospital's file is meant, or who complains of another, the coordinator has to know.
+                site = f"'{site_name(context)}'"
+                text = str(error) if site in str(error) else f"Site {site}: {error}"
             return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
             # The lines of code that it has passed through, but not its text: that of the system's own is safe.

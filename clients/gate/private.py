@@ -16,8 +16,7 @@ import numpy as np
 
 from clients.ledger.budget import charge, check_joined, read_ledger
 from clients.ledger.lasting_split import lasting_secret
-from clients.policy import colluders
-from clients.simulated import is_simulated
+from clients.policy import colluders, is_simulated
 from clients.site import Site
 from clients.state_folder import state_folder
 from flower_pansvm import records

@@ -55,7 +55,7 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     """
     problems = asked_problems(site, question)
     _check(site, question, problems)
-    state = site.context.state
+    state = site.state
     models = records.read(state, STATE, LocalModels) if records.has(state, STATE) else first_models(question)
     asked = records.digest(records.values_of(question))
     if models.asked != asked:

@@ -11,7 +11,7 @@ from random import SystemRandom
 
 import numpy as np
 
-from clients.simulated import is_simulated
+from clients.policy import is_simulated
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm.arrays import Floats

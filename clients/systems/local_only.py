@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from clients.policy import agreed_terms
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm import records
@@ -46,7 +45,7 @@ def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:
     from sklearn.preprocessing import MinMaxScaler, StandardScaler  # noqa: PLC0415
     from sklearn.svm import SVC  # noqa: PLC0415
 
-    terms = agreed_terms(site.context)
+    terms = site.terms
     scalings = {"standard": StandardScaler(), "minmax": MinMaxScaler((-1, 1)), "none": "passthrough"}
     svc = SVC(
         C=question.C,

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flwr.common.logger import log
 
-from clients.policy import least_rows, policy_of
-from clients.simulated import is_simulated
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm import records
@@ -174,7 +172,7 @@ WIDTH = 4.0  # of the histogram: log odds of a row for each feature
 @answers(tasks.WEAK_MODELS)
 def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakModelsAnswer:
     """Fit a mixture to each class, and share of each as many components as the hospital's bound of risk allows."""
-    least, train, classes = least_rows(site.context), site.train(), len(site.schema().classes)
+    least, train, classes = site.least_rows, site.train(), len(site.schema().classes)
     features = train.X.shape[1]
     site.check_size(float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
     if question.min_cluster < least:
@@ -264,10 +262,10 @@ def tradeoff_of(
 
 def preference_of(site: Site, simulated: Floats) -> Preference:
     """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
-    if is_simulated(site.context):
+    if site.simulated:
         number = int(str(site.context.node_config["partition-id"]))
         return replace(Preference(), bound=float(simulated[number % len(simulated)]))
-    policy = policy_of(site.context)
+    policy = site.policy
     try:
         weights = tuple(map(float, policy.risk_weights.split(",")))
     except ValueError:

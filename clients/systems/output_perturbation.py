@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
+from clients.policy import is_simulated
 from clients.rows import Rows
-from clients.simulated import is_simulated
 from clients.site import Site
 from clients.systems import answers
 from clients.systems.admm import solve

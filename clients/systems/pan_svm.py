@@ -7,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 
 from clients.cache import cached
-from clients.policy import agreed_terms, least_rows
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems import answers
@@ -57,7 +56,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
     if len(X) * rank > LARGEST_KEPT:
         return lambda rows: mapped(site, X[rows], number)
     # Of this run: a map that was sound with another run's kernel has to pass the check again.
-    key = ("mapped", site.context.run_id, number, *told_about(site, number), least_rows(site.context))
+    key = ("mapped", site.context.run_id, number, *told_about(site, number), site.least_rows)
 
     def all_mapped() -> Floats:
         F = np.empty((len(X), rank))
@@ -90,7 +89,7 @@ def feature_map(site: Site, number: int) -> NystromMap:
     kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
     landmarks = _landmark_set(site, number).landmarks[:, told.features]
     feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
-    agreed = agreed_terms(site.context).kernel
+    agreed = site.terms.kernel
     key = ("sound map", agreed, *told_about(site, number))
     if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
         raise FederationError(
@@ -168,7 +167,7 @@ def sampled_rows(site: Site, scaling: int, fold: int, centres: int) -> Floats:
 
 
 def _agreed_min_cluster(site: Site, asked: int) -> int:
-    least = least_rows(site.context)
+    least = site.least_rows
     if asked < least:
         raise SettingError(
             f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
@@ -288,7 +287,7 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
 
 def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
     """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
-    weighted = agreed_terms(site.context).class_weight != "none"
+    weighted = site.terms.class_weight != "none"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if weighted else (1.0, 1.0)
     problems = question.problems()
     if not all(least <= weight <= largest for problem in problems for weight in problem.weights):

@@ -3,7 +3,7 @@
 from flwr.app import Context, RecordDict
 
 from clients import broadcasts
-from clients.simulated import SimulatedContext
+from clients.policy import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from strategies.federation.transcript import TranscriptSum

@@ -12,7 +12,7 @@ from flwr.common.serde import message_to_proto
 from clients import broadcasts
 from clients.app import app
 from clients.classes import allowed_classes, disclosed_classes
-from clients.simulated import SimulatedContext
+from clients.policy import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
