@@ -8,8 +8,8 @@ and imports the system's file only then: a hospital that agrees to ``dp`` alone 
 
 from flwr.clientapp import ClientApp
 
-from clients.gate.answering import handler
 from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, Row
+from clients.gate.pipeline import handler
 
 TASKS = {
     # every run

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from clients.gate.budget import Ledger, end_ledger, new_ledger, read_ledger
+from clients.ledger.budget import Ledger, end_ledger, new_ledger, read_ledger
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 

@@ -1,17 +1,20 @@
 """What a hospital has settled for itself, whatever the coordinator asks for: its node config, parsed once.
 
 Whoever starts the SuperNode writes it; nothing that is sent can change it. Of a simulated site, which is nobody's to
-protect, the policy agrees to everything.
+protect, the policy agrees to everything. The coordinator chooses a run's settings, the terms; a hospital refuses every
+run, and every sum, that does not keep to what it insists on.
 """
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import cast
+from logging import WARNING
+from typing import Any, cast
 
 from flwr.app import Context
+from flwr.common.logger import log
 
-from clients.simulated import SIMULATED, is_simulated
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.constraints import (
     key_of,
@@ -23,10 +26,15 @@ from flower_pansvm.constraints import (
     text,
     whole,
 )
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.reading_options import ReadingOptions
-from flower_pansvm.terms import MIN_CLUSTER, NOISES
+from flower_pansvm.secure_sum import protocol_of
+from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
+from flower_pansvm.terms import MIN_CLUSTER, NOISES, Terms
+
+SIMULATED = ("partition-id", "num-partitions")
+"""What the node config of a simulated site holds, and nothing else."""
 
 LEAST_SITES = 3
 """A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
@@ -81,6 +89,33 @@ POLICY_KEYS = tuple(key_of(one.name) for one in fields(HospitalPolicy) if one.me
 OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
 
 
+class SimulatedContext(Context):
+    """The context of a site that this process simulates; of what arrives at a SuperNode Flower makes a plain one."""
+
+
+def is_simulated(context: Context) -> bool:
+    """Tell whether a site is simulated, in this process or by Flower's simulation engine, and its rows are nobody's.
+
+    What the node config says does not decide. Flower's guides have people write its two keys for real SuperNodes, too;
+    so a simulation must have started the process besides, which nothing that a coordinator sends can bring about.
+    """
+    simulating = isinstance(context, SimulatedContext) or _in_flowers_engine()
+    return simulating and context.node_config.keys() == set(SIMULATED)
+
+
+def _in_flowers_engine() -> bool:
+    """Tell whether this process is a worker of Flower's simulation engine: an actor of Ray.
+
+    A SuperNode answers each message in a process that it starts itself. That is no actor, even where Ray is installed
+    or the SuperNode runs on a cluster of Ray; and nothing there loads Flower's actors.
+    """
+    ray: Any = sys.modules.get("ray")
+    if ray is None or "flwr.simulation.ray_transport.ray_actor" not in sys.modules:
+        return False
+    # Without the first question, the second one would start Ray.
+    return bool(ray.is_initialized()) and ray.get_runtime_context().get_actor_id() is not None
+
+
 def policy_of(context: Context) -> HospitalPolicy:
     """Return the policy of the site that a context belongs to; SettingError if its node config cannot work."""
     if is_simulated(context):
@@ -131,3 +166,79 @@ def _parsed(items: tuple[tuple[str, Hashable], ...], name: str) -> HospitalPolic
         )
     except SettingError as error:
         raise SettingError(f"{mine} cannot be used: {error}") from None
+
+
+RISKS = {
+    "roster": "the coordinator could hand out keys of its own and read this site's sums",
+    "aggregation": "the coordinator chooses how this site's sums are protected",
+    "k": "the coordinator chooses with how many sites this one shares masks, two at the least",
+}
+"""Pins that a hospital should have, and what it risks without."""
+
+
+def agreed_terms(context: Context) -> Terms:
+    """Return the terms of the run, after checking that this hospital accepts them; else SettingError or SumError."""
+    terms, policy = Terms.from_config(context.run_config), policy_of(context)
+    _insist(context, "aggregation", terms.aggregation)
+    _insist(context, "scaling", terms.scaling)
+    protocol = protocol_of(terms)
+    k = getattr(protocol, "k", None)  # other protocols share no masks with so many
+    if k is not None and (k or FEWEST_ENOUGH) < policy.k:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses k={k}: its node config insists on at least {policy.k}. "
+            f"Start the run with a larger k; 0 stands for all sites, but of many for {FEWEST_ENOUGH} or more."
+        )
+    return terms
+
+
+def warn_of_risks(context: Context) -> None:
+    """Write into a hospital's own log what it risks by its node config; nothing at a simulated site."""
+    if is_simulated(context):
+        return
+    k_matters = Terms.from_config(context.run_config).aggregation in ("k-secure", "k-secure-hops")
+    for key, risk in RISKS.items():
+        missing = not getattr(policy_of(context), key) and (key != "k" or k_matters)
+        if missing:
+            log(WARNING, "the node config has no '%s': %s", key, risk)
+    if policy_of(context).privacy == "exact":
+        log(
+            WARNING,
+            "privacy='exact' in the node config: whoever runs the coordinator can compute patients' records",
+        )
+
+
+def least_sites(context: Context) -> int:
+    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
+    return max(Terms.from_config(context.run_config).min_sites, policy_of(context).min_sites)
+
+
+def colluders(context: Context) -> int:
+    """Return how many sites may collude or fail without breaking the promise of private answers: what the run says.
+
+    Raises
+    ------
+    SettingError
+        If the node config insists on more; by default a hospital does on one.
+    """
+    asked, least = Terms.from_config(context.run_config).colluders, policy_of(context).colluders
+    if asked < least:
+        raise SettingError(
+            f"Site '{site_name(context)}' refuses colluders={asked}: it insists on at least {least}. Start the run "
+            f"with colluders={least}; or write another number into its node config, if the hospital agrees."
+        )
+    return asked
+
+
+def least_rows(context: Context, if_simulated: int = 1) -> int:
+    """Return the fewest rows of this site that a landmark may be the mean of, and that a run may train on."""
+    return if_simulated if is_simulated(context) else policy_of(context).min_cluster
+
+
+def _insist(context: Context, key: str, asked: str) -> None:
+    """Raise a SumError if the node config insists on something else."""
+    wanted = getattr(policy_of(context), key)
+    if wanted and wanted != asked:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{wanted}'. "
+            f"Start the run with {key}={wanted}, or change the node config if the hospital agrees."
+        )

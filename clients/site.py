@@ -13,17 +13,15 @@ import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
-from clients.cache import Cache, cached_tables
-from clients.gate.broadcasts import digest_of, recall, was_told
-from clients.gate.budget import link_table
-from clients.gate.classes import check_listed, log_left_out, rows_with_classes
-from clients.gate.lasting_split import lasting_split
-from clients.gate.membership import Participation
-from clients.gate.secret import key_of
-from clients.gate.state_folder import state_folder
-from clients.gate.terms import agreed_terms, least_rows
-from clients.policy import policy_of, site_name
+from clients import broadcasts
+from clients.cache import Cache, cached, cached_tables
+from clients.classes import check_listed, log_left_out, rows_with_classes
+from clients.ledger.budget import link_table
+from clients.ledger.lasting_split import key_of, lasting_split
+from clients.membership import Participation
+from clients.policy import agreed_terms, is_simulated, least_rows, policy_of, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
+from clients.state_folder import state_folder
 from clients.table.schema_file import schema_of
 from clients.table.source import (
     keep_perturbed,
@@ -35,15 +33,18 @@ from clients.table.source import (
 from clients.table.table import Table, align
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
-from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError, TableError
 from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.common import LAYOUT, NO_FOLD, SCALING, SCHEMA, LayoutBroadcast, SchemaBroadcast
 from flower_pansvm.tasks import MOST_ROWS, Broadcast
-from flower_pansvm.terms import MIN_CLUSTER
+from flower_pansvm.terms import MIN_CLUSTER, Terms
 
 M = TypeVar("M")
+
+MOST_NUMBERS = 2**28
+"""Most numbers in a site's answer, two gigabytes: a few bytes of a request must not ask for more."""
 
 
 class Site:
@@ -54,15 +55,41 @@ class Site:
         self.level = level
         self.name = site_name(context)
         self.participation = participation
+        self.policy = policy_of(context)
+        self.simulated = is_simulated(context)
+        self.least_rows = least_rows(context)
+        self.state = context.state
         self.outbox: dict[str, bytes] = {}
 
     def told(self, broadcast: Broadcast[M]) -> M:
-        """Return a broadcast; raises FederationError if this site has not received it."""
-        return recall(self.context, broadcast)
+        """Return a broadcast, all of whose numbers are finite or missing cells; a process reads the same one only once.
+
+        FederationError if they are not, or this site has not received it.
+        """
+
+        def read() -> M:
+            message = records.read(self.state, broadcasts.PREFIX + broadcast.name, broadcast.message)
+            for value in records.values_of(message).values():
+                if not isinstance(value, np.ndarray | float):
+                    continue
+                finite = np.isfinite(value) | (np.isnan(value) & broadcast.cells)
+                if not finite.all():
+                    raise FederationError(
+                        f"Site '{self.name}' was told a number that is not finite. {NOT_FOLLOWED}"
+                    )
+            return message
+
+        return cast(M, cached((broadcast.message, self.digest_of(broadcast)), read))
 
     def digest_of(self, broadcast: Broadcast[Any]) -> str:
         """Return the digest of a broadcast; raises FederationError if this site has not received it."""
-        return digest_of(self.context, broadcast)
+        known = records.get_one(self.state, broadcasts.DIGESTS, broadcast.name)
+        if known is None:
+            raise FederationError(
+                f"Site '{self.name}' has not received the broadcast '{broadcast.name}'. It joined too late or its node "
+                "was started again during the run; start the run again."
+            )
+        return cast(str, known)
 
     def table(self) -> Table:
         """Return the whole table that the level shows: the true one, or at `perturbed` its copy, which is all there is.
@@ -85,6 +112,11 @@ class Site:
             link_table(folder, self._true_table())
 
     @property
+    def terms(self) -> Terms:
+        """The terms of the run, after checking that the hospital accepts them."""
+        return agreed_terms(self.context)
+
+    @property
     def perturbed(self) -> bool:
         """Whether the site's systems see the perturbed copy of its table."""
         return self.level == "perturbed"
@@ -92,7 +124,7 @@ class Site:
     def _copy(self, table: Table) -> Table:
         from clients.perturb import PerturbedTerms, perturbed_table  # noqa: PLC0415 - other levels need none
 
-        terms = PerturbedTerms(agreed_terms(self.context).noise, least_rows(self.context, MIN_CLUSTER))
+        terms = PerturbedTerms(self.terms.noise, least_rows(self.context, MIN_CLUSTER))
         label, version = label_column(self.context), str(self.kept("table"))
 
         def keep(settled: str, make: Callable[[], Table]) -> Table:
@@ -127,8 +159,8 @@ class Site:
 
     def first(self, what: str, value: Value) -> Value:
         """Return the first value of something in a run, which this one becomes if there is none yet."""
-        if not records.has(self.context.state, f"first.{what}"):
-            records.put(self.context.state, f"first.{what}", {"value": value})
+        if not records.has(self.state, f"first.{what}"):
+            records.put(self.state, f"first.{what}", {"value": value})
         return self.kept(what)
 
     def settle(self, what: str, value: Value, refusal: str) -> None:
@@ -138,7 +170,7 @@ class Site:
 
     def kept(self, what: str) -> Value:
         """Return what :meth:`first` or :meth:`settle` has kept."""
-        values = records.get(self.context.state, f"first.{what}")
+        values = records.get(self.state, f"first.{what}")
         if not values:
             raise FederationError(f"Site '{self.name}' lacks '{what}' of this run. Start the run again.")
         return cast(Value, values["value"])
@@ -170,7 +202,7 @@ class Site:
     def own_columns(self) -> Bools:
         """Return which of the schema's columns this site has: all of them in a run without a layout."""
         columns = self.schema().columns
-        if not was_told(self.context, LAYOUT):
+        if records.get_one(self.state, broadcasts.DIGESTS, LAYOUT.name) is None:
             return np.ones(len(columns), dtype=np.bool_)
         own: Bools = self.layout().columns == self.block_number()
         if len(own) != len(columns):
@@ -192,7 +224,7 @@ class Site:
         about these few patients.
         """
         told = self.told(SCHEMA)
-        key = ("folds", self.digest_of(SCHEMA), least_rows(self.context))
+        key = ("folds", self.digest_of(SCHEMA), self.least_rows)
         return cast(Ints, self.cached(key, lambda: self._deal(told.folds)))
 
     def scaled(self, X: Floats, number: int = 0) -> Floats:
@@ -214,17 +246,25 @@ class Site:
                 f"Site '{self.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
             )
 
+    def check_size(self, numbers: float) -> None:
+        """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""
+        if not 0 <= numbers <= MOST_NUMBERS:
+            raise SettingError(
+                f"Site '{self.name}' was asked for more than {MOST_NUMBERS} numbers at once, or for less than none. "
+                "Use fewer landmarks, points per round trip or folds."
+            )
+
     def _split(self) -> Split:
         told = self.told(SCHEMA)
-        key = ("split", self.digest_of(SCHEMA), self.own_columns().tobytes(), least_rows(self.context))
+        key = ("split", self.digest_of(SCHEMA), self.own_columns().tobytes(), self.least_rows)
         split = cast(Split, self.cached(key, lambda: self._make_split(told)))
         self.log_left_out(split.left_out)
         return split
 
     def log_left_out(self, labels: NDArray[np.str_]) -> None:
         """Tell the hospital's own log which rows have no part in the run; once, and not in each message's process."""
-        if len(labels) > 0 and not records.has(self.context.state, "left-out-logged"):
-            records.put(self.context.state, "left-out-logged", {})
+        if len(labels) > 0 and not records.has(self.state, "left-out-logged"):
+            records.put(self.state, "left-out-logged", {})
             schema = self.schema()
             log_left_out(self.context, labels, [*schema.classes, *schema.positive_labels])
 
@@ -253,7 +293,7 @@ class Site:
             places[dealt[np.lexsort((digests[dealt], labels[dealt]))]] = np.arange(len(dealt))
         true_classes = schema.indices(true.labels())
         train, test = known & ~kept, kept & (known if true is self else true_classes >= 0)
-        left, least = int(np.count_nonzero(train)), least_rows(self.context)
+        left, least = int(np.count_nonzero(train)), self.least_rows
         # At dp a refusal must not tell how many there are.
         if left < least and self.level != "dp":
             raise TableError(
@@ -276,7 +316,7 @@ class Site:
         places = self._split().places
         if folds == 0:
             return np.full(len(places), NO_FOLD)
-        least = least_rows(self.context)
+        least = self.least_rows
         numbers = places % folds if folds <= len(places) else np.empty(0, dtype=np.int64)
         fewest = int(np.bincount(numbers, minlength=folds).min()) if len(numbers) else 0
         if fewest < least:
@@ -289,5 +329,5 @@ class Site:
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
-        seen = self.level if not self.perturbed else f"{self.level} {agreed_terms(self.context).noise}"
-        return kept((table_identity(self.context), seen, policy_of(self.context).classes, *key), make)
+        seen = self.level if not self.perturbed else f"{self.level} {self.terms.noise}"
+        return kept((table_identity(self.context), seen, self.policy.classes, *key), make)

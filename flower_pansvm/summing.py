@@ -31,7 +31,7 @@ class PublicKeys:
 
     public_key: bytes  # raw X25519 key
     published: bytes  # the protocol's own public half, empty for most
-    epochs: bytes  # of its ledger, see clients/gate/epochs.py; empty unless the run is private
+    epochs: bytes  # of its ledger, see clients/ledger/epochs.py; empty unless the run is private
     signature: bytes  # of the site's identity on all three, empty without one
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.gate.secret import lasting_secret
+from clients.ledger.lasting_split import lasting_secret
 from clients.table.cells import canonical_labels
 from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm

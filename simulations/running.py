@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from clients.gate.classes import check_labels
+from clients.classes import check_labels
 from clients.policy import simulated_name
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError

@@ -21,9 +21,9 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.datasets import make_moons
 
 from clients.app import app
-from clients.gate import budget
-from clients.gate.budget import LINK, link_table, new_ledger
-from clients.gate.lasting_split import lasting_split
+from clients.ledger import budget
+from clients.ledger.budget import LINK, link_table, new_ledger
+from clients.ledger.lasting_split import lasting_split
 from clients.table.reading import read_table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.secure_sum.new_identity import create_identity

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from clients.app import TASKS as ROWS
-from clients.gate.answering import WORK
+from clients.systems import WORK
 from flower_pansvm.summing import RELAY
 
 for row in ROWS.values():

@@ -17,13 +17,20 @@ ALLOWED = {
 EXCEPTION = ("clients/table/source.py", "simulations.data.sites")
 
 
-# The packages and modules of simulations from bottom to top: each imports only from those before it.
-FROM_BOTTOM_TO_TOP = (
-    "files", "markdown", "selecting", "settings_page",
-    "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",
-    "unknown_cells", "prediction", "deployment", "attack", "running", "federated_svc", "testing",
-    "comparison", "papers", "benchmarks", "cli", "__main__",
-)  # fmt: skip
+# The packages and modules of a room from bottom to top: each imports only from those before it.
+FROM_BOTTOM_TO_TOP = {
+    "clients": (
+        "cache", "policy", "state_folder",
+        "table", "ledger", "perturb_kept", "perturb", "broadcasts", "classes", "rows", "membership",
+        "site", "seeds", "systems", "gate", "app", "executor", "budget",
+    ),
+    "simulations": (
+        "files", "markdown", "selecting", "settings_page",
+        "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",
+        "unknown_cells", "prediction", "deployment", "attack", "running", "federated_svc", "testing",
+        "comparison", "papers", "benchmarks", "cli", "__main__",
+    ),
+}  # fmt: skip
 
 
 def modules_named(source: str) -> set[str]:
@@ -58,16 +65,19 @@ def test_imports_follow_the_arrows(room: str) -> None:
             assert not wrong, file
 
 
-def test_packages_of_simulations_import_what_is_below_them() -> None:
-    folder = ROOT / "simulations"
+@pytest.mark.parametrize("room", FROM_BOTTOM_TO_TOP)
+def test_packages_import_what_is_below_them(room: str) -> None:
+    folder, order = ROOT / room, FROM_BOTTOM_TO_TOP[room]
     there = {path.stem if path.suffix == ".py" else path.name for path in folder.iterdir()}
-    assert there - {"__init__", "__pycache__", "py.typed"} == {*FROM_BOTTOM_TO_TOP}
+    assert there - {"__init__", "__pycache__", "py.typed"} == {*order}
     for file in folder.rglob("*.py"):
         own = file.relative_to(folder).parts[0].removesuffix(".py")
         if own == "__init__":
             continue
-        allowed = {*FROM_BOTTOM_TO_TOP[: FROM_BOTTOM_TO_TOP.index(own) + 1]}
-        named = {name.split(".")[1] for name in modules_named(file.read_text()) if "simulations." in name}
+        allowed = {*order[: order.index(own) + 1]}
+        named = {
+            name.split(".")[1] for name in modules_named(file.read_text()) if name.startswith(f"{room}.")
+        }
         assert named <= allowed, f"{file}: {named - allowed}"
 
 

@@ -25,9 +25,9 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.app import app
-from clients.gate.budget import new_ledger
 from clients.gate.replay_guard import FOLDER
-from clients.gate.tables import tables_home
+from clients.ledger.budget import new_ledger
+from clients.ledger.tables import tables_home
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.constraints import key_of
@@ -164,7 +164,7 @@ def _ledgers(tables: list[Path], run: str) -> Path:
 @pytest.fixture
 def _nameless_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every sum the same name: otherwise sites would refuse each changed message at once, and only for that."""
-    monkeypatch.setattr("clients.gate.membership.sum_name", lambda *_, **__: "sum")
+    monkeypatch.setattr("clients.membership.sum_name", lambda *_, **__: "sum")
     monkeypatch.setattr("strategies.federation.federation.sum_name", lambda *_, **__: "sum")
 
 
@@ -345,7 +345,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
     run: str, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, grid = record(run)
-    monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 5)
+    monkeypatch.setattr("clients.site.MOST_NUMBERS", 5)
     refused = set()
     for one in grid.recorded[3]:
         reply = ask_again(settings, grid, one, one.content)

@@ -211,7 +211,7 @@ def test_a_simulated_site_without_the_simulation_says_what_to_install() -> None:
     done = run_without(
         ["simulations"],
         "from flwr.app import RecordDict\n"
-        "from clients.simulated import SimulatedContext\n"
+        "from clients.policy import SimulatedContext\n"
         "from clients.table.source import open_table\n"
         "open_table(SimulatedContext(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {}))\n",
     )

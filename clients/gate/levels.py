@@ -12,12 +12,10 @@ from typing import Literal
 
 from flwr.app import Context
 
-from clients.gate.budget import read_ledger
-from clients.gate.classes import check_listed
-from clients.gate.state_folder import state_folder
-from clients.gate.terms import agreed_terms, allowed_classes, colluders
-from clients.policy import policy_of, site_name
-from clients.simulated import is_simulated
+from clients.classes import allowed_classes, check_listed
+from clients.ledger.budget import read_ledger
+from clients.policy import agreed_terms, colluders, is_simulated, policy_of, site_name
+from clients.state_folder import state_folder
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.systems.common import JoinQuestion

@@ -14,12 +14,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from clients.gate.budget import charge, check_joined, read_ledger
-from clients.gate.secret import lasting_secret
-from clients.gate.state_folder import state_folder
-from clients.gate.terms import colluders
-from clients.simulated import is_simulated
+from clients.ledger.budget import charge, check_joined, read_ledger
+from clients.ledger.lasting_split import lasting_secret
+from clients.policy import colluders, is_simulated
 from clients.site import Site
+from clients.state_folder import state_folder
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SumError
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, random_bits, sigma_of

@@ -19,8 +19,8 @@ from flwr.app import Context
 from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
 from flwr.proto.recorddict_pb2 import RecordDict as Written
 
-from clients.gate.state_folder import state_folder
 from clients.policy import site_name
+from clients.state_folder import state_folder
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from flwr.app import RecordDict
 
-from clients.gate.membership import Participation
 from clients.gate.private import Private
+from clients.membership import Participation
 from flower_pansvm import records
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.fixed_point import encode

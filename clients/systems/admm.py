@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
 from clients.site import Site
+from clients.systems import answers
 from clients.systems.local_only import MOST_STEPS as MOST_SOLVER_STEPS
 from clients.systems.pan_svm import asked_problems, feature_map, labels_of, mapped_train
 from flower_pansvm import records
@@ -56,7 +55,7 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     """
     problems = asked_problems(site, question)
     _check(site, question, problems)
-    state = site.context.state
+    state = site.state
     models = records.read(state, STATE, LocalModels) if records.has(state, STATE) else first_models(question)
     asked = records.digest(records.values_of(question))
     if models.asked != asked:
@@ -139,7 +138,7 @@ def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats, tol: float = 
 
 def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> None:
     """Check the question before anything is computed."""
-    check_size(site, float(question.points.size))
+    site.check_size(float(question.points.size))
     steps, ranks = len(question.points), {feature_map(site, problem.feature_map).rank for problem in problems}
     shaped = question.points.shape == (steps, len(problems), ranks.pop() + 1) and not ranks
     if not (shaped and question.rho.shape == (steps, len(problems))):

@@ -4,14 +4,12 @@ import secrets
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.classes import disclosed_classes
-from clients.gate.epochs import enter_run
-from clients.gate.membership import join_run
-from clients.gate.seeds import SLOTS, deal_seed
-from clients.gate.terms import agreed_terms
-from clients.simulated import is_simulated
+from clients.classes import disclosed_classes
+from clients.ledger.epochs import enter_run
+from clients.membership import join_run
+from clients.seeds import SLOTS, deal_seed
 from clients.site import Site
+from clients.systems import answers
 from clients.table.schema_file import schema_of
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
@@ -25,7 +23,7 @@ from flower_pansvm.version import VERSION
 @answers(JOIN)
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
-    simulated = is_simulated(site.context)
+    simulated = site.simulated
     site.link_table()
     table, classes = site.table(), classes_to_tell(site, question)
     epochs = enter_run(site.context) if question.charged and not simulated else b""
@@ -44,7 +42,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
 
 def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
     """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
-    if site.table().absent_is_zero and question.charged and not is_simulated(site.context):
+    if site.table().absent_is_zero and question.charged and not site.simulated:
         raise TableError(
             f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
             "run does not tell that. Write the table as CSV or Parquet."
@@ -77,7 +75,7 @@ def rows(site: Site, question: Nothing) -> tasks.RowsAnswer:  # noqa: ARG001
 @answers(tasks.EXTREMES)
 def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: ARG001
     """Disclose the smallest and largest cell of each feature in each fold; infinite where all cells are missing."""
-    if agreed_terms(site.context).scaling != "minmax":
+    if site.terms.scaling != "minmax":
         raise SettingError(
             f"Site '{site.name}' does not disclose the extremes of its columns: the run's scaling does not need them. "
             f"{NOT_FOLLOWED}"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from clients.gate.answering import answers
 from clients.rows import Rows
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError

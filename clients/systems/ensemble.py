@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
 from clients.site import Site
+from clients.systems import answers
 from clients.systems.local_only import classify
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools
@@ -19,7 +18,7 @@ from flower_pansvm.tasks import Nothing
 def held_out(site: Site, question: Nothing) -> tasks.HeldOutAnswer:  # noqa: ARG001
     """Disclose the site's test rows without their labels, if the hospital has agreed to that."""
     rows = site.test().X
-    check_size(site, rows.size)
+    site.check_size(rows.size)
     return tasks.HeldOutAnswer(rows)
 
 
@@ -27,7 +26,7 @@ def held_out(site: Site, question: Nothing) -> tasks.HeldOutAnswer:  # noqa: ARG
 def votes(site: Site, question: LocalScoresQuestion) -> tasks.VotesAnswer:
     """Train an SVM on the site's training rows, and vote for the class that it gives each row of the ballot."""
     rows, classes = len(_own_rows(site)), len(site.schema().classes)
-    check_size(site, float(rows) * classes)
+    site.check_size(float(rows) * classes)
     predicted = classify(site, question, site.told(tasks.BALLOT).rows)
     cast = np.zeros((rows, classes))
     cast[np.arange(rows), predicted] = 1.0
@@ -38,7 +37,7 @@ def votes(site: Site, question: LocalScoresQuestion) -> tasks.VotesAnswer:
 def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks.EnsembleScoresAnswer:
     """Count the site's own test rows by true class and by what the sites' models have voted for."""
     own, predicted, classes = _own_rows(site), question.predicted, len(site.schema().classes)
-    check_size(site, float(classes) ** 2)
+    site.check_size(float(classes) ** 2)
     if predicted.shape != own.shape or ((predicted < 0) | (predicted >= classes)).any():
         raise FederationError(
             f"Site '{site.name}' was not told one class for each row of the ballot. {NOT_FOLLOWED}"

@@ -11,9 +11,9 @@ from random import SystemRandom
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.simulated import is_simulated
+from clients.policy import is_simulated
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
-from clients.gate.terms import agreed_terms
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import confusion_counts
@@ -23,7 +21,7 @@ MOST_STEPS = 10_000_000
 def local_scores(site: Site, question: LocalScoresQuestion) -> LocalScoresAnswer:
     """Train an SVM on the site's training rows, and count its test rows by true and predicted class."""
     test, classes = site.test(), len(site.schema().classes)
-    check_size(site, float(classes) ** 2)
+    site.check_size(float(classes) ** 2)
     return LocalScoresAnswer(confusion_counts(test.classes, classify(site, question, test.X), classes))
 
 
@@ -47,7 +45,7 @@ def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:
     from sklearn.preprocessing import MinMaxScaler, StandardScaler  # noqa: PLC0415
     from sklearn.svm import SVC  # noqa: PLC0415
 
-    terms = agreed_terms(site.context)
+    terms = site.terms
     scalings = {"standard": StandardScaler(), "minmax": MinMaxScaler((-1, 1)), "none": "passthrough"}
     svc = SVC(
         C=question.C,

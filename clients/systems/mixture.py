@@ -7,12 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flwr.common.logger import log
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
-from clients.gate.terms import least_rows
-from clients.policy import policy_of
-from clients.simulated import is_simulated
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.counts import confusion_counts, decision_histogram, winners
@@ -176,9 +172,9 @@ WIDTH = 4.0  # of the histogram: log odds of a row for each feature
 @answers(tasks.WEAK_MODELS)
 def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakModelsAnswer:
     """Fit a mixture to each class, and share of each as many components as the hospital's bound of risk allows."""
-    least, train, classes = least_rows(site.context), site.train(), len(site.schema().classes)
+    least, train, classes = site.least_rows, site.train(), len(site.schema().classes)
     features = train.X.shape[1]
-    check_size(site, float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
+    site.check_size(float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
     if question.min_cluster < least:
         raise SettingError(
             f"Site '{site.name}' refuses min-cluster={question.min_cluster}: a component could be the mean of fewer "
@@ -266,10 +262,10 @@ def tradeoff_of(
 
 def preference_of(site: Site, simulated: Floats) -> Preference:
     """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
-    if is_simulated(site.context):
+    if site.simulated:
         number = int(str(site.context.node_config["partition-id"]))
         return replace(Preference(), bound=float(simulated[number % len(simulated)]))
-    policy = policy_of(site.context)
+    policy = site.policy
     try:
         weights = tuple(map(float, policy.risk_weights.split(",")))
     except ValueError:

@@ -8,11 +8,10 @@ import math
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
+from clients.policy import is_simulated
 from clients.rows import Rows
-from clients.simulated import is_simulated
 from clients.site import Site
+from clients.systems import answers
 from clients.systems.admm import solve
 from flower_pansvm.arrays import Floats, blocks
 from flower_pansvm.counts import confusion_counts, decision_histogram
@@ -57,7 +56,7 @@ def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Que
     """Return the sides of the training rows, and the question with a bias of 0."""
     points, centre = question.points.astype(np.float64), question.centre.astype(np.float64)
     size = site.told(tasks.RFF).size
-    check_size(site, points.size + (size + 1.0) ** 2)
+    site.check_size(points.size + (size + 1.0) ** 2)
     if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
     y = _sides(site.train())
@@ -155,7 +154,7 @@ def _fitting(site: Site, weights: Floats) -> Floats:
 def mapped_rows(site: Site, X: Floats) -> Floats:
     """Return rows by the map that the site was told, shape (rows, size)."""
     feature_map = _map(site, X.shape[1])
-    check_size(site, float(len(X)) * feature_map.size)
+    site.check_size(float(len(X)) * feature_map.size)
     return feature_map.transform(X)
 
 

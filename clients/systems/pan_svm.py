@@ -1,22 +1,24 @@
 """PAN-SVM at a site: landmarks by k-means, and cutting planes of the mapped rows' losses."""
 
+import hmac
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from clients.cache import cached
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
-from clients.gate.slots import own_slots
-from clients.gate.terms import agreed_terms, least_rows
+from clients.seeds import SLOTS
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm.arrays import BLOCK, Bools, Floats, Ints, blocks
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, class_decisions, signs
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.secure_sum import tags
+from flower_pansvm.secure_sum.keys import keystream
+from flower_pansvm.secure_sum.wire import join_fields, sum_context
 from flower_pansvm.systems.common import NO_FOLD, SCALING, SCHEMA
 from flower_pansvm.systems.pan_svm import tasks
 from flower_pansvm.systems.pan_svm.cuts import (
@@ -40,6 +42,8 @@ LANDMARK_ROWS, ROWS_A_CENTRE = 2**15, 50
 """Of how many rows a large site's centres are made, at least, and for each of them: of more they would hardly differ,
 and the time would go with the rows."""
 
+MOST_LANDMARKS = 100_000
+"""More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""
 
 LARGEST_KEPT = 2**24
 """Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
@@ -52,7 +56,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
     if len(X) * rank > LARGEST_KEPT:
         return lambda rows: mapped(site, X[rows], number)
     # Of this run: a map that was sound with another run's kernel has to pass the check again.
-    key = ("mapped", site.context.run_id, number, *told_about(site, number), least_rows(site.context))
+    key = ("mapped", site.context.run_id, number, *told_about(site, number), site.least_rows)
 
     def all_mapped() -> Floats:
         F = np.empty((len(X), rank))
@@ -85,7 +89,7 @@ def feature_map(site: Site, number: int) -> NystromMap:
     kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
     landmarks = _landmark_set(site, number).landmarks[:, told.features]
     feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
-    agreed = agreed_terms(site.context).kernel
+    agreed = site.terms.kernel
     key = ("sound map", agreed, *told_about(site, number))
     if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
         raise FederationError(
@@ -122,7 +126,7 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> tasks.LandmarksA
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1)."""
     slots, total = own_slots(site, question.slots_per_site, question.slots)
     scalings, features = len(question.folds), site.train().X.shape[1]
-    check_size(site, float(scalings) * total * features)
+    site.check_size(float(scalings) * total * features)
     answer = tasks.LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
     for number in range(scalings) if len(slots) else ():
         centres, _ = own_centres(site, question, number)
@@ -163,7 +167,7 @@ def sampled_rows(site: Site, scaling: int, fold: int, centres: int) -> Floats:
 
 
 def _agreed_min_cluster(site: Site, asked: int) -> int:
-    least = least_rows(site.context)
+    least = site.least_rows
     if asked < least:
         raise SettingError(
             f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
@@ -183,7 +187,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
     problems = asked_problems(site, question)
-    check_size(site, sum(problem.rank + 1.0 for problem in problems))
+    site.check_size(sum(problem.rank + 1.0 for problem in problems))
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
     labels = [labels_of(site, problem) for problem in problems]
@@ -208,7 +212,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
     problems, questions = asked_problems(site, question), question.questions()
     numbers = sum(one.count * one.ends.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
     # Of the answer, and of decisions that are in memory at once.
-    check_size(site, max(numbers, max(one.count for one in questions) * float(BLOCK)))
+    site.check_size(max(numbers, max(one.count for one in questions) * float(BLOCK)))
     found: dict[int, Answer] = {}
     for number in {problem.feature_map for problem in problems}:
         own = [i for i, problem in enumerate(problems) if problem.feature_map == number]
@@ -252,7 +256,7 @@ def scores(site: Site, question: tasks.ScoresQuestion) -> tasks.ScoresAnswer:
     classes = len(site.schema().classes)
     pairs = tuple(map(Pair, question.positive, question.negative))
     columns, models = question.centres.shape[1], len(question.folds)
-    check_size(site, float(models) * (classes**2 + 2 * BINS * columns))
+    site.check_size(float(models) * (classes**2 + 2 * BINS * columns))
     confusion, histogram = np.zeros((models, classes, classes)), np.zeros((models, columns, 2, BINS))
     weights = np.split(question.weights, np.cumsum(len(pairs) * (question.ranks + 1))[:-1])
     for model, (number, fold) in enumerate(zip(question.feature_maps, question.folds, strict=True)):
@@ -283,7 +287,7 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
 
 def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
     """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
-    weighted = agreed_terms(site.context).class_weight != "none"
+    weighted = site.terms.class_weight != "none"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if weighted else (1.0, 1.0)
     problems = question.problems()
     if not all(least <= weight <= largest for problem in problems for weight in problem.weights):
@@ -293,3 +297,31 @@ def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem
             f"{allowed}. {NOT_FOLLOWED}"
         )
     return problems
+
+
+def own_slots(site: Site, slots_per_site: int, most: int) -> tuple[Ints, int]:
+    """Return the rows of the landmark matrix that are this site's, and how many rows it has: ``most`` or fewer.
+
+    All sites know it, and the coordinator does not: they deal out the slots by the same secret seed, which the first
+    site draws (:mod:`clients.seeds`). A run has one seed, and each sum is dealt anew from it: two sums whose slots were
+    related, such as one with more slots for each site, would tell which landmarks are of the same site.
+
+    Where that is less than a row for each site, the seed says whose turn it is, and the others have none.
+    """
+    participation = site.participation
+    assert participation is not None  # landmarks are summed
+    sites = len(participation.this.roster)
+    total = min(slots_per_site * sites, most)
+    if not 1 <= total <= MOST_LANDMARKS:
+        raise SettingError(
+            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
+            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
+        )
+    seed = cast(bytes, site.kept(SLOTS))
+    key = hmac.digest(seed, join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
+    place = participation.this.roster.index(site.name)
+    if total < sites:
+        turn = np.flatnonzero(np.argsort(keystream(key, sites), kind="stable") == place)
+        return turn[turn < total], total
+    order = np.argsort(keystream(key, total), kind="stable")
+    return order[place * slots_per_site : (place + 1) * slots_per_site], total

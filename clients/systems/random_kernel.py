@@ -6,12 +6,11 @@ from typing import cast
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
-from clients.gate.secret import lasting_secret
-from clients.gate.seeds import COLUMN_BLOCK, SLOTS, deal_seed
+from clients.ledger.lasting_split import lasting_secret
 from clients.rows import Rows
+from clients.seeds import COLUMN_BLOCK, SLOTS, deal_seed
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm import records, scaling
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
@@ -34,7 +33,7 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
     """
     block, names = site.block_number(), site.column_block()
     blocks = int(site.layout().blocks.max()) + 1
-    check_size(site, blocks)
+    site.check_size(blocks)
     rows = np.zeros(blocks)
     rows[block] = len(site.train().classes) + len(site.test().classes)
     if site.participation is not None:
@@ -97,7 +96,7 @@ def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.
         )
     if question.kernel not in ("linear", "rbf"):
         raise FederationError(f"Site '{site.name}' knows no random kernel of that name. {NOT_FOLLOWED}")
-    check_size(site, float(len(X)) * question.rows)
+    site.check_size(float(len(X)) * question.rows)
     B = random_matrix(cast(bytes, site.kept(COLUMN_BLOCK)), question.rows, X.shape[1])
     ids = site.table().ids
     marked = [site.name] if ids is None else ids.tolist()

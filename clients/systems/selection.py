@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from clients.gate.answering import answers
-from clients.gate.terms import least_rows
 from clients.site import Site
+from clients.systems import answers
 from clients.systems.pan_svm import asked_problems, features_of, labels_of, mapped_train, seen_by_map
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
@@ -25,7 +24,7 @@ def class_moments(site: Site, question: Nothing) -> tasks.ClassMomentsAnswer:  #
     Missing cells are left out and not filled: the filters compare what was measured.
     """
     rows, names = site.train(), site.schema().classes
-    least = least_rows(site.context)
+    least = site.least_rows
     counts = np.bincount(rows.classes, minlength=len(names))
     if any(0 < count < least for count in counts):
         raise TableError(
@@ -61,7 +60,7 @@ def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats,
     alpha = row_duals(mapped_train(site, problem.feature_map), labels, duals)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
-    return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= least_rows(site.context))
+    return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= site.least_rows)
 
 
 def _support_of(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, ...]:

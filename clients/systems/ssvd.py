@@ -5,9 +5,8 @@ from logging import WARNING
 import numpy as np
 from flwr.common.logger import log
 
-from clients.gate.answering import answers
-from clients.gate.requests import check_size
 from clients.site import Site
+from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
@@ -36,7 +35,7 @@ def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.D
     refusal = "to distort its rows twice in this run: of two copies, each tells what the other hides"
     site.settle(tasks.DISTORTED_ROWS.name, records.digest(records.values_of(question)), refusal)
     X = cells_to_distort(site, question)
-    check_size(site, X.size)
+    site.check_size(X.size)
     _warn_of_identities(site, question, X)
     distorted = distort(X)
     _check_distortion(site, X, distorted)

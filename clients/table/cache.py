@@ -19,7 +19,7 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from clients.gate.state_folder import is_private
+from clients.state_folder import is_private
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Optional, cast
 from flwr.app import Context
 
 from clients.cache import cached
-from clients.policy import policy_of
-from clients.simulated import is_simulated
+from clients.policy import is_simulated, policy_of
 from flower_pansvm.errors import SettingError
 
 if TYPE_CHECKING:

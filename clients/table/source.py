@@ -14,8 +14,7 @@ from typing import cast
 
 from flwr.app import Context
 
-from clients.policy import policy_of, site_name
-from clients.simulated import SIMULATED, is_simulated
+from clients.policy import SIMULATED, is_simulated, policy_of, site_name
 from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError

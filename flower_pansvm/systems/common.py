@@ -33,7 +33,7 @@ class JoinAnswer:
     simulated: bool = disclosed()  # whether nobody's records are in it
     public_key: bytes = disclosed()  # raw X25519 key of this run
     published: bytes = disclosed()  # the protocol's own public half, empty for most
-    epochs: bytes = disclosed()  # of its ledger, see clients/gate/epochs.py; empty unless the run is private
+    epochs: bytes = disclosed()  # of its ledger (clients/ledger/epochs.py); empty unless the run is private
     signature: bytes = disclosed()  # of the site's identity on all three, empty without one
     columns: Texts = disclosed()  # names of its columns
     absent_is_zero: bool = disclosed()  # whether a column that it lacks is all zero (LIBSVM text)

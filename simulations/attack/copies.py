@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clients.gate.terms import agreed_terms, least_rows
 from clients.perturb import replaced_share
 from clients.perturb_kept import settled_column
+from clients.policy import agreed_terms, least_rows
 from clients.site import Site
 from clients.table.table import align
 from flower_pansvm.arrays import Bools, Floats

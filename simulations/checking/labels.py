@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
-from clients.gate.classes import check_labels
+from clients.classes import check_labels
 from clients.table.cells import NO_NUMBER
 from clients.table.table import columns_text
 from flower_pansvm.errors import TableError

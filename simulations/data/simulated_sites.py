@@ -2,8 +2,8 @@
 
 from flwr.app import Context, RecordDict
 
-from clients.gate import broadcasts
-from clients.simulated import SimulatedContext
+from clients import broadcasts
+from clients.policy import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from strategies.federation.transcript import TranscriptSum

@@ -8,18 +8,12 @@ from typing import Any
 from flwr.app import Context, RecordDict
 
 from clients.app import TASKS
-from clients.gate.budget import link_table
-from clients.gate.classes import rows_with_classes
+from clients.classes import allowed_classes, rows_with_classes
 from clients.gate.levels import LEARNED, level_of
-from clients.gate.state_folder import state_folder
-from clients.gate.terms import (
-    agreed_terms,
-    allowed_classes,
-    least_rows,
-    least_sites,
-)
-from clients.policy import policy_of
+from clients.ledger.budget import link_table
+from clients.policy import agreed_terms, least_rows, least_sites, policy_of
 from clients.site import Site
+from clients.state_folder import state_folder
 from clients.systems.common import classes_to_tell
 from clients.table.form import TableForm
 from clients.table.schema_file import schema_of

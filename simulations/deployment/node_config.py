@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clients.gate.state_folder import replace_file
+from clients.state_folder import replace_file
 from flower_pansvm.errors import SettingError
 
 NODE_FILE = "node.toml"

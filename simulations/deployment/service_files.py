@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from clients.gate.tables import tables_home
+from clients.ledger.tables import tables_home
 
 UNIT = """\
 # systemd unit of the SuperNode of '{name}'. As root:

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from clients.gate.secret import lasting_secret
+from clients.ledger.lasting_split import lasting_secret
 from clients.site import Site
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel

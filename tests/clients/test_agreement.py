@@ -12,11 +12,11 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from clients.gate.membership import OF_ALL, Participation
 from clients.gate.replay_guard import turn
-from clients.gate.seeds import SLOTS
-from clients.gate.slots import own_slots
+from clients.membership import OF_ALL, Participation
+from clients.seeds import SLOTS
 from clients.site import Site
+from clients.systems.pan_svm import own_slots
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate import broadcasts
-from clients.gate.budget import end_ledger, new_ledger
-from clients.gate.lasting_split import lasting_split
+from clients import broadcasts
+from clients.ledger.budget import end_ledger, new_ledger
+from clients.ledger.lasting_split import lasting_split
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, TableError

@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 from flwr.app import Context, Message, RecordDict
 
+from clients import broadcasts
 from clients.app import app
-from clients.gate import broadcasts, budget, lasting_split
-from clients.gate.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
-from clients.gate.epochs import HEARD_FILE, enter_run, hear
 from clients.gate.private import privately
-from clients.gate.tables import tables_home
+from clients.ledger import budget, lasting_split
+from clients.ledger.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
+from clients.ledger.epochs import HEARD_FILE, enter_run, hear
+from clients.ledger.tables import tables_home
 from clients.site import Site
 from clients.systems.dp_svm import private_bins
 from clients.table.reading import read_table

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from clients import cache
-from clients.gate import broadcasts
-from clients.gate.budget import new_ledger
+from clients import broadcasts, cache
+from clients.ledger.budget import new_ledger
 from clients.rows import fold_numbers
 from clients.rows import test_rows as held_out
 from clients.site import Site

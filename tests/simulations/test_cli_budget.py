@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate.budget import EPOCH, LINK, charge, link_table, read_ledger
+from clients.ledger.budget import EPOCH, LINK, charge, link_table, read_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of

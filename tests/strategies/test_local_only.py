@@ -144,7 +144,7 @@ def test_no_test_rows_no_accuracy() -> None:
 
 
 def test_a_huge_matrix_of_counts_is_refused_before_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 8)
+    monkeypatch.setattr("clients.site.MOST_NUMBERS", 8)
     with pytest.raises(PanSVMError, match="numbers"):
         trained(settings_of())
 

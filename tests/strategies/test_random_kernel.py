@@ -12,8 +12,8 @@ import pytest
 from flwr.app import Message
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from clients.gate.membership import member_of
-from clients.gate.seeds import COLUMN_BLOCK, NOTE_BYTES, deal_seed
+from clients.membership import member_of
+from clients.seeds import COLUMN_BLOCK, NOTE_BYTES, deal_seed
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, ModelFileError, SettingError, SumError, TableError
 from flower_pansvm.models.model import load_model

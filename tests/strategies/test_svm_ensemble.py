@@ -179,7 +179,7 @@ def test_a_coordinator_that_names_other_classes_learns_a_label() -> None:
 def test_more_votes_than_a_site_gives_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     federation, ballot = gathered(settings_of(sites=3))
     federation.broadcast(BALLOT, ballot)
-    monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 3 * len(ballot.rows) - 1)
+    monkeypatch.setattr("clients.site.MOST_NUMBERS", 3 * len(ballot.rows) - 1)
     with pytest.raises(PanSVMError, match="numbers"):
         federation.secure_sum(VOTES, QUESTION)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from clients.gate import answering
+from clients.gate import pipeline
 from clients.gate.private import Private
 from clients.gate.reply import leave
 from flower_pansvm.constraints import key_of
@@ -128,7 +128,7 @@ def test_an_answer_that_cannot_be_ends_the_run(
             )
         return leave(task, answer, *rest)
 
-    monkeypatch.setattr(answering, "leave", lying)
+    monkeypatch.setattr(pipeline, "leave", lying)
     with pytest.raises(case.error) as caught:
         trained(settings_of(system))
     # A sum does not say which site it was.

@@ -11,9 +11,9 @@ import pandas as pd
 from flwr.app import Context, Message, RecordDict
 from threadpoolctl import ThreadpoolController
 
+from clients import broadcasts
 from clients.app import app
-from clients.gate import broadcasts
-from clients.gate.epochs import enter_run
+from clients.ledger.epochs import enter_run
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records

@@ -17,8 +17,9 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.app import TASKS
-from clients.gate import budget
-from clients.gate.budget import (
+from clients.gate.levels import level_of
+from clients.ledger import budget
+from clients.ledger.budget import (
     EPOCH,
     change_ledger,
     charge,
@@ -27,8 +28,7 @@ from clients.gate.budget import (
     new_ledger,
     read_ledger,
 )
-from clients.gate.levels import level_of
-from clients.gate.tables import tables_home
+from clients.ledger.tables import tables_home
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
@@ -271,7 +271,9 @@ def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) 
 
 def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
     """The system takes it off; the file stays and means nothing."""
-    code = "import os; from clients.gate import budget\nbudget._locked().__enter__(); os.kill(os.getpid(), 9)"
+    code = (
+        "import os; from clients.ledger import budget\nbudget._locked().__enter__(); os.kill(os.getpid(), 9)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
     assert done.returncode == -9
     link_table(folder, a_table())
@@ -281,7 +283,7 @@ def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
 KILLED = """
 import itertools, json, os, sys
 from pathlib import Path
-from clients.gate import budget
+from clients.ledger import budget
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP
 from tests.clients.gate.test_budget import a_table, begin, context
 

@@ -9,11 +9,10 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 from flwr.common.serde import message_to_proto
 
+from clients import broadcasts
 from clients.app import app
-from clients.gate import broadcasts
-from clients.gate.classes import disclosed_classes
-from clients.gate.terms import allowed_classes
-from clients.simulated import SimulatedContext
+from clients.classes import allowed_classes, disclosed_classes
+from clients.policy import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from clients.app import app
 from clients.gate import private
-from clients.gate.membership import Participation
 from clients.gate.private import Private
 from clients.gate.reply import leave
+from clients.membership import Participation
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError, SumError

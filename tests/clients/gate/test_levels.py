@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate.budget import new_ledger
 from clients.gate.levels import TESTED, level_of
-from clients.gate.terms import warn_of_risks
-from clients.simulated import SimulatedContext
+from clients.ledger.budget import new_ledger
+from clients.policy import SimulatedContext, warn_of_risks
 from flower_pansvm.consents import AGREED, LEVELS
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.systems.common import JOIN, MOMENTS, JoinQuestion

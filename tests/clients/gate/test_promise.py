@@ -20,8 +20,8 @@ from scipy.stats import beta
 
 from clients.gate import private
 from clients.gate.private import privately
+from clients.policy import SimulatedContext
 from clients.rows import Rows
-from clients.simulated import SimulatedContext
 from clients.site import Site
 from clients.systems import dp_svm as private_training
 from clients.systems import evaluation

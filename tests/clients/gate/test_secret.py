@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate.budget import link_table, new_ledger
-from clients.gate.secret import key_of, lasting_secret
-from clients.simulated import SimulatedContext
+from clients.ledger.budget import link_table, new_ledger
+from clients.ledger.lasting_split import key_of, lasting_secret
+from clients.policy import SimulatedContext
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar

@@ -9,9 +9,7 @@ from flwr.app import Context, RecordDict
 
 from clients.app import app
 from clients.gate.levels import level_of
-from clients.gate.terms import agreed_terms, least_rows, least_sites
-from clients.policy import policy_of
-from clients.simulated import SimulatedContext, is_simulated
+from clients.policy import SimulatedContext, agreed_terms, is_simulated, least_rows, least_sites, policy_of
 from clients.table.schema_file import schema_of
 from clients.table.source import open_table
 from flower_pansvm import records
@@ -119,7 +117,6 @@ import sys
 import ray
 from flwr.app import Context, RecordDict
 from flwr.simulation.ray_transport.ray_actor import ClientAppActor
-from clients.simulated import is_simulated
 
 def here(node):
     return is_simulated(Context(1, 2, node, RecordDict(), {}))

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate.state_folder import state_folder
-from clients.gate.terms import agreed_terms
-from clients.simulated import SimulatedContext
+from clients.policy import SimulatedContext, agreed_terms
+from clients.state_folder import state_folder
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings

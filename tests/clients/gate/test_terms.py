@@ -7,8 +7,7 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.gate.levels import check_consents
-from clients.gate.terms import agreed_terms, least_rows, least_sites
-from clients.simulated import SimulatedContext
+from clients.policy import SimulatedContext, agreed_terms, least_rows, least_sites
 from flower_pansvm.consents import CONSENTS
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.terms import Scalar

@@ -16,7 +16,7 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.gate.replay_guard import FOLDER, STATE, turn
-from clients.simulated import SimulatedContext
+from clients.policy import SimulatedContext
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.systems.common import MOMENTS

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from clients.gate.private import LEAST_RHO
+from clients.policy import is_simulated
 from clients.rows import Rows
-from clients.simulated import is_simulated
 from clients.site import Site
 from clients.systems import evaluation
 from flower_pansvm.class_pairs import one_versus_one

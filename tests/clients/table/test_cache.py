@@ -14,7 +14,7 @@ from flwr.app import Context, RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.gate.terms import agreed_terms
+from clients.policy import agreed_terms
 from clients.table import cache as table_cache
 from clients.table.cache import read_through_cache
 from clients.table.form import AS_IT_IS, TableForm

@@ -9,7 +9,7 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients import cache, perturb
-from clients.gate.budget import end_ledger, new_ledger
+from clients.ledger.budget import end_ledger, new_ledger
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError

@@ -8,9 +8,9 @@ import pytest
 
 import clients.systems
 import flower_pansvm.systems
-from clients.gate.answering import WORK, answers
 from clients.gate.levels import DP, SIMULATED, SUMS, TESTED
 from clients.site import Site
+from clients.systems import WORK, answers
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.consents import CONSENTS
 from flower_pansvm.systems.common import EXTREMES, MOMENTS, MomentsAnswer

@@ -16,10 +16,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clients import cache
-from clients.gate.budget import FILE as LEDGER
-from clients.gate.budget import charge, read_ledger
-from clients.gate.epochs import enter_run
-from clients.gate.tables import tables_home
+from clients.ledger.budget import FILE as LEDGER
+from clients.ledger.budget import charge, read_ledger
+from clients.ledger.epochs import enter_run
+from clients.ledger.tables import tables_home
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm.bundle import hash_of, installed_files

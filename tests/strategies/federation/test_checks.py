@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clients.gate import answering
+from clients.gate import pipeline
 from clients.gate.private import Private
 from clients.gate.reply import leave
 from flower_pansvm.arrays import Floats
@@ -78,7 +78,7 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> Callable[[Task, Lie], None]:
                 answer = kind(changed) if kind else changed
             return leave(asked, answer, participation, notes)
 
-        monkeypatch.setattr(answering, "leave", lying)
+        monkeypatch.setattr(pipeline, "leave", lying)
 
     return make
 
@@ -230,7 +230,7 @@ def test_a_private_sum_of_another_shape_ends_the_run(
             answer = Private(replace(answer.answer, **results))
         return leave(asked, answer, *rest)
 
-    monkeypatch.setattr(answering, "leave", changed)
+    monkeypatch.setattr(pipeline, "leave", changed)
     with pytest.raises(FederationError):
         train_in_process(make_settings(**PRIVATE))
 

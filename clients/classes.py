@@ -12,15 +12,44 @@ from flwr.app import Context
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from clients.gate.terms import allowed_classes, least_rows
-from clients.policy import site_name
+from clients.policy import least_rows, policy_of, site_name
+from clients.table.schema_file import schema_of
 from clients.table.source import label_place
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
-from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, SPELLING, can_be_class, misspelt, spelling
+from flower_pansvm.labels import (
+    LABEL_RULE,
+    MOST_CLASSES,
+    SPELLING,
+    can_be_class,
+    can_be_listed,
+    canonical_label,
+    misspelt,
+    spelling,
+)
+from flower_pansvm.reading_options import listed
 from flower_pansvm.schema import class_names
 
 Labels = NDArray[np.str_]
+
+
+def allowed_classes(context: Context) -> tuple[str, ...]:
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none.
+
+    They are those of its node config, or else of the schema file.
+    """
+    said = policy_of(context).classes
+    if not said:
+        schema = schema_of(context)
+        return schema.classes if schema else ()
+    labels = tuple(canonical_label(label) for label in listed(said))
+    if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
+        raise SettingError(
+            f"The 'classes' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
+            f"commas between them, such as classes='0,1', and one that holds a comma in double quotes. Labels are "
+            f"{LABEL_RULE}, and at most {MOST_CLASSES}."
+        )
+    return labels
 
 
 def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int) -> None:
@@ -60,19 +89,14 @@ def _check_positive(labels: Iterable[str], positive: Sequence[str], place: str) 
 
 
 def rows_with_classes(context: Context, labels: Labels, positive: Sequence[str]) -> Bools:
-    """Return :func:`allowed_rows`, after :func:`check_labels` unless the node config says what the classes are."""
-    if not allowed_classes(context):
-        check_labels(labels, positive, label_place(context), least_rows(context))
-    return allowed_rows(context, labels, positive)
-
-
-def allowed_rows(context: Context, labels: Labels, positive: Sequence[str]) -> Bools:
     """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
 
     Not those whose label the node config does not allow, and not those that only their spelling keeps from being
-    positive.
+    positive. Unless the node config says what the classes are, :func:`check_labels` checks the labels.
     """
     allowed = allowed_classes(context)
+    if not allowed:
+        check_labels(labels, positive, label_place(context), least_rows(context))
     names, places = np.unique(labels, return_inverse=True)
     taken = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
     taken &= ~np.isin(names, misspelt(names, positive))

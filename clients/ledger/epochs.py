@@ -14,9 +14,9 @@ from pathlib import Path
 
 from flwr.app import Context
 
-from clients.gate.budget import BEHIND, EPOCH, Ledger, change_ledger
-from clients.gate.state_folder import read_checked, state_folder, write_checked
+from clients.ledger.budget import BEHIND, EPOCH, Ledger, change_ledger
 from clients.policy import policy_of
+from clients.state_folder import read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.secure_sum import tags

@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 from flwr.app import Context
 
-from clients.policy import policy_of, site_name
-from clients.simulated import is_simulated
+from clients.policy import is_simulated, policy_of, site_name
 from flower_pansvm.errors import SettingError
 
 LOCK = "state.lock"

@@ -1,11 +1,11 @@
 """A table's ledger, which outlives runs and coordinators: its key, its copy's deviations, and what was spent of dp.
 
-From the key follow the sides of its records (:mod:`clients.gate.lasting_split`) and their copies at level `perturbed`
+From the key follow the sides of its records (:mod:`clients.ledger.lasting_split`) and their copies at level `perturbed`
 (:mod:`clients.perturb`); the budget itself is the node config's ``epsilon`` and ``delta``. The ledger belongs to the
-hospital's table, whose rows find it in the account's place for ledgers (:mod:`clients.gate.tables`): all state folders
-and studies with the same table share it. A person lets it begin, in a state folder, with ``pansvm hospital init`` or
-``pansvm budget``. A site never does: one that is missing or damaged is a spent one, and a second key would give each
-record a second copy. It is on the disk before an answer leaves, whole, or as it was.
+hospital's table, whose rows find it in the account's place for ledgers (:mod:`clients.ledger.tables`): all state
+folders and studies with the same table share it. A person lets it begin, in a state folder, with ``pansvm hospital
+init`` or ``pansvm budget``. A site never does: one that is missing or damaged is a spent one, and a second key would
+give each record a second copy. It is on the disk before an answer leaves, whole, or as it was.
 """
 
 import math
@@ -19,9 +19,9 @@ from typing import Any, Literal
 
 from flwr.app import Context
 
-from clients.gate.state_folder import locked, read_checked, state_folder, write_checked
-from clients.gate.tables import KnownTables, tables_home
+from clients.ledger.tables import KnownTables, tables_home
 from clients.policy import policy_of, site_name
+from clients.state_folder import locked, read_checked, state_folder, write_checked
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
@@ -30,7 +30,7 @@ from flower_pansvm.tasks import Task
 
 FILE, LINK = "budget.json", "table.json"
 EPOCH = (
-    "epoch"  # the mark of a run in the ledger, see :mod:`clients.gate.epochs`: the group of a site's state
+    "epoch"  # the mark of a run in the ledger, see :mod:`clients.ledger.epochs`: the group of a site's state
 )
 Side = Literal["train", "test"]
 

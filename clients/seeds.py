@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from clients.gate.membership import Participation
+from clients.membership import Participation
 from clients.site import Site
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError
 from flower_pansvm.secure_sum.contract import SumRound

@@ -1,4 +1,4 @@
-"""Which records a hospital trains on, and which it keeps for evaluation: the same in every run, at every level.
+"""What is the same in all runs: a table's lasting key, and which of its records are kept for evaluation.
 
 A record's side follows from the record and its table's ledger, and from nothing that a coordinator says: by its id,
 or, without ids, by the ledger's key and its cells in the columns that the table had first. So equal records are on the
@@ -11,13 +11,32 @@ from pathlib import Path
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from flwr.app import Context
 
-from clients.gate.budget import Ledger, linked_ledger
-from clients.gate.tables import BLOCK_ROWS, Digests, cell_digests
+from clients.ledger.budget import Ledger, linked_ledger
+from clients.ledger.tables import BLOCK_ROWS, Digests, cell_digests
+from clients.policy import site_name
+from clients.state_folder import state_folder
 from clients.table.table import Table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import tags
+from flower_pansvm.secure_sum.wire import join_fields
+
+
+def key_of(context: Context) -> Path | bytes:
+    """Return the folder that leads to a hospital's key; of a simulated site the key, which follows from the seed."""
+    folder = state_folder(context)
+    if folder is not None:
+        return folder
+    seed = str(context.run_config.get("seed", 0)).encode()
+    return hashlib.sha256(join_fields(tags.SECRET, seed, site_name(context).encode())).digest()
+
+
+def lasting_secret(context: Context) -> bytes:
+    """Return the key; BudgetError if a hospital's ledger is missing or damaged."""
+    key = key_of(context)
+    return key if isinstance(key, bytes) else bytes.fromhex(linked_ledger(key).key)
 
 
 def lasting_split(folder: Path, table: Table, test_fraction: float) -> tuple[Bools, Digests]:

@@ -13,13 +13,11 @@ from typing import Any, cast
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context, RecordDict
 
+from clients import broadcasts
 from clients.cache import cached
-from clients.gate import broadcasts
-from clients.gate.budget import EPOCH
-from clients.gate.epochs import hear
-from clients.gate.terms import agreed_terms, least_sites, warn_of_risks
-from clients.policy import policy_of, site_name
-from clients.simulated import is_simulated
+from clients.ledger.budget import EPOCH
+from clients.ledger.epochs import hear
+from clients.policy import agreed_terms, is_simulated, least_sites, policy_of, site_name, warn_of_risks
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
@@ -48,18 +46,13 @@ class Participation:
 
 
 def join_run(context: Context, epochs: bytes) -> PublicKeys:
-    """Make this site's keys for a run that it takes part in, and return what it publishes of them and of its ledger."""
-    warn_of_risks(context)
-    public = make_run_keys(context, protocol_of(context), epochs)
-    remember(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
-    return public
-
-
-def make_run_keys(context: Context, protocol: SecureSum, epochs: bytes) -> PublicKeys:
     """Make this site's keys for the run, private halves into its state, and return what it publishes of them.
 
-    A second time it refuses: new keys would make it forget which sums it has answered.
+    ``epochs`` are what it publishes of its ledger. A second time it refuses: new keys would make it forget which sums
+    it has answered.
     """
+    warn_of_risks(context)
+    protocol = protocol_of(context)
     if records.has(context.state, KEYS):
         raise SumError(f"Site '{site_name(context)}' has joined this run already. Start a new run.")
     key = X25519PrivateKey.generate()
@@ -75,13 +68,14 @@ def make_run_keys(context: Context, protocol: SecureSum, epochs: bytes) -> Publi
         signature = sign(
             identity, RunKeys(str(context.run_id), site_name(context), public_key, published, epochs)
         )
+    remember(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
     return PublicKeys(public_key, published, epochs, signature)
 
 
 def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
     """Return this site's keys together with the other sites' public ones, after checking their signatures.
 
-    ``public`` is what :func:`make_run_keys` returned at each site, as the coordinator hands it on.
+    ``public`` is what :func:`join_run` returned at each site, as the coordinator hands it on.
     """
     own, name = records.get(context.state, KEYS), site_name(context)
     if policy_of(context).roster:

@@ -1,0 +1,195 @@
+"""From a request to a reply: the ordered list of all that happens to a message at a site.
+
+:func:`handler` has Flower's message and context, and waits until the site does nothing else in the run
+(:mod:`clients.gate.replay_guard`). Then each step of :data:`PIPELINE` looks at one :class:`Exchange` and adds to it.
+
+Flower would send the text of an uncaught exception, and so perhaps a patient's value, to the server. Here
+every failure becomes an error reply that names the task and the cause and nothing else. An error's detail, such as the
+number of a row, goes into the hospital's own log; only a simulated site, which has no patients, sends it along.
+"""
+
+import logging
+import os
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.common.logger import log
+
+from clients import broadcasts
+from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, Row, level_of
+from clients.gate.private import privately
+from clients.gate.replay_guard import turn
+from clients.gate.reply import leave, pass_on
+from clients.membership import Participation, remember, take_part, take_step, withdraw
+from clients.policy import is_simulated, site_name
+from clients.seeds import take_seeds
+from clients.site import Site
+from clients.systems import WORK, Work
+from flower_pansvm import records
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from flower_pansvm.printable import printable
+from flower_pansvm.summing import RELAY
+from flower_pansvm.systems.common import JOIN, JoinQuestion
+from flower_pansvm.tasks import Task
+
+Handler = Callable[[Message, Context], Message]
+
+SPENT = "work on '%s': %.3f s, processor %.3f s; processor before, to start this process, %.3f s"
+
+
+@dataclass
+class Exchange:
+    """A request and its answer so far: what the steps share. Each step sets what the next ones need."""
+
+    name: str  # the task's
+    row: Row  # what the table of clients/app.py says of it
+    content: RecordDict  # of the message
+    context: Context
+    question: Any = None
+    level: str = field(init=False)
+    task: Task[Any, Any] = field(init=False)
+    work: Work[Any, Any] = field(init=False)
+    participation: Participation | None = None  # in the secure sum, if the answer is summed
+    accepted: bool = False  # whether an error says something of the site's rows from here on
+    site: Site = field(init=False)
+    answer: Any = field(init=False)
+    reply: RecordDict = field(init=False)
+    kept: bytes = field(init=False)  # what the protocol needs for later steps of the sum
+
+
+def agree(exchange: Exchange) -> None:
+    """Compare the request with the hospital's policy and consents, before anything of its system is imported."""
+    if exchange.name == JOIN.name:
+        exchange.question = records.read(exchange.content, "inputs", JoinQuestion)
+    exchange.level = level_of(exchange.context, exchange.name, exchange.row, exchange.question)
+
+
+def load_system(exchange: Exchange) -> None:
+    """Import the system's file; SettingError if the task declares something else than the hospital has agreed to."""
+    name, row = exchange.name, exchange.row
+    import_module(f"clients.systems.{row.system}")
+    task, work = WORK[name]
+    leaves = (SIMULATED,) if task.simulated else (DP, TESTED) if task.dp else (SUMS,)
+    if (row.category, frozenset(row.consents)) != (task.category, task.consents) or row.leaves not in leaves:
+        raise SettingError(
+            f"The row of task '{name}' in clients/app.py, by which a hospital agrees, says something else than the "
+            "task's declaration in flower_pansvm/systems. This is a fault in the program: make them say the same."
+        )
+    exchange.task, exchange.work = task, work
+
+
+def join_sum(exchange: Exchange) -> None:
+    """Check that the request is of a secure sum that the site takes part in, if it is to be summed."""
+    if exchange.task.summed:
+        exchange.participation = take_part(exchange.context, exchange.content, exchange.task)
+    exchange.accepted = True
+
+
+def choose_view(exchange: Exchange) -> None:
+    """Open the site at the level that was agreed: it says whether its system sees the true records or their copy."""
+    exchange.site = Site(exchange.context, exchange.level, exchange.participation)
+
+
+def read_message(exchange: Exchange) -> None:
+    """Read what is asked, and keep what is told besides: the coordinator's broadcasts, and seeds of other sites."""
+    content = exchange.content
+    if exchange.question is None:
+        exchange.question = records.read(content, "inputs", exchange.task.question)
+    broadcasts.keep(exchange.context, content)
+    if exchange.participation is not None:
+        take_seeds(exchange.site, exchange.participation, records.read_each(content, "notes", bytes))
+
+
+def compute(exchange: Exchange) -> None:
+    """Have the system compute the answer; one that is `dp` is charged before, and gets its noise after."""
+    if exchange.task.dp:
+        exchange.answer = privately(exchange.site, exchange.task, exchange.question, exchange.work)
+    else:
+        exchange.answer = exchange.work(exchange.site, exchange.question)
+
+
+def encode_reply(exchange: Exchange) -> None:
+    """Let out what the answer declares and nothing else, and of what is summed only what the protocol has masked."""
+    notes = exchange.site.outbox
+    exchange.reply, exchange.kept = leave(exchange.task, exchange.answer, exchange.participation, notes)
+
+
+def remember_sum(exchange: Exchange) -> None:
+    """Note that the sum has been answered; nothing can fail after this."""
+    if exchange.participation is not None:
+        remember(exchange.context, exchange.participation.memory, exchange.kept)
+
+
+PIPELINE = (
+    agree,
+    load_system,
+    join_sum,
+    choose_view,
+    read_message,
+    compute,
+    encode_reply,
+    remember_sum,
+)
+"""All that happens to a request, in this order."""
+
+
+def answer_step(exchange: Exchange) -> None:
+    """Answer a relay step of a sum that the site has answered: it has no local work but the protocol's own."""
+    exchange.reply = pass_on(take_step(exchange.context, exchange.content))
+
+
+def run(exchange: Exchange) -> RecordDict:
+    """Return the reply to a request; a site whose rows have made a step fail withdraws from the run."""
+    try:
+        for step in (answer_step,) if exchange.name == RELAY.name else PIPELINE:
+            step(exchange)
+    except BudgetError:
+        # It says nothing about this site's rows: what is still paid for may be asked.
+        raise
+    except Exception:
+        if exchange.accepted:
+            withdraw(exchange.context)
+        raise
+    return exchange.reply
+
+
+def handler(name: str, row: Row) -> Handler:
+    """Return the Flower handler of a task. It always answers, and with an error says nothing but task and cause."""
+
+    def handle(message: Message, context: Context) -> Message:
+        started, before = time.monotonic(), time.process_time()
+        try:
+            with turn(context):
+                reply = run(Exchange(name, row, message.content, context))
+                return Message(reply, reply_to=message)
+        except PanSVMError as error:
+            text = error.with_detail()
+            if not is_simulated(context):
+                log(logging.ERROR, "%s", printable(text))
+                # Which hospital's file is meant, or who complains of another, the coordinator has to know.
+                site = f"'{site_name(context)}'"
+                text = str(error) if site in str(error) else f"Site {site}: {error}"
+            return Message(Error(error.code, printable(text)), reply_to=message)
+        except Exception as error:
+            # The lines of code that it has passed through, but not its text: that of the system's own is safe.
+            system = isinstance(error, OSError) and error.errno
+            kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
+            places = "".join(traceback.format_tb(error.__traceback__))
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, places)
+            reason = (
+                f"Task '{name}' failed at site '{site_name(context)}' with {kind}. "
+                "The site's own log says where; it is not sent because it could hold data."
+            )
+            return Message(Error(PanSVMError.code, printable(reason)), reply_to=message)
+        finally:
+            if not is_simulated(context):
+                # For the hospital alone: how long an answer takes follows from its rows.
+                spent = time.monotonic() - started, time.process_time() - before, before
+                log(logging.INFO, SPENT, name, *spent)
+
+    return handle
