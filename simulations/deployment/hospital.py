@@ -16,12 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from clients.gate.budget import new_ledger
-from clients.gate.tables import tables_home
-from clients.policy import LEAST_SITES, HospitalPolicy
 from clients.ledger.budget import new_ledger
 from clients.ledger.tables import tables_home
-from clients.policy import LEAST_SITES
+from clients.policy import LEAST_SITES, HospitalPolicy
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
