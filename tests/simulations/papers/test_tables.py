@@ -20,6 +20,7 @@ from simulations.papers.running import PREPARED, check, source
 ROOT = Path(__file__).parents[3]
 REPRODUCTIONS = all_reproductions()
 TABLES = list(REPRODUCTIONS)
+SELECTIONS = [name for name in TABLES if name.startswith(("lu-table-5", "lu-table-6"))]
 SETS = [one for one in vars(lu2016_sets).values() if isinstance(one, lu2016_sets.ThesisSet)]
 
 
@@ -57,6 +58,50 @@ def test_every_run_has_settings_that_work_and_a_full_one_goes_on_from_a_quick_on
             assert settings.sites in (3, 5, 10, 20)
             assert settings.level == "exact"
     assert runs <= {run for cell in what.plan(what.quick_repeats + 1).values() for run in cell}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_the_papers_sums_and_counts_fit_together(name: str) -> None:
+    what = REPRODUCTIONS[name]
+    features = {one.name: one.features for one in lu2016_sets.SIX}
+    columns: dict[str, dict[str, float]] = {}
+    for (row, column), number in what.paper.items():
+        columns.setdefault(column, {})[row] = number
+    assert (name in ("lu-table-5.4", "lu-table-5.9", "lu-table-6.4", "lu-table-6.6")) == (not what.summed)
+    for column, numbers in columns.items():
+        total = numbers.pop("SUM", None)
+        if total is not None:
+            # Each is rounded to a hundredth.
+            assert total == pytest.approx(sum(numbers.values()), abs=0.04)
+        if "features" in column or what.unit == "features":
+            assert all(1 <= number <= features[row] for row, number in numbers.items())
+        elif what.unit == "%" and "gain" not in column:
+            assert all(50 <= number <= 100 for number in numbers.values())
+
+
+@pytest.mark.parametrize("name", ["lu-table-5.2", "lu-table-5.3"])
+def test_the_papers_gains_are_after_minus_before(name: str) -> None:
+    paper = REPRODUCTIONS[name].paper
+    for one in lu2016_sets.SIX:
+        for scheme in ("CV1", "CV2"):
+            after, before, gain = (
+                paper[one.name, f"{scheme} {what}"] for what in ("after", "before", "gain")
+            )
+            assert gain == pytest.approx(after - before, abs=0.021)
+
+
+def test_tables_of_the_same_selections_print_the_same_numbers() -> None:
+    """5.2 and 5.5 have the same gains, and so have 6.2, 6.3 and 6.5."""
+    paper = {name: REPRODUCTIONS[name].paper for name in SELECTIONS}
+    for one in lu2016_sets.SIX:
+        row = one.name
+        assert paper["lu-table-5.5"][row, "PPFSVW"] == paper["lu-table-5.2"][row, "CV2 gain"]
+        assert paper["lu-table-5.6"][row, "PPFSVW"] == paper["lu-table-5.2"][row, "CV1 gain"]
+        assert paper["lu-table-6.5"][row, "PPFSVW CV2"] == paper["lu-table-5.2"][row, "CV2 gain"]
+        assert paper["lu-table-6.5"][row, "PPFSIFW CV1"] == paper["lu-table-6.2"][row, "PAN CV1"]
+        assert paper["lu-table-6.3"][row, "CV2"] == paper["lu-table-6.2"][row, "PAN CV2"]
+        assert paper["lu-table-6.6"][row, "PPFSVW CV2"] == paper["lu-table-5.9"][row, "PPFSVW features"]
+        assert paper["lu-table-6.3"][row, "CV1 features"] == paper["lu-table-6.6"][row, "PPFSIFW CV1"]
 
 
 @pytest.mark.parametrize("name", TABLES)
