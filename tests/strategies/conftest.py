@@ -14,6 +14,9 @@ from sklearn.svm import SVC
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import Schema
 from simulations.data.pooling import pooled
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.registry import all_strategies
 from strategies.settings import Settings
 
 
@@ -41,6 +44,13 @@ class Pooled:
     def mapped(self, model: PanSVC) -> NDArray[np.float64]:
         """Return the rows as virtual points of a model's feature map."""
         return model.feature_map_.transform(model.scaling_.transform(self.X))
+
+
+def trained(settings: Settings, grid: InProcessGrid | None = None) -> Any:
+    """Return the strategy of the settings after its run, with simulated sites where no grid is given."""
+    strategy = all_strategies()[settings.strategy](settings)
+    strategy.start(grid or in_process_grid(settings))
+    return strategy
 
 
 def svc_of(settings: Any) -> SVC:

@@ -28,24 +28,18 @@ from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.dp_svm.fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
-from strategies.dp_svm.strategy import DpSvm
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_training import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
 from tests.conftest import write_hospitals
 from tests.grids import KilledError, from_message, kill, silence
+from tests.strategies.conftest import trained
 
 MakeGrid = Callable[..., InProcessGrid]
 
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "dp-svm", "data": "breast_cancer", **values})
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> DpSvm:
-    strategy = DpSvm(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 @pytest.mark.parametrize(

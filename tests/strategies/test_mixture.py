@@ -22,8 +22,8 @@ from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.mixture import WeakMixtures
 from strategies.settings import Settings, make_settings
+from tests.strategies.conftest import trained
 
 WriteTable = Callable[..., str]
 AGREED = {"weak-models": "agreed"}
@@ -31,12 +31,6 @@ AGREED = {"weak-models": "agreed"}
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "mixture", "sites": 3, "privacy": "exact", **values})
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> WeakMixtures:
-    strategy = WeakMixtures(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def clouds(rows: int = 360, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

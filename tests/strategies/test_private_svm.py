@@ -29,9 +29,9 @@ from strategies.app import run
 from strategies.master import engine
 from strategies.output_perturbation.strategies import PrivateSvm
 from strategies.output_perturbation.training import rows_of_file
-from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
 from tests.conftest import write_hospitals
+from tests.strategies.conftest import trained
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -40,13 +40,6 @@ def settings_of(**values: Any) -> Settings:
     return make_settings(
         **{"strategy": "private-svm", "data": "breast_cancer", "frequencies": 4, "sites": 3, **values}
     )
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> PrivateSvm:
-    strategy = all_strategies()[settings.strategy](settings)
-    assert isinstance(strategy, PrivateSvm)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def model_of(strategy: PrivateSvm) -> RandomFourierSVC:

@@ -26,19 +26,13 @@ from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from strategies.ssvd import Ssvd
 from strategies.steps.joining import join
-from tests.strategies.conftest import svc_of
+from tests.strategies.conftest import svc_of, trained
 
 Floats = NDArray[np.float64]
 
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "ssvd", "data": "wine", "sites": 3, **values})
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> Ssvd:
-    strategy = Ssvd(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def joined(settings: Settings) -> Federation:

@@ -24,6 +24,7 @@ from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from tests.grids import from_message, silence
+from tests.strategies.conftest import trained
 
 QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3}
 """Few landmarks, few sites: fewer steps."""
@@ -31,12 +32,6 @@ QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3}
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "svm-admm", "privacy": "exact", **values})
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> SvmAdmm:
-    strategy = SvmAdmm(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def gaps(strategy: SvmAdmm, *lost: int) -> list[float]:

@@ -26,9 +26,8 @@ from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.federation.federation import Federation
-from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
-from strategies.strategy import PhasedStrategy
+from tests.strategies.conftest import trained
 from tests.systems.declarations import SYSTEMS, System, Wrong
 from tests.tasks import TASKS
 
@@ -41,12 +40,6 @@ def settings_of(system: System, **more: Any) -> Settings:
 
 def at_hospitals(system: System, **more: Any) -> Settings:
     return make_settings(strategy=system.strategy, sites=3, **(system.at_hospitals or {}), **more)
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> PhasedStrategy:
-    strategy = all_strategies()[settings.strategy](settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def each(cases: Callable[[System], Iterable[Any]]) -> Any:
