@@ -64,6 +64,7 @@ def assert_same_as_central(pool: Callable[..., Any], settings: Any) -> dict[str,
     else:
         predicted = majority(said, len(classes))
         assert figures["rows_voted_on"] == len(true)
+        assert strategy.federation.costs.round_trips == 4
         assert figures["unanimous"] == pytest.approx((said == said[0]).all(axis=0).mean())
     assert figures["confusion"] == confusion_matrix(true, predicted, labels=classes).tolist()
     assert found.accuracy == pytest.approx(accuracy_score(true, predicted))

@@ -243,21 +243,6 @@ def test_minmax_discloses_the_extremes_and_says_so() -> None:
     assert scaled.max() == pytest.approx(1.0)
 
 
-def test_training_on_every_row_reports_no_accuracy(tmp_path: Path) -> None:
-    strategy = train_in_process(make_settings(data="wine", sites=3, test_fraction=0.0))
-    write(tmp_path, strategy, strategy.settings)
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert result["accuracy"] is None
-    assert (result["rows_train"], result["rows_test"]) == (178, 0)
-
-
-def test_a_run_without_perturbation_says_so() -> None:
-    settings = make_settings(privacy="exact")
-    result = describe(train_in_process(settings), settings)
-    assert (result["level"], result["noise"], result["tested_on"]) == ("exact", None, "true records")
-    assert {entry["how"] for entry in result["disclosed"]} == {"exact", "disclosed"}
-
-
 def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     write(tmp_path, trained, trained.settings)
     result = json.loads((tmp_path / "result.json").read_text())

@@ -84,6 +84,8 @@ class System:
         What the sites send beside what joining takes, and how.
     not_examined : tuple of str
         Tasks that the audit does not look at.
+    audited : mapping
+        By name of an entry or a count of the audit what it has to be: a function of the run's result.
     questions, broadcasts, answers : tuple of Wrong
         What a site refuses to be asked or told, and what the coordinator refuses to be answered.
     once : tuple of Wrong
@@ -99,6 +101,7 @@ class System:
     at_hospitals: Mapping[str, Any] | None = None
     leaves: Mapping[tuple[str, str], str] = field(default_factory=dict)
     not_examined: tuple[str, ...] = ()
+    audited: Mapping[str, Callable[[Mapping[str, Any]], int]] = field(default_factory=dict)
     questions: tuple[Wrong, ...] = ()
     broadcasts: tuple[Wrong, ...] = ()
     answers: tuple[Wrong, ...] = ()
@@ -157,6 +160,7 @@ ENSEMBLE = System(
         ("ensemble_scores", "confusion"): "perturbed",
     },
     ("votes",),
+    {"rows_shown": lambda result: result["rows_test"]},
     questions=(
         wrong(VOTES, SettingError, C=0.0),
         wrong(VOTES, SettingError, C=NAN),
@@ -216,6 +220,7 @@ LOCAL_ONLY = System(
     (*NOT_CHOSEN, {"landmarks": "20"}),
     at_hospitals={},
     leaves={("local_scores", "confusion"): "perturbed"},
+    audited={"rows_counted": lambda result: result["rows_test"]},
     questions=tuple(wrong(LOCAL_SCORES, SettingError, **parts) for parts in NO_SVM),
     answers=(
         wrong(LOCAL_SCORES, confusion=np.ones(2)),
@@ -281,7 +286,11 @@ ADMM = System(
         wrong(CONSENSUS, SettingError, points=lambda asked: asked.points[:, 1:]),
         Wrong(CONSENSUS, {"points": lambda asked: asked.points[:0]}, unbounded=True),
     ),
+    leaves={
+        (task.name, part): "exact" for task in (MOMENTS, LANDMARKS, CONSENSUS, SCORES) for part in task.summed
+    },
     not_examined=("consensus",),
+    audited={"consensus: models": lambda result: 3 * (result["rank"] + 1) * result["consensus_rounds"]},
     slow=True,
 )
 
@@ -295,6 +304,7 @@ MIXTURE = System(
         **{("moments", part): "exact" for part in MOMENTS.summed},
         **{("mixture_scores", part): "exact" for part in MIXTURE_SCORES.summed},
     },
+    audited={"components_disclosed": lambda result: sum(map(sum, result["shared_components"].values()))},
     broadcasts=(wrong(GLOBAL_MIXTURE, weights=times("weights", 2.0)),),
     answers=(
         wrong(WEAK_MODELS, weights=times("weights", 0.8)),
