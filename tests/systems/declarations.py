@@ -9,6 +9,7 @@ import numpy as np
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
 from flower_pansvm.systems.admm import CONSENSUS
 from flower_pansvm.systems.common import LAYOUT, MOMENTS, SCALING
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.systems.ensemble import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VOTES
 from flower_pansvm.systems.local_only import LOCAL_SCORES
 from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
@@ -117,6 +118,17 @@ class System:
 def times(name: str, factor: float) -> Callable[[Any], Any]:
     """Return a function that multiplies a part of a message."""
     return lambda message: factor * getattr(message, name)
+
+
+def moved(name: str, by: float) -> Callable[[Any], Any]:
+    """Return a function that adds a number to the first entry of a part."""
+
+    def change(message: Any) -> Any:
+        changed = np.array(getattr(message, name), dtype=np.float64)
+        changed.flat[0] += by
+        return changed
+
+    return change
 
 
 def without_first(name: str) -> Callable[[Any], Any]:
@@ -362,6 +374,21 @@ DP_SVM = System(
     "dp-svm",
     {"data": "breast_cancer", "sites": 3, "epsilon": 4.0, "steps": 1},
     ({"epsilon": 20.5}, {"epsilon": 1e6}, {"privacy": "exact"}),
+    answers=(
+        *(
+            wrong(task, **{part: without_first(part)})
+            for task in (PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES)
+            for part in task.summed
+        ),
+        # What noise does not do.
+        wrong(PRIVATE_BINS, rows=moved("rows", -2000)),
+        wrong(PRIVATE_BINS, cells=moved("cells", -2000)),
+        wrong(PRIVATE_BINS, cells=moved("cells", 3000)),
+        wrong(PRIVATE_MOMENTS, diagonal=moved("diagonal", -2000)),
+        wrong(PRIVATE_MOMENTS, above=moved("above", 2000)),
+        wrong(PRIVATE_MOMENTS, above=moved("above", -2000)),
+        wrong(PRIVATE_SCORES, cells=moved("cells", -2000)),
+    ),
 )
 
 PAN_SVM = System(

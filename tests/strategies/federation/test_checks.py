@@ -16,7 +16,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.systems.common import MOMENTS
-from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
+from flower_pansvm.systems.dp_svm import PRIVATE_STEP
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
@@ -162,13 +162,6 @@ def test_an_invalid_sum_ends_the_run(
     assert "A sum does not say which" in str(caught.value)
 
 
-def shorten(name: str) -> Lie:
-    def lie(results: Results) -> None:
-        results[name] = results[name][:-1]
-
-    return lie
-
-
 PRIVATE: dict[str, Any] = {
     "strategy": "dp-svm",
     "data": "breast_cancer",
@@ -178,61 +171,9 @@ PRIVATE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("task", "lie", "problem"),
-    [
-        (
-            PRIVATE_BINS,
-            shift("rows", -2000),
-            "'rows' holds a number that is negative",
-        ),
-        (PRIVATE_BINS, put_first("cells", -2000), "'cells' holds a number that is negative"),
-        (PRIVATE_BINS, put_first("cells", 3000), "'cells' has more cells in a bin than there are rows"),
-        (PRIVATE_MOMENTS, put_first("diagonal", -2000), "'diagonal' holds a number that is negative"),
-        (PRIVATE_MOMENTS, put_first("above", 2000), "'above' holds a sum of products that is larger"),
-        (PRIVATE_MOMENTS, put_first("above", -2000), "'above' holds a sum of products that is larger"),
-        (PRIVATE_STEP, put_first("slope", 2.0**24), ""),
-        (PRIVATE_SCORES, put_first("cells", -2000), "'cells' holds a number that is negative"),
-    ],
-)
-def test_an_invalid_private_sum_ends_the_run(
-    task: Task, lie: Lie, problem: str, liar: Callable[[Task, Lie], None]
-) -> None:
-    """And noise does not; a slope may be anything."""
-    liar(task, lie)
-    if not problem:
-        train_in_process(make_settings(**PRIVATE))
-        return
-    with pytest.raises(
-        FederationError, match=f"The sum of task '{task.name}' over 4 sites is invalid: {problem}"
-    ):
-        train_in_process(make_settings(**PRIVATE))
-
-
-@pytest.mark.parametrize(
-    ("task", "name"),
-    [
-        *((PRIVATE_BINS, name) for name in PRIVATE_BINS.summed),
-        *((PRIVATE_MOMENTS, name) for name in PRIVATE_MOMENTS.summed),
-        *((PRIVATE_STEP, "slope"), (PRIVATE_SCORES, "cells")),
-    ],
-    ids=lambda value: value if isinstance(value, str) else value.name,
-)
-def test_a_private_sum_of_another_shape_ends_the_run(
-    task: Task, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If one site's alone has it, the sites' shapes differ; here all of them are of another version."""
-
-    def changed(asked: Task[Any, Any], answer: Any, *rest: Any) -> Any:
-        if asked is task:
-            results = dict(vars(answer.answer))
-            shorten(name)(results)
-            answer = Private(replace(answer.answer, **results))
-        return leave(asked, answer, *rest)
-
-    monkeypatch.setattr(answering, "leave", changed)
-    with pytest.raises(FederationError):
-        train_in_process(make_settings(**PRIVATE))
+def test_a_slope_with_much_noise_ends_no_run(liar: Callable[[Task, Lie], None]) -> None:
+    liar(PRIVATE_STEP, put_first("slope", 2.0**24))
+    train_in_process(make_settings(**PRIVATE))
 
 
 @pytest.mark.parametrize("task", [MOMENTS, CUTS, SCORES], ids=lambda one: one.name)
