@@ -383,7 +383,7 @@ DP_SVM = System(
         # What noise does not do.
         wrong(PRIVATE_BINS, rows=moved("rows", -2000)),
         wrong(PRIVATE_BINS, cells=moved("cells", -2000)),
-        wrong(PRIVATE_BINS, cells=moved("cells", 3000)),
+        wrong(PRIVATE_BINS, cells=moved("cells", 1000)),
         wrong(PRIVATE_MOMENTS, diagonal=moved("diagonal", -2000)),
         wrong(PRIVATE_MOMENTS, above=moved("above", 2000)),
         wrong(PRIVATE_MOMENTS, above=moved("above", -2000)),
