@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from clients.gate.budget import new_ledger
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import Schema
 from simulations.data.pooling import pooled
@@ -18,6 +19,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.registry import all_strategies
 from strategies.settings import Settings
+from tests.conftest import write_hospitals
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ class Pooled:
     def mapped(self, model: PanSVC) -> NDArray[np.float64]:
         """Return the rows as virtual points of a model's feature map."""
         return model.feature_map_.transform(model.scaling_.transform(self.X))
+
+
+RANGES = "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]\n"
 
 
 def trained(settings: Settings, grid: InProcessGrid | None = None) -> Any:
@@ -85,5 +90,21 @@ def write_table(tmp_path: Path) -> Callable[..., str]:
         frame = pd.DataFrame(X, columns=[f"x{number}" for number in range(X.shape[1])])
         frame.assign(label=y).to_csv(path, index=False)
         return str(path)
+
+    return write
+
+
+@pytest.fixture
+def write_with_ranges(tmp_path: Path, state_home: Path) -> Callable[[int], list[Path]]:
+    """Return a function that writes tables of three hospitals with so many rows, and `RANGES` to ``ranges.toml``.
+
+    Each has begun its ledger.
+    """
+
+    def write(rows: int) -> list[Path]:
+        for number in range(3):
+            new_ledger(state_home / f"site-hospital{number}", 0.2)
+        (tmp_path / "ranges.toml").write_text(RANGES)
+        return write_hospitals(tmp_path, rows)
 
     return write

@@ -15,11 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.schema import class_names
 from flower_pansvm.systems.pan_svm.cuts import Answer, Labels, Question, cuts_at
+from simulations.data.pooling import pooled as data_of_all
 from simulations.data.sites import join_data, table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
@@ -30,18 +29,11 @@ from strategies.results import describe, write
 from strategies.settings import Settings, make_settings
 
 
-def rows(settings: Settings, site: int, *, test: bool) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
-    """Return a site's training or test rows and their classes."""
-    table = table_of(settings, site)
-    assert table.labels is not None
-    classes = class_names(table.labels, settings.positive_labels)
-    chosen = held_out(classes, settings.test_fraction, settings.seed) == test
-    return table.X[chosen], classes[chosen]
-
-
 def pooled(settings: Settings, *, test: bool = False) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
-    parts = [rows(settings, site, test=test) for site in range(settings.sites)]
-    return np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+    """Return all sites' training or test rows and the names of their classes."""
+    found = data_of_all(settings)
+    rows = found.test if test else found.train
+    return rows.X, np.array(found.schema.classes)[rows.classes]
 
 
 def mapped(model: PanSVC, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -199,8 +191,9 @@ def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: P
         settings = make_settings(data=data, sites=4, positive="1,2,3,4", seed=seed, privacy="exact")
         together.append(train_in_process(settings).evaluation.balanced_accuracy)
         X_test, y_test = pooled(settings, test=True)
+        train, (X_all, y_all) = data_of_all(settings).train, pooled(settings)
         for site in range(4):
-            X, y = rows(settings, site, test=False)
+            X, y = X_all[train.sites == site], y_all[train.sites == site]
             fill = np.where(
                 np.isnan(X).all(axis=0), 0.0, np.nanmean(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
             )
