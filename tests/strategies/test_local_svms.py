@@ -23,12 +23,10 @@ from flower_pansvm.systems.ensemble import (
 )
 from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
 from strategies.ensemble import gather
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
-from strategies.steps.joining import join
-from tests.strategies.conftest import svc_of, trained
+from tests.strategies.conftest import joined, svc_of, trained
 
 QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0)
 BOTH = pytest.mark.parametrize("strategy", ["local-only", "svm-ensemble"])
@@ -156,8 +154,8 @@ def test_a_hospital_that_has_not_agreed_does_not_vote(
 
 def gathered(settings: Settings) -> tuple[Federation, BallotBroadcast]:
     """Return a federation that has joined, and the test rows of all sites."""
-    federation = Federation(in_process_grid(settings), settings)
-    return federation, gather(federation, len(join(federation, settings).columns))
+    federation = joined(settings)
+    return federation, gather(federation, len(federation.schema.columns))
 
 
 def test_a_coordinator_may_put_rows_of_its_own_to_the_vote() -> None:

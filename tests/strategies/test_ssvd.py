@@ -23,21 +23,13 @@ from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
-from strategies.steps.joining import join
-from tests.strategies.conftest import svc_of, trained
+from tests.strategies.conftest import joined, svc_of, trained
 
 Floats = NDArray[np.float64]
 
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "ssvd", "data": "wine", "sites": 3, **values})
-
-
-def joined(settings: Settings) -> Federation:
-    """Return a federation that has joined."""
-    federation = Federation(in_process_grid(settings), settings)
-    join(federation, settings)
-    return federation
 
 
 def files_of(write_table: Callable[..., str], tables: list[tuple[Floats, Any]]) -> dict[str, Any]:
