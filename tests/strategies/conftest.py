@@ -1,7 +1,6 @@
 """All sites' rows in one place: what a central implementation would work on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,36 +10,42 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from clients.gate.budget import new_ledger
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import Schema
-from simulations.data.pooling import pooled
+from simulations.data.pooling import PooledRows, pooled
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.federation.federation import Federation
+from strategies.registry import all_strategies
 from strategies.settings import Settings
+from strategies.steps.joining import join
+from tests.conftest import write_hospitals
 
 
-@dataclass(frozen=True)
-class Pooled:
-    """Rows of all sites, one site after the other.
-
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        Cells in the tables' own units.
-    classes : ndarray of shape (rows,)
-        Class index.
-    folds : ndarray of shape (rows,)
-        Fold of each training row.
-    sites : ndarray of shape (rows,)
-        Number of the site.
-    """
-
-    X: NDArray[np.float64]
-    classes: NDArray[np.int64]
-    folds: NDArray[np.int64]
-    sites: NDArray[np.int64]
+class Pooled(PooledRows):
+    """Rows of all sites, one site after the other."""
 
     def mapped(self, model: PanSVC) -> NDArray[np.float64]:
         """Return the rows as virtual points of a model's feature map."""
         return model.feature_map_.transform(model.scaling_.transform(self.X))
+
+
+RANGES = "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]\n"
+
+
+def trained(settings: Settings, grid: InProcessGrid | None = None) -> Any:
+    """Return the strategy of the settings after its run, with simulated sites where no grid is given."""
+    strategy = all_strategies()[settings.strategy](settings)
+    strategy.start(grid or in_process_grid(settings))
+    return strategy
+
+
+def joined(settings: Settings) -> Federation:
+    """Return a federation of simulated sites that have joined, and nothing else."""
+    federation = Federation(in_process_grid(settings), settings)
+    join(federation, settings)
+    return federation
 
 
 def svc_of(settings: Any) -> SVC:
@@ -75,5 +80,21 @@ def write_table(tmp_path: Path) -> Callable[..., str]:
         frame = pd.DataFrame(X, columns=[f"x{number}" for number in range(X.shape[1])])
         frame.assign(label=y).to_csv(path, index=False)
         return str(path)
+
+    return write
+
+
+@pytest.fixture
+def write_with_ranges(tmp_path: Path, state_home: Path) -> Callable[[int], list[Path]]:
+    """Return a function that writes tables of three hospitals with so many rows, and `RANGES` to ``ranges.toml``.
+
+    Each has begun its ledger.
+    """
+
+    def write(rows: int) -> list[Path]:
+        for number in range(3):
+            new_ledger(state_home / f"site-hospital{number}", 0.2)
+        (tmp_path / "ranges.toml").write_text(RANGES)
+        return write_hospitals(tmp_path, rows)
 
     return write

@@ -10,42 +10,34 @@ import pandas as pd
 import pytest
 
 from clients.ledger.budget import new_ledger, read_ledger
+from clients.gate.budget import read_ledger
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
 from flower_pansvm.models.fourier_svc import FourierSVC
-from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, rounded, shortened
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
-from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from simulations.report.page import headline, write_report
+from simulations.report.page import headline
 from strategies.app import run
 from strategies.dp_svm.fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
-from strategies.dp_svm.strategy import DpSvm
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_training import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
-from tests.conftest import write_hospitals
 from tests.grids import KilledError, from_message, kill, silence
+from tests.strategies.conftest import RANGES, trained
 
 MakeGrid = Callable[..., InProcessGrid]
 
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "dp-svm", "data": "breast_cancer", **values})
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> DpSvm:
-    strategy = DpSvm(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 @pytest.mark.parametrize(
@@ -111,7 +103,7 @@ def test_the_noise_is_as_large_as_it_has_to_be(
 
 @pytest.mark.slow
 def test_what_a_run_says_of_itself(tmp_path: Path) -> None:
-    settings = settings_of(audit=True, out=str(tmp_path))
+    settings = settings_of(out=str(tmp_path))
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
     told = result["privacy"]
@@ -128,16 +120,10 @@ def test_what_a_run_says_of_itself(tmp_path: Path) -> None:
     # Joining takes one, and a second for the simulated sites' ranges.
     assert result["round_trips"] - 2 == 11
     assert {one["how"] for one in result["disclosed"] if one["task"].startswith("private_")} == {"dp"}
-    found = audit(settings, tmp_path)
-    assert found.not_examined == []
-    page = write_report(tmp_path).read_text()
-    assert "Differential privacy" in page
     assert (
         headline(result)["promise"]
         == "epsilon 1, delta 1e-05 for every row, if at most 1 site colludes or fails"
     )
-    model = load_model(tmp_path / "model.npz")
-    assert model.sha256() == result["model_sha256"]
 
 
 def test_a_lost_site_is_paid_for() -> None:
@@ -153,15 +139,9 @@ def test_a_lost_site_is_paid_for() -> None:
     assert told["epsilon_train"] <= 1.0
 
 
-RANGES = "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]\n"
-
-
 @pytest.fixture
-def files(tmp_path: Path, state_home: Path) -> list[Path]:
-    for number in range(3):
-        new_ledger(state_home / f"site-hospital{number}", 0.2)
-    (tmp_path / "ranges.toml").write_text(RANGES)
-    return write_hospitals(tmp_path, 1500)
+def files(write_with_ranges: Callable[[int], list[Path]]) -> list[Path]:
+    return write_with_ranges(1500)
 
 
 NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}

@@ -137,15 +137,6 @@ def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
     assert found.points[counts.index(len(found.selected))].accuracy == best
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
-@pytest.mark.slow
-def test_noise_goes_first(strategy: str, write_table: Write) -> None:
-    X, y = some_rows(seed=4, features=9)
-    found = select(strategy=strategy, data=write_table(X, y), landmarks="30").selection
-    assert set(found.ranking[:2]) <= {0, 1, 2}
-    assert found.points[-1].accuracy > 0.7
-
-
 @pytest.mark.slow
 def test_the_model_needs_the_chosen_columns_only(table: str) -> None:
     strategy = select(strategy="svm-rfe", data=table, features="2")

@@ -27,18 +27,12 @@ from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, train_in_process
-from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps import joining
 from tests.grids import from_message, meddle, silence
+from tests.strategies.conftest import trained
 
 MakeGrid = Callable[..., InProcessGrid]
-
-
-def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
-    strategy = PanSVM(settings)
-    strategy.start(grid)
-    return strategy
 
 
 def three(**config: object) -> Settings:
@@ -52,7 +46,7 @@ def test_hospitals_with_their_own_files_train(
     level: str, least: float, tested_on: str, hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     settings = three(privacy=level)
-    strategy = start(settings, hospitals(settings, hospital_files))
+    strategy = trained(settings, hospitals(settings, hospital_files))
     assert list(strategy.federation.sites) == ["hospital0", "hospital1", "hospital2"]
     assert strategy.federation.tested_on == tested_on
     frame = pd.concat(map(pd.read_csv, hospital_files))
@@ -62,17 +56,17 @@ def test_hospitals_with_their_own_files_train(
 @pytest.mark.slow
 def test_columns_in_another_order_are_put_right(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     settings = three()
-    expected = start(settings, hospitals(settings, hospital_files)).model.sha256()
+    expected = trained(settings, hospitals(settings, hospital_files)).model.sha256()
     frame = pd.read_csv(hospital_files[1])
     frame[["label", "dose", "age"]].to_csv(hospital_files[1], index=False)
-    assert start(settings, hospitals(settings, hospital_files)).model.sha256() == expected
+    assert trained(settings, hospitals(settings, hospital_files)).model.sha256() == expected
 
 
 def test_a_missing_column_names_site_and_column(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     frame = pd.read_csv(hospital_files[1])
     frame.drop(columns="dose").to_csv(hospital_files[1], index=False)
     with pytest.raises(TableError, match="'dose'"):
-        start(three(), hospitals(three(), hospital_files))
+        trained(three(), hospitals(three(), hospital_files))
 
 
 @pytest.mark.slow
@@ -94,13 +88,13 @@ def test_a_libsvm_file_without_the_last_columns_is_as_one_with_zeros_there(
         csv.append(tmp_path / f"sparse{number}.csv")
         table = pd.DataFrame(whole, columns=["f1", "f2", "f3", "f4"]).assign(label=frame["label"])
         table.to_csv(csv[-1], index=False)
-    strategies = [start(settings, hospitals(settings, files)) for files in (libsvm, csv)]
+    strategies = [trained(settings, hospitals(settings, files)) for files in (libsvm, csv)]
     assert strategies[0].model.schema_.columns == ("f1", "f2", "f3", "f4")
     assert strategies[0].model.sha256() == strategies[1].model.sha256()
     # The columns of CSV tables must be the same everywhere.
     pd.read_csv(csv[1]).drop(columns="f4").to_csv(csv[1], index=False)
     with pytest.raises(TableError, match="'f4'"):
-        start(settings, hospitals(settings, csv))
+        trained(settings, hospitals(settings, csv))
 
 
 @pytest.mark.parametrize("files", [1, 2])
@@ -112,7 +106,7 @@ def test_text_in_a_numeric_column_is_reported_without_the_text(
         frame.loc[3, "age"] = "SECRETVALUE"
         frame.to_csv(file, index=False)
     with pytest.raises(TableError) as caught:
-        start(three(), hospitals(three(), hospital_files))
+        trained(three(), hospitals(three(), hospital_files))
     # Nor does it name the column: in a file without a row of names, that would be a cell.
     assert "'age'" not in str(caught.value)
     assert "data row" not in str(caught.value)
@@ -125,7 +119,7 @@ def test_text_in_a_numeric_column_is_reported_without_the_text(
 def test_a_site_with_one_class_only_takes_part(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     frame = pd.read_csv(hospital_files[2])
     frame[frame["label"] == 1].to_csv(hospital_files[2], index=False)
-    strategy = start(three(), hospitals(three(), hospital_files))
+    strategy = trained(three(), hospitals(three(), hospital_files))
     assert len(strategy.federation.sites) == 3
     assert strategy.training.progress[0].gap <= 0.02
 
@@ -136,7 +130,7 @@ def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hos
         frame["constant"] = 7.0
         frame["empty"] = np.nan
         frame.to_csv(file, index=False)
-    strategy = start(three(), hospitals(three(), hospital_files))
+    strategy = trained(three(), hospitals(three(), hospital_files))
     assert np.isfinite(strategy.model.coef_).all()
     assert strategy.evaluation.accuracy is not None
 
@@ -144,19 +138,19 @@ def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hos
 def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     settings = make_settings(sites=2, min_cluster=2)
     with pytest.raises(FederationError, match="min-sites"):
-        start(settings, hospitals(settings, hospital_files[:2]))
+        trained(settings, hospitals(settings, hospital_files[:2]))
     agreed = make_settings(sites=2, min_sites=2, min_cluster=2)
     with pytest.raises(SumError, match="at least 3"):
-        start(agreed, hospitals(agreed, hospital_files[:2]))
+        trained(agreed, hospitals(agreed, hospital_files[:2]))
     pinned = hospitals(agreed, hospital_files[:2], {"min-sites": 2}, run_id=2)
-    assert start(agreed, pinned).training.progress[0].gap <= 0.02
+    assert trained(agreed, pinned).training.progress[0].gap <= 0.02
 
 
 def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     settings = three(aggregation="plain")
     with pytest.raises(SumError, match="'plain'"):
-        start(settings, hospitals(settings, hospital_files))
-    agreed = start(settings, hospitals(settings, hospital_files, {"aggregation": "plain"}))
+        trained(settings, hospitals(settings, hospital_files))
+    agreed = trained(settings, hospitals(settings, hospital_files, {"aggregation": "plain"}))
     assert agreed.training.progress[0].gap <= 0.02
 
 
@@ -164,14 +158,14 @@ def test_a_hospital_without_a_table_says_so() -> None:
     settings = three(privacy="exact")
     nodes = [{"name": f"h{number}", "privacy": "exact"} for number in range(3)]
     with pytest.raises(TableError, match="names no table"):
-        start(settings, InProcessGrid(app, nodes, settings.to_config()))  # type: ignore[arg-type]
+        trained(settings, InProcessGrid(app, nodes, settings.to_config()))  # type: ignore[arg-type]
 
 
 def test_the_coordinator_cannot_make_a_hospital_read_another_file(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     settings = three(data=str(tmp_path / "other.csv"))
-    assert start(settings, hospitals(settings, hospital_files)).training.progress[0].gap <= 0.02
+    assert trained(settings, hospitals(settings, hospital_files)).training.progress[0].gap <= 0.02
 
 
 @pytest.mark.usefixtures("begun_ledgers")
@@ -182,7 +176,7 @@ def test_two_sites_of_the_same_name(hospital_files: list[Path], tmp_path: Path) 
         for file in hospital_files
     ]
     with pytest.raises(FederationError, match="'same'"):
-        start(settings, InProcessGrid(app, nodes, settings.to_config()))
+        trained(settings, InProcessGrid(app, nodes, settings.to_config()))
 
 
 def test_too_few_sites_connected(
@@ -191,7 +185,7 @@ def test_too_few_sites_connected(
     monkeypatch.setattr(joining, "JOIN_SECONDS", 0.0)
     settings = three(sites=5)
     with pytest.raises(FederationError, match="3 of 5 sites"):
-        start(settings, hospitals(settings, hospital_files))
+        trained(settings, hospitals(settings, hospital_files))
 
 
 def test_clusters_that_no_site_can_fill() -> None:
@@ -209,7 +203,7 @@ def test_an_unexpected_error_at_a_site_travels_without_its_text(
     settings = three()
     grid = hospitals(settings, hospital_files)
     with pytest.raises(PanSVMError, match="'cuts'") as caught:
-        start(settings, grid)
+        trained(settings, grid)
     assert "SECRETVALUE" not in str(caught.value)
     assert not any("SECRETVALUE" in (reply.error.reason or "") for reply in grid.replies if reply.has_error())
 
@@ -229,7 +223,7 @@ def test_an_unexpected_error_at_a_site_travels_without_its_text(
 def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost: int) -> None:
     settings = make_settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.01)
     grid = silence(in_process_grid(settings), from_message(lost, at, task))
-    strategy = start(settings, grid)
+    strategy = trained(settings, grid)
     assert strategy.federation.costs.dropped == [f"site-{lost - 2:03d}"]
     assert len(strategy.federation.sites) == 4
     assert (strategy.evaluation.accuracy or 0) > 0.85
@@ -252,7 +246,7 @@ def test_whatever_the_protocol_a_run_goes_on(protocol: dict[str, str | int], tas
     settings = make_settings(data="wine", sites=4, timeout=0.05, landmarks="20", tol=0.05, **protocol)
     # The first site has the keys of Paillier, and is the first of a ring.
     grid = silence(in_process_grid(settings), from_message(2, 1, task))
-    strategy = start(settings, grid)
+    strategy = trained(settings, grid)
     assert strategy.federation.costs.dropped == ["site-000"]
     assert (strategy.evaluation.accuracy or 0) > 0.85
 
@@ -282,7 +276,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
         tol=0.02,
     )
     grid = silence(in_process_grid(settings), from_message(3, at, task))
-    strategy = start(settings, grid)
+    strategy = trained(settings, grid)
     assert strategy.federation.costs.dropped == ["site-001"]
     assert not any(point.failure for point in strategy.choice.points)
     assert strategy.choice.best.accuracy > 0.85
@@ -313,17 +307,17 @@ def test_late_and_repeated_answers_are_ignored() -> None:
 
     settings = make_settings(data="wine", sites=4, timeout=0.05, tol=0.1)
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    strategy = start(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
+    strategy = trained(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
     assert strategy.federation.costs.dropped == ["site-001"]
     silent = silence(in_process_grid(settings), from_message(3, 1, "cuts"))
-    assert strategy.model.sha256() == start(settings, silent).model.sha256()
+    assert strategy.model.sha256() == trained(settings, silent).model.sha256()
 
 
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.slow
 def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
     settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, privacy="exact", tol=1e-3)
-    strategy = start(settings, silence(in_process_grid(settings), from_message(3, at, "cuts")))
+    strategy = trained(settings, silence(in_process_grid(settings), from_message(3, at, "cuts")))
     F, y = [], []
     for site in (0, 2, 3):
         table = table_of(settings, site)
@@ -344,14 +338,14 @@ def test_a_run_stops_when_too_few_sites_are_left() -> None:
     settings = make_settings(data="wine", sites=3, timeout=0.05)
     grid = silence(in_process_grid(settings), from_message(3, 2, "cuts"))
     with pytest.raises(FederationError, match="site-001"):
-        start(settings, grid)
+        trained(settings, grid)
 
 
 def test_a_site_that_never_joins() -> None:
     settings = make_settings(data="wine", sites=3, timeout=0.05)
     grid = silence(in_process_grid(settings), from_message(3, 1, "join"))
     with pytest.raises(FederationError):
-        start(settings, grid)
+        trained(settings, grid)
 
 
 def test_a_sum_asked_for_twice_is_refused(hospital_files: list[Path], hospitals: MakeGrid) -> None:
@@ -364,7 +358,7 @@ def test_a_sum_asked_for_twice_is_refused(hospital_files: list[Path], hospitals:
             sent.append(Message(message.content, message.metadata.dst_node_id, message.metadata.message_type))
 
     meddle(grid, remember)
-    start(settings, grid)
+    trained(settings, grid)
     (reply,) = grid.send_and_receive(sent)
     assert reply.has_error()
     assert "was answered or passed over already" in (reply.error.reason or "")
@@ -384,10 +378,10 @@ def test_a_refusal_says_whose_file_it_is_about(
             new_ledger(folder, 0.2)
     # The refusal itself names no hospital.
     with pytest.raises(BudgetError, match=r"^Site 'h1'") as caught:
-        start(settings, InProcessGrid(app, nodes, settings.to_config()))
+        trained(settings, InProcessGrid(app, nodes, settings.to_config()))
     assert "'h0'" not in str(caught.value)
     new_ledger(folders[1], 0.2)
     (folders[1] / "roster.json").write_text('{"h0": "no identity"}')
     nodes[1]["roster"] = str(folders[1] / "roster.json")
     with pytest.raises(SettingError, match=r"^Site 'h1'"):
-        start(settings, InProcessGrid(app, nodes, settings.to_config(), 2))
+        trained(settings, InProcessGrid(app, nodes, settings.to_config(), 2))

@@ -14,9 +14,8 @@ from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
 from simulations.running import check
-from strategies.pan_svm.strategy import PanSVM
-from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
+from tests.strategies.conftest import trained
 
 MakeGrid = Callable[..., InProcessGrid]
 Nodes = dict[str, Scalar]
@@ -25,12 +24,6 @@ Nodes = dict[str, Scalar]
 def three(**config: object) -> Settings:
     # The labels of perturbed copies are others, and all of them have enough rows.
     return make_settings(**{"sites": 3, "tol": 0.2, "privacy": "exact", **config})  # type: ignore[arg-type]
-
-
-def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
-    strategy = all_strategies()[settings.strategy](settings)
-    strategy.start(grid)
-    return strategy
 
 
 @pytest.fixture
@@ -79,7 +72,7 @@ def test_a_class_that_another_hospital_names_trains_along(
 ) -> None:
     files = write({**USUAL, "rare": 10}, {**USUAL, "rare": 2}, USUAL)
     settings = three(test_fraction=0.0)
-    strategy = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+    strategy = trained(settings, hospitals(settings, files, {"min-cluster": 5}))
     assert strategy.model.schema_.classes == ("0", "1", "rare")
     assert strategy.training.rows.ravel().tolist() == [120, 120, 12]
     assert logged == []
@@ -113,7 +106,7 @@ def test_rows_that_nobody_names_are_as_if_they_were_not_there(
         without[-1].parent.mkdir(exist_ok=True)
         frame[frame["label"] != "zebra"].to_csv(without[-1], index=False)
     settings, node = three(**config), {"min-cluster": 5}
-    one, other = (start(settings, hospitals(settings, paths, node)) for paths in (files, without))
+    one, other = (trained(settings, hospitals(settings, paths, node)) for paths in (files, without))
     assert one.model.schema_.classes == ("0", "1", "2")
     assert one.training.rows.sum() + one.evaluation.rows == 330
     assert other.training.rows.sum() + other.evaluation.rows == 330
@@ -141,7 +134,7 @@ def test_a_selection_leaves_the_same_rows_out(
 ) -> None:
     files = write({**USUAL, "zebra": 4}, USUAL, USUAL)
     settings = three(strategy=strategy, cv_folds=3)
-    found = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+    found = trained(settings, hospitals(settings, files, {"min-cluster": 5}))
     assert found.model.schema_.classes == ("0", "1")
     assert len(logged) == 1
 
@@ -151,7 +144,7 @@ def test_a_list_of_classes_leaves_all_other_rows_out(
 ) -> None:
     files = write({**USUAL, "2": 20}, {**USUAL, "2": 20}, {**USUAL, "2": 20})
     settings = three(test_fraction=0.0)
-    strategy = start(settings, hospitals(settings, files, {"classes": "0,1", "min-cluster": 5}))
+    strategy = trained(settings, hospitals(settings, files, {"classes": "0,1", "min-cluster": 5}))
     assert strategy.model.schema_.classes == ("0", "1")
     assert strategy.training.rows.ravel().tolist() == [120, 120]
     assert len(logged) == 3
@@ -163,7 +156,7 @@ def test_classes_that_are_listed_may_hold_commas(
 ) -> None:
     files = write(*[{"none": 40, "Diabetes, type 2": 40}] * 3)
     node = {"classes": '"Diabetes, type 2",none'}
-    strategy = start(three(test_fraction=0.0), hospitals(three(test_fraction=0.0), files, node))
+    strategy = trained(three(test_fraction=0.0), hospitals(three(test_fraction=0.0), files, node))
     assert strategy.model.schema_.classes == ("Diabetes, type 2", "none")
 
 
@@ -176,7 +169,7 @@ def test_a_list_of_classes_holds_against_a_class_that_another_hospital_names(
     first = next(iter(grid._contexts.values()))
     first.node_config["classes"] = "0,1"
     with pytest.raises(SettingError, match="classes"):
-        start(settings, grid)
+        trained(settings, grid)
 
 
 @pytest.mark.slow
@@ -186,10 +179,10 @@ def test_positive_labels_and_a_list_of_classes_go_together(
     own = {**USUAL, "2": 20, "unclear": 9}
     settings = three(test_fraction=0.0, positive="1,2")
     files = write(own, own, own)
-    strategy = start(settings, hospitals(settings, files, {"classes": "0,1,2"}))
+    strategy = trained(settings, hospitals(settings, files, {"classes": "0,1,2"}))
     assert strategy.model.schema_.classes == ("negative", "positive")
     assert strategy.training.rows.ravel().tolist() == [120, 180]
-    strategy = start(settings, hospitals(settings, files))
+    strategy = trained(settings, hospitals(settings, files))
     assert strategy.training.rows.ravel().tolist() == [147, 180]
 
 
@@ -211,12 +204,12 @@ def test_spellings_that_differ_between_hospitals_are_an_error(
     settings = three(test_fraction=0.0)
     files = write(*[dict.fromkeys(own, 20) for own in labels])
     with pytest.raises(TableError) as caught:
-        start(settings, hospitals(settings, files))
+        trained(settings, hospitals(settings, files))
     for part in (*told, "positive="):
         assert part in str(caught.value)
     positive = ",".join({own[1] for own in labels})
     merged = three(positive=positive, test_fraction=0.0)
-    strategy = start(merged, hospitals(merged, files))
+    strategy = trained(merged, hospitals(merged, files))
     assert strategy.training.rows.ravel().tolist() == [60, 60]
 
 
@@ -225,7 +218,7 @@ def test_a_spelling_that_no_hospital_names_is_told_in_the_hospitals_own_log(
 ) -> None:
     settings = three(test_fraction=0.0)
     files = write({"Yes": 40, "No": 40}, {"Yes": 40, "No": 40}, {"No": 40, "yes": 4, "unclear": 1})
-    strategy = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+    strategy = trained(settings, hospitals(settings, files, {"min-cluster": 5}))
     assert strategy.training.rows.sum() == 200
     (line,) = logged
     assert "leaves out 5 rows" in line
@@ -265,7 +258,7 @@ def test_skewed_splits_train_with_the_pins_of_hospitals(
             frame = pd.DataFrame(table.X, columns=list(table.columns)).assign(label=table.labels)
             frame.to_csv(files[-1], index=False)
             few += int((np.unique(table.labels, return_counts=True)[1] < 5).any())
-        strategy = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+        strategy = trained(settings, hospitals(settings, files, {"min-cluster": 5}))
         assert len(strategy.model.classes_) == 3
         assert strategy.training.rows.sum() + strategy.evaluation.rows == 178
     assert few > 0

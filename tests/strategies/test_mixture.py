@@ -1,6 +1,5 @@
 """Weak mixtures: what two sites with different bounds share, what a coordinator gets, and what is refused."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,8 @@ from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.mixture import WeakMixtures
 from strategies.settings import Settings, make_settings
+from tests.strategies.conftest import trained
 
 WriteTable = Callable[..., str]
 AGREED = {"weak-models": "agreed"}
@@ -31,12 +30,6 @@ AGREED = {"weak-models": "agreed"}
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "mixture", "sites": 3, "privacy": "exact", **values})
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> WeakMixtures:
-    strategy = WeakMixtures(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def clouds(rows: int = 360, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -244,9 +237,6 @@ def test_the_audit_measures_how_near_means_come_to_rows(table: str, tmp_path: Pa
     settings = settings_of(data=table, audit=True, risk_bounds="1")
     run(in_process_grid(settings), settings, tmp_path)
     found = audit(settings, tmp_path)
-    assert found.not_examined == []
-    shared = json.loads((tmp_path / "result.json").read_text())["shared_components"]
-    assert found.entries["components_disclosed"] == sum(map(sum, shared.values()))
     assert found.entries["fewest_rows_of_a_component"] >= 5
     assert found.entries["rows_at_a_mean"] is None
 

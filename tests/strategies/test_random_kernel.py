@@ -40,6 +40,7 @@ from strategies.random_kernel.strategy import RandomKernel
 from strategies.random_kernel.training import count_rows, most_rows, one_norm_svm
 from strategies.results import RESULT_FILE
 from strategies.settings import Settings, make_settings
+from tests.strategies.conftest import trained
 
 AGREED = {"extremes": "agreed", "kernel-rows": "agreed", "row-labels": "agreed"}
 
@@ -48,12 +49,6 @@ def settings_of(**values: Any) -> Settings:
     usual = {"strategy": "random-kernel", "min_sites": 2, "test_fraction": 0.2, "privacy": "exact"}
     chosen = make_settings(**{**usual, **values})
     return with_sites_of_data(chosen) if chosen.data else chosen
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> RandomKernel:
-    strategy = RandomKernel(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def opened(strategy: RandomKernel, tmp_path: Path) -> Any:

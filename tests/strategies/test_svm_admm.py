@@ -1,29 +1,23 @@
 """Consensus by ADMM: SVC's objective, sums that leave masked, no stop at a lost site, one by Boyd's residuals."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 from sklearn.svm import SVC
 
-from clients.app import app
-from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.admm import CONSENSUS, ConsensusAnswer
 from flower_pansvm.systems.pan_svm.cuts import Problem
-from simulations.attack.audit import audit
 from simulations.data.pooling import pooled
-from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.admm import Consensus, SvmAdmm, agreed
-from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from tests.grids import from_message, silence
+from tests.strategies.conftest import trained
 
 QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3}
 """Few landmarks, few sites: fewer steps."""
@@ -31,12 +25,6 @@ QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3}
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "svm-admm", "privacy": "exact", **values})
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> SvmAdmm:
-    strategy = SvmAdmm(settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def gaps(strategy: SvmAdmm, *lost: int) -> list[float]:
@@ -94,43 +82,6 @@ def test_without_a_lost_site_the_others_come_to_their_own_consensus() -> None:
     assert max(gaps(strategy, 1)) <= 1e-3
     # It is not that of all: the test above would notice the loss.
     assert gaps(strategy)[0] > 1e-2
-
-
-def payloads(run_id: int, aggregation: str = "ring") -> dict[int, list[bytes]]:
-    """Return what each site has sent in the consensus phase, step by step."""
-    settings = settings_of(data="wine", sites=4, landmarks="30", search="published", aggregation=aggregation)
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    grid = InProcessGrid(app, nodes, settings.to_config(), run_id)  # type: ignore[arg-type]
-    trained(settings, grid)
-    found: dict[int, list[bytes]] = {}
-    for reply in grid.replies:
-        if reply.metadata.message_type == CONSENSUS.message_type:
-            sent = records.get(reply.content, "sum")["payload"].tobytes()
-            found.setdefault(reply.metadata.src_node_id, []).append(sent)
-    return found
-
-
-def chi_square(data: bytes) -> float:
-    counts = np.bincount(np.frombuffer(data, dtype=np.uint8), minlength=256)
-    expected = len(data) / 256
-    return float(np.square(counts - expected).sum() / expected)
-
-
-@pytest.mark.slow
-def test_models_leave_masked_and_in_no_two_runs_alike() -> None:
-    """The coordinator's transcript: each site's messages are uniform bytes, and say nothing when they come again."""
-    limit = float(chi2.ppf(1 - 1e-6, 255))
-    first, again = payloads(1), payloads(2)
-    for site, sent in first.items():
-        together = b"".join(sent)
-        assert len(together) >= 256 * 5
-        assert chi_square(together) < limit
-        for step, other in zip(sent, again[site], strict=True):
-            assert step != other
-            difference = np.frombuffer(step, "<u8") - np.frombuffer(other, "<u8")
-            assert np.count_nonzero(difference) == len(difference)
-    # The test can fail: what leaves without masks is nothing like it.
-    assert chi_square(b"".join(payloads(3, "plain")[2])) > limit
 
 
 def test_the_point_agreed_on_is_the_least_of_its_objective() -> None:
@@ -192,15 +143,3 @@ def test_rho_follows_the_larger_residual(primal: float, adaptive: bool, expected
     consensus.train()
     assert federation.asked[2].rho[-1, 0] == expected
     assert not consensus.converged
-
-
-@pytest.mark.slow
-def test_the_audit_counts_the_numbers_of_the_models(tmp_path: Path) -> None:
-    settings = settings_of(**{**QUICK, "data": "wine", "search": "published", "audit": True})
-    run(in_process_grid(settings), settings, tmp_path)
-    result = json.loads((tmp_path / "result.json").read_text())
-    found = audit(settings, tmp_path)
-    assert "consensus" in found.not_examined
-    assert found.numbers["consensus: models"] == 3 * (result["rank"] + 1) * result["consensus_rounds"]
-    told = {(one["task"], one["how"]) for one in result["disclosed"] if one["task"] == "consensus"}
-    assert told == {("consensus", "exact")}

@@ -9,6 +9,7 @@ import numpy as np
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
 from flower_pansvm.systems.admm import CONSENSUS
 from flower_pansvm.systems.common import LAYOUT, MOMENTS, SCALING
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.systems.ensemble import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VOTES
 from flower_pansvm.systems.local_only import LOCAL_SCORES
 from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
@@ -84,6 +85,8 @@ class System:
         What the sites send beside what joining takes, and how.
     not_examined : tuple of str
         Tasks that the audit does not look at.
+    audited : mapping
+        By name of an entry or a count of the audit what it has to be: a function of the run's result.
     questions, broadcasts, answers : tuple of Wrong
         What a site refuses to be asked or told, and what the coordinator refuses to be answered.
     once : tuple of Wrong
@@ -99,6 +102,7 @@ class System:
     at_hospitals: Mapping[str, Any] | None = None
     leaves: Mapping[tuple[str, str], str] = field(default_factory=dict)
     not_examined: tuple[str, ...] = ()
+    audited: Mapping[str, Callable[[Mapping[str, Any]], int]] = field(default_factory=dict)
     questions: tuple[Wrong, ...] = ()
     broadcasts: tuple[Wrong, ...] = ()
     answers: tuple[Wrong, ...] = ()
@@ -114,6 +118,17 @@ class System:
 def times(name: str, factor: float) -> Callable[[Any], Any]:
     """Return a function that multiplies a part of a message."""
     return lambda message: factor * getattr(message, name)
+
+
+def moved(name: str, by: float) -> Callable[[Any], Any]:
+    """Return a function that adds a number to the first entry of a part."""
+
+    def change(message: Any) -> Any:
+        changed = np.array(getattr(message, name), dtype=np.float64)
+        changed.flat[0] += by
+        return changed
+
+    return change
 
 
 def without_first(name: str) -> Callable[[Any], Any]:
@@ -157,6 +172,7 @@ ENSEMBLE = System(
         ("ensemble_scores", "confusion"): "perturbed",
     },
     ("votes",),
+    {"rows_shown": lambda result: result["rows_test"]},
     questions=(
         wrong(VOTES, SettingError, C=0.0),
         wrong(VOTES, SettingError, C=NAN),
@@ -216,6 +232,7 @@ LOCAL_ONLY = System(
     (*NOT_CHOSEN, {"landmarks": "20"}),
     at_hospitals={},
     leaves={("local_scores", "confusion"): "perturbed"},
+    audited={"rows_counted": lambda result: result["rows_test"]},
     questions=tuple(wrong(LOCAL_SCORES, SettingError, **parts) for parts in NO_SVM),
     answers=(
         wrong(LOCAL_SCORES, confusion=np.ones(2)),
@@ -281,7 +298,11 @@ ADMM = System(
         wrong(CONSENSUS, SettingError, points=lambda asked: asked.points[:, 1:]),
         Wrong(CONSENSUS, {"points": lambda asked: asked.points[:0]}, unbounded=True),
     ),
+    leaves={
+        (task.name, part): "exact" for task in (MOMENTS, LANDMARKS, CONSENSUS, SCORES) for part in task.summed
+    },
     not_examined=("consensus",),
+    audited={"consensus: models": lambda result: 3 * (result["rank"] + 1) * result["consensus_rounds"]},
     slow=True,
 )
 
@@ -295,6 +316,7 @@ MIXTURE = System(
         **{("moments", part): "exact" for part in MOMENTS.summed},
         **{("mixture_scores", part): "exact" for part in MIXTURE_SCORES.summed},
     },
+    audited={"components_disclosed": lambda result: sum(map(sum, result["shared_components"].values()))},
     broadcasts=(wrong(GLOBAL_MIXTURE, weights=times("weights", 2.0)),),
     answers=(
         wrong(WEAK_MODELS, weights=times("weights", 0.8)),
@@ -352,6 +374,21 @@ DP_SVM = System(
     "dp-svm",
     {"data": "breast_cancer", "sites": 3, "epsilon": 4.0, "steps": 1},
     ({"epsilon": 20.5}, {"epsilon": 1e6}, {"privacy": "exact"}),
+    answers=(
+        *(
+            wrong(task, **{part: without_first(part)})
+            for task in (PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES)
+            for part in task.summed
+        ),
+        # What noise does not do.
+        wrong(PRIVATE_BINS, rows=moved("rows", -2000)),
+        wrong(PRIVATE_BINS, cells=moved("cells", -2000)),
+        wrong(PRIVATE_BINS, cells=moved("cells", 1000)),
+        wrong(PRIVATE_MOMENTS, diagonal=moved("diagonal", -2000)),
+        wrong(PRIVATE_MOMENTS, above=moved("above", 2000)),
+        wrong(PRIVATE_MOMENTS, above=moved("above", -2000)),
+        wrong(PRIVATE_SCORES, cells=moved("cells", -2000)),
+    ),
 )
 
 PAN_SVM = System(

@@ -26,10 +26,10 @@ from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.federation.federation import Federation
-from strategies.registry import all_strategies
+from strategies.results import describe
 from strategies.settings import Settings, make_settings
-from strategies.strategy import PhasedStrategy
-from tests.systems.declarations import SYSTEMS, System, Wrong
+from tests.strategies.conftest import trained
+from tests.systems.declarations import ENSEMBLE, SYSTEMS, System, Wrong
 from tests.tasks import TASKS
 
 Change = Callable[[Any], Any]
@@ -41,12 +41,6 @@ def settings_of(system: System, **more: Any) -> Settings:
 
 def at_hospitals(system: System, **more: Any) -> Settings:
     return make_settings(strategy=system.strategy, sites=3, **(system.at_hospitals or {}), **more)
-
-
-def trained(settings: Settings, grid: InProcessGrid | None = None) -> PhasedStrategy:
-    strategy = all_strategies()[settings.strategy](settings)
-    strategy.start(grid or in_process_grid(settings))
-    return strategy
 
 
 def each(cases: Callable[[System], Iterable[Any]]) -> Any:
@@ -164,6 +158,14 @@ def test_a_hospital_takes_part_at_its_level_only(
     assert (agreed.outcome.evaluation.accuracy or 0) > 0.5
 
 
+# An ensemble votes on test rows, and is refused without some.
+@each(lambda system: [] if system is ENSEMBLE else [0.0])
+def test_without_test_rows_nothing_is_measured(system: System, case: float) -> None:
+    settings = settings_of(system, test_fraction=case)
+    result = describe(trained(settings), settings)
+    assert (result["accuracy"], result["rows_test"]) == (None, 0)
+
+
 @pytest.mark.parametrize(
     "system",
     [pytest.param(one, marks=[pytest.mark.slow] * one.slow, id=one.strategy) for one in SYSTEMS],
@@ -178,8 +180,14 @@ def test_a_run_says_what_has_left_and_audit_report_and_model_file_agree(
     joining = {(JOIN.name, part): "disclosed" for part in JOIN.disclosed}
     assert leaves.items() >= joining.items()
     assert not system.leaves or leaves == {**joining, **system.leaves}
+    # Copies are perturbed by noise of a size that is told; at the other levels there is none in them.
+    assert (result["noise"] is None) == (result["level"] != "perturbed")
     found = audit(settings, tmp_path)
     assert found.not_examined == list(system.not_examined)
+    counted = {**found.entries, **found.numbers}
+    assert {name: counted[name] for name in system.audited} == {
+        name: expected(result) for name, expected in system.audited.items()
+    }
     page = write_report(tmp_path).read_text()
     assert system.strategy in page
     assert headline(result)["test accuracy"] in page

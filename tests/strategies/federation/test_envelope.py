@@ -7,19 +7,14 @@ import pandas as pd
 
 from flower_pansvm.systems.common import MOMENTS, ROWS
 from flower_pansvm.tasks import Nothing
-from simulations.engines.running import in_process_grid
-from strategies.federation.federation import Federation
-from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
+from tests.strategies.conftest import joined
 
 
 def sent_to_a_site(table: Path, sites: int) -> list[int]:
     """Return the bytes that each site gets with the first sum of a run, with the second, and with the third."""
     settings = make_settings(data=str(table), sites=sites)
-    strategy = PanSVM(settings)
-    federation = Federation(in_process_grid(settings), settings)
-    strategy.federation = federation
-    strategy.join(federation)
+    federation = joined(settings)
     found = []
     for task in (MOMENTS, ROWS, ROWS):
         before = federation.costs.bytes_down

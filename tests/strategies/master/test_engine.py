@@ -307,13 +307,6 @@ def test_problems_solved_together_are_solved_as_each_alone() -> None:
     assert len(together.asked) == max(state.rounds for state in states)
 
 
-def test_problems_of_different_rank_are_solved_together() -> None:
-    data = [separable(), moons()]
-    states = dealt_out(data, [1.0, 1.0]).solve()
-    assert [len(state.best) for state in states] == [F.shape[1] + 1 for F, _ in data]
-    assert all(state.gap <= TOL for state in states)
-
-
 def test_a_problem_that_has_converged_is_asked_no_more() -> None:
     federation = dealt_out([moons(), moons()], [1e-3, 1e3])
     easy, hard = federation.solve()

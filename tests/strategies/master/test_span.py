@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.master import quadratic_program as span
 from strategies.master.quadratic_program import in_span
 
 
@@ -35,13 +34,3 @@ def test_a_vector_of_zeros_and_one_twice_are_no_trouble() -> None:
     coordinates, combine = in_span(vectors)
     assert np.linalg.norm(coordinates, axis=0) == pytest.approx([0.0, 5.0, 5.0])
     assert combine(coordinates[:, 2]) == pytest.approx([3.0, 4.0, 0.0])
-
-
-@pytest.mark.parametrize(("angle", "by_qr"), [(1e-2, False), (1e-6, True)])
-def test_vectors_that_lie_close_together_are_left_to_qr(
-    angle: float, by_qr: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = []
-    monkeypatch.setattr(span, "qr", lambda vectors, **_: calls.append(1) or np.linalg.qr(vectors))
-    in_span(np.array([[1.0, 1.0], [0.0, angle], [0.0, 0.0]]))
-    assert bool(calls) == by_qr

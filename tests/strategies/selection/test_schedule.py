@@ -39,14 +39,6 @@ def test_a_step_removes_something_and_never_everything(text: str, remaining: int
     assert 1 <= parse_schedule(text).size(remaining) < remaining
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_every_elimination_ends_with_one_feature(text: str) -> None:
-    remaining = 7129
-    while remaining > 1:
-        remaining -= parse_schedule(text).size(remaining)
-    assert remaining == 1
-
-
 @pytest.mark.parametrize(
     "text",
     [

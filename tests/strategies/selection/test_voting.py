@@ -57,11 +57,6 @@ def test_one_criterion_decides_alone() -> None:
     assert vote([indices(5, 2, 9)]).tolist() == [5, 2, 9]
 
 
-def test_two_of_three_agree_on_the_papers_single_feature() -> None:
-    assert vote([indices(4), indices(2), indices(4)]).tolist() == [4]
-    assert vote([indices(4), indices(4), indices(4)]).tolist() == [4]
-
-
 def test_three_different_features_have_no_majority() -> None:
     found = vote([indices(1), indices(2), indices(3)])
     assert found.tolist() == []

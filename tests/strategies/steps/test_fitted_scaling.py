@@ -84,13 +84,6 @@ def test_a_column_missing_everywhere_becomes_zero() -> None:
         assert np.isfinite(scaling.transform(X)).all()
 
 
-def test_a_site_without_rows_adds_nothing() -> None:
-    X = table()
-    for name, value in moments(np.empty((0, 5))).items():
-        assert (value == 0).all(), name
-    assert summed([X, np.empty((0, 5))])["square"].tolist() == summed([X])["square"].tolist()
-
-
 @pytest.mark.parametrize("offset", [1e2, 1e4, -1e5])
 def test_a_huge_offset_keeps_the_variance(offset: float) -> None:
     x = np.random.default_rng(0).normal(size=(2000, 1))

@@ -9,27 +9,25 @@ from numpy.typing import NDArray
 
 from flower_pansvm import records
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
-from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import ScaledFeatures, learn_moments, tell_scalings
+from tests.strategies.conftest import joined
 
 Matrix = NDArray[np.float64]
 Pool = Callable[..., Any]
 
 
-def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], list[ScaledFeatures], PanSVM]:
+def gathered(
+    settings: Settings, folds: bool = False
+) -> tuple[list[Matrix], list[ScaledFeatures], Federation]:
     """Return the landmarks of a run, or those of each of its folds, with their scalings."""
-    strategy = PanSVM(settings)
-    federation = Federation(in_process_grid(settings), settings)
-    strategy.federation = federation
-    strategy.join(federation)
+    federation = joined(settings)
     moments = learn_moments(federation, settings)
     scaled_sets = [moments.scaled(fold) for fold in moments.folds] if folds else [moments.scaled()]
     tell_scalings(federation, scaled_sets)
-    return gather_landmarks(federation, settings, scaled_sets), scaled_sets, strategy
+    return gather_landmarks(federation, settings, scaled_sets), scaled_sets, federation
 
 
 # Folds
@@ -50,8 +48,8 @@ def test_the_first_site_writes_the_seed_of_the_slots_to_each_other_and_the_coord
     None
 ):
     settings = make_settings(data="wine", sites=3, landmarks="10")
-    _, _, strategy = gathered(settings)
-    grid = strategy.federation.grid
+    _, _, federation = gathered(settings)
+    grid = federation.grid
     assert isinstance(grid, InProcessGrid)
     seeds = {
         bytes(records.get(context.state, "first.slots")["value"])  # type: ignore[arg-type]

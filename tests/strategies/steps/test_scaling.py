@@ -10,11 +10,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import NO_FOLD
-from simulations.engines.running import in_process_grid
-from strategies.federation.federation import Federation
-from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.scaling import Moments, learn_moments
+from tests.strategies.conftest import joined
 
 SITES, FOLDS = 5, 4
 
@@ -30,10 +28,8 @@ def data(write_table: Callable[..., str]) -> str:
 
 
 def learned(settings: Settings) -> tuple[Schema, Moments]:
-    strategy = PanSVM(settings)
-    strategy.federation = Federation(in_process_grid(settings), settings)
-    schema = strategy.join(strategy.federation)
-    return schema, learn_moments(strategy.federation, settings)
+    federation = joined(settings)
+    return federation.schema, learn_moments(federation, settings)
 
 
 def filled(X: NDArray[np.float64], others: NDArray[np.bool_]) -> NDArray[np.float64]:
