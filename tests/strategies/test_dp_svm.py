@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clients.ledger.budget import new_ledger, read_ledger
-from clients.gate.budget import read_ledger
+from clients.ledger.budget import read_ledger
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clients.ledger.budget import new_ledger, read_ledger
-from clients.gate.budget import read_ledger
+from clients.ledger.budget import read_ledger
 from clients.systems.admm import solve
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
