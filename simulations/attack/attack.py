@@ -14,18 +14,15 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.systems.admm import CONSENSUS
 from flower_pansvm.systems.common import MOMENTS
-from flower_pansvm.terms import Terms
 from simulations.attack.copies import SiteRecords, records_of
 from simulations.attack.counting import MOST_FITTED, Attack, counted
 from simulations.attack.differences import solve_differences
-from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows, trainings
 from simulations.attack.equations import Equations
 from simulations.attack.fit import fit, start_from_landmarks
-from simulations.attack.knowledge import KnownMap, cuts_by_map, knowledge_of, map_of
+from simulations.attack.knowledge import KnownMap, knowledge_of, sums_by_map
 from simulations.attack.moments import records_in_moments
-from simulations.attack.spaces_of_cuts import search_spaces
+from simulations.attack.spaces import search_spaces
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.results import read_result
@@ -73,7 +70,7 @@ def attack(
         record = [*_record_of(settings, other), *record]
     # BLAS threads on a busy machine wait for each other.
     with threadpool_limits(limits=1):
-        guesses = solve(record, settings.terms, 60.0 * minutes, show)
+        guesses = solve(record, 60.0 * minutes, show)
         return counted(settings.level, sites, guesses, record)
 
 
@@ -100,17 +97,13 @@ def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
     return record
 
 
-def solve(
-    record: Sequence[TranscriptSum], terms: Terms, seconds: float, show: Callable[[str], None]
-) -> dict[str, Floats]:
+def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str], None]) -> dict[str, Floats]:
     """Return the records that each way of attacking finds, in the table's units; unknown columns are NaN.
 
     Parameters
     ----------
     record : sequence of TranscriptSum
         What the coordinator asked and learned.
-    terms : Terms
-        The terms of the run.
     seconds : float
         Most time to take.
     show : callable
@@ -119,22 +112,16 @@ def solve(
     begun = time.monotonic()
     guesses = {"moments": records_in_moments(record)}
     spread = _spread(record)
-    maps, models = cuts_by_map(record), trainings(record)
-    knowledge, shown = knowledge_of(record), begun
+    maps, knowledge, shown = sums_by_map(record), knowledge_of(record), begun
     if knowledge is not None and knowledge.rows * len(knowledge.total) > MOST_FITTED:
         knowledge = None
     if knowledge is not None:
         seconds *= 1.0 - FITTED
-    for number in range(len(maps) + len(models)):
+    for number, (known, sums) in enumerate(maps):
         elapsed = time.monotonic() - begun
-        share = max(0.0, seconds - elapsed) / (len(maps) + len(models) - number)
+        share = max(0.0, seconds - elapsed) / (len(maps) - number)
         rows = np.vstack([np.empty((0, len(spread))), *guesses.values()])
-        if number < len(maps):
-            new = _in_cuts(*maps[number], spread, rows, share)
-        else:
-            steps = models[number - len(maps)]
-            new = {"differences of models": _in_models(steps, terms, spread, rows, share)}
-        for name, more in new.items():
+        for name, more in _in_sums(known, sums, spread, rows, share).items():
             guesses[name] = np.vstack([guesses.get(name, rows[:0]), more])
         if time.monotonic() - shown > PROGRESS_SECONDS:
             shown = time.monotonic()
@@ -148,34 +135,17 @@ def solve(
     return guesses
 
 
-def _in_cuts(
+def _in_sums(
     known: KnownMap, sums: Floats, spread: Floats, rows: Floats, seconds: float
 ) -> dict[str, Floats]:
-    """Return new rows from cuts over one feature map, by the two ways of finding them."""
+    """Return new rows from sums over one feature map, by the two ways of finding them."""
     before, around = known.of_complete(rows), _about_landmarks(known, spread)
     in_spaces = search_spaces(known.feature_map, sums, around, before, seconds / 2)
     of_pairs = solve_differences(known.feature_map, sums[:, :-1], around, seconds / 2)
     return {
-        "spaces of cuts": known.rows(in_spaces[len(before) :]),
-        "differences of cuts": known.rows(of_pairs),
+        "spaces of sums": known.rows(in_spaces[len(before) :]),
+        "differences of sums": known.rows(of_pairs),
     }
-
-
-def _in_models(
-    steps: Sequence[TranscriptSum], terms: Terms, spread: Floats, rows: Floats, seconds: float
-) -> Floats:
-    """Return new rows from the models of one consensus training."""
-    problems = steps[0].question(CONSENSUS).problems()
-    sums, units = sums_of_rows(steps, terms)
-    new = []
-    for problem, own, unit in zip(problems, sums, units.T, strict=True):
-        known = map_of(steps[-1], problem.feature_map)
-        before = known.of_complete(rows)
-        around = _about_landmarks(known, spread)
-        differences = DifferencesOfModels(known.feature_map, own, unit, around, before)
-        new.append(known.rows(differences.solve(seconds / len(problems))[len(before) :]))
-        rows = np.vstack([rows, new[-1]])
-    return np.vstack(new)
 
 
 def _spread(record: Sequence[TranscriptSum]) -> Floats:

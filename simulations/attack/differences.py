@@ -31,7 +31,7 @@ def solve_differences(feature_map: NystromMap, a: Floats, spread: float, seconds
     Parameters
     ----------
     feature_map : NystromMap
-        The map that all cuts are over, of the rbf kernel.
+        The map that all sums are over, of the rbf kernel.
     a : ndarray of shape (cuts, rank)
         Their subgradients.
     spread : float

@@ -4,6 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
+from flower_pansvm.systems.admm import CONSENSUS
 from flower_pansvm.systems.common import MOMENTS, NO_FOLD, SCALING
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET
@@ -183,18 +185,36 @@ def scaling_of(one: TranscriptSum, number: int = 0) -> Scaling:
     return Scaling(told.fill[number], told.shift[number], told.scale[number])
 
 
-def cuts_by_map(record: Sequence[TranscriptSum]) -> list[tuple[KnownMap, Floats]]:
-    """Return every feature map with all sums of signed mapped rows (f, 1) that cuts over it have brought.
+def sums_by_map(record: Sequence[TranscriptSum]) -> list[tuple[KnownMap, Floats]]:
+    """Return every feature map with all sums of weighted mapped rows (f, 1) over it that came, shape (sums, rank + 1).
 
-    Folds, classes, values of C and steps of the training that share a map share its sums, shape (sums, rank + 1).
+    Folds, classes, values of C and steps of the training that share a map share its sums.
     """
     maps: dict[str, KnownMap] = {}
     sums = defaultdict(list)
-    for one, problem, _, answer in _cuts_of(record):
-        known = map_of(one, problem.feature_map)
+    for known, total in chain(_sums_of_cuts(record), _sums_of_models(record)):
         maps[known.digest] = known
-        sums[known.digest].append(np.column_stack([answer.cuts.a, answer.cuts.d]))
+        sums[known.digest].append(total)
     return [(maps[digest], np.vstack(parts)) for digest, parts in sums.items()]
+
+
+def _sums_of_cuts(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap, Floats]]:
+    """Yield the subgradients and offsets of cuts: sums of signed rows on the wrong side of the margin."""
+    for one, problem, _, answer in _cuts_of(record):
+        yield map_of(one, problem.feature_map), np.column_stack([answer.cuts.a, answer.cuts.d])
+
+
+def _sums_of_models(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap, Floats]]:
+    """Yield what is left of sums of consensus models without what the coordinator has sent: sum_i alpha_i y_i (f_i, 1).
+
+    From one step to the next only those alpha_i change whose rows are at a site's margin.
+    """
+    for one in record:
+        if one.task == CONSENSUS.name and one.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+            question = one.question(CONSENSUS)
+            models = one.answer(CONSENSUS).models - len(one.sites) * question.z[-1]
+            for problem, rho, model in zip(question.problems(), question.rho[-1], models, strict=True):
+                yield map_of(one, problem.feature_map), rho * model
 
 
 def _cuts_of(record: Sequence[TranscriptSum]) -> Iterator[tuple[TranscriptSum, Problem, Question, Answer]]:

@@ -52,7 +52,7 @@ def not_better_than_the_largest_class(result: Result) -> str:
 
 def never_named(result: Result) -> str:
     """Tell which classes the model gives to nobody, though patients have them."""
-    confusion, noise = result.get("confusion"), result.get("count_noise")
+    confusion, noise = result["confusion"], result["count_noise"]
     if not confusion or noise:
         return ""
     said = [sum(row[number] for row in confusion) for number in range(len(confusion))]
@@ -69,7 +69,7 @@ def not_tested(result: Result) -> str:
     names = classes_not_tested(result)
     if not names or result["accuracy"] is None:
         return ""
-    what = "leave them out" if result.get("balanced_accuracy") is not None else "are not measured"
+    what = "leave them out" if result["balanced_accuracy"] is not None else "are not measured"
     return (
         f"No test patient has {some([quoted(name) for name in names])}: nobody knows how good the model is for such "
         f"patients. Balanced accuracy, F1 and area under the curve {what}."
@@ -79,7 +79,7 @@ def not_tested(result: Result) -> str:
 def few_patients(result: Result) -> str:
     """Tell of which classes there are few patients, in the test or in training."""
     tested = {one.name: one.patients for one in class_figures(result)}
-    trained = dict(zip(result["classes"] or [], result.get("rows_train_by_class") or [], strict=False))
+    trained = dict(zip(result["classes"] or [], result["rows_train_by_class"] or [], strict=False))
     texts, nobody = [], classes_not_tested(result)
     if not tested and 0 < (result["rows_test"] or 0) < 2 * FEW:
         return f"The model was tried on {result['rows_test']} patients only: its figures can be far off."
@@ -98,7 +98,7 @@ def few_patients(result: Result) -> str:
 
 def noisy_counts(result: Result) -> str:
     """Tell that the figures are not exact, and by how much."""
-    noise = result.get("count_noise")
+    noise = result["count_noise"]
     if not noise or result["accuracy"] is None:
         return ""
     return (
@@ -126,7 +126,7 @@ def sites_lost(result: Result) -> str:
 
 def one_class_at_a_site(result: Result) -> str:
     """Name the sites that know one class only."""
-    names = result.get("sites_with_one_class") or []
+    names = result["sites_with_one_class"]
     if not names:
         return ""
     return (
@@ -137,7 +137,7 @@ def one_class_at_a_site(result: Result) -> str:
 
 def differing_sites(result: Result) -> str:
     """Tell in what sites differ that most likely should not."""
-    found = result.get("site_differences") or []
+    found = result["site_differences"]
     if not found:
         return ""
     return f"Tables of sites differ in what should most likely be alike: {'; '.join(found)}"
@@ -173,7 +173,7 @@ def unprotected(result: Result) -> str:
 
 def exact_sums(result: Result) -> str:
     """Tell that rows can be computed from what the coordinator was told."""
-    told = {(one["task"], one["how"]) for one in result.get("disclosed") or []}
+    told = {(one["task"], one["how"]) for one in result["disclosed"]}
     if not told & {("cuts", "exact"), ("rff_cuts", "exact"), ("consensus", "exact")}:
         return ""
     return (
@@ -184,7 +184,7 @@ def exact_sums(result: Result) -> str:
 
 def tested_on_copies(result: Result) -> str:
     """Tell that the test patients' records, and their classes, were perturbed."""
-    if result.get("tested_on") != "perturbed records" or result["accuracy"] is None:
+    if result["tested_on"] != "perturbed records" or result["accuracy"] is None:
         return ""
     return (
         "The model was tried on perturbed copies of patients’ records, in which some classes are wrong. How good it is "

@@ -85,7 +85,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "secure sum": result["aggregation"],
         "classes": some(result["classes"] or []),
         "features": _known(result["features"]),
-        "model": _known(result["model_sha256"] and result.get("model_kind", "pan-svc"), "none"),
+        "model": _known(result["model_sha256"] and result["model_kind"], "none"),
         "round trips": f"{result['round_trips']}" + (f", of these {trips}" if trips else ""),
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
         "seconds": f"{sum(result['seconds'].values()):.1f}",

@@ -64,7 +64,7 @@ def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
         axes.plot(
             curve.alarms, curve.found, linewidth=1.4 if few else 0.7, color=None if few else "C0", label=label
         )
-    confusion = result.get("confusion")
+    confusion = result["confusion"]
     if confusion is not None and len(confusion) == 2 and curves:
         (spared, alarms), (missed, found) = confusion
         axes.plot(

@@ -33,12 +33,11 @@ class ClassFigures:
 
 def class_figures(result: Mapping[str, Any]) -> list[ClassFigures]:
     """Return the figures of each class, in the order of the classes; none if the test patients were not counted."""
-    classes, noise = result.get("classes") or [], result.get("count_noise") or 0.0
-    confusion = result.get("confusion")
+    classes, noise, confusion = result["classes"] or [], result["count_noise"], result["confusion"]
     if confusion is None:
         return [
             ClassFigures(name, right + wrong, share(right, wrong, noise), None, None, None)
-            for name, (wrong, right) in zip(classes, result.get("wrong_and_right") or [], strict=False)
+            for name, (wrong, right) in zip(classes, result["wrong_and_right"] or [], strict=False)
         ]
     return [_figures_of(name, number, confusion, noise) for number, name in enumerate(classes)]
 

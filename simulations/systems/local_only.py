@@ -1,11 +1,7 @@
 """Local training: counts of test rows, in which no training row is."""
 
-from collections.abc import Sequence
-
 from flower_pansvm.systems.local_only import LOCAL_SCORES
-from simulations.data.simulated_sites import SimulatedSites
-from simulations.systems.system import SYSTEMS, Figures, SystemWords
-from strategies.federation.transcript import TranscriptSum
+from simulations.systems.system import SYSTEMS, SystemWords
 
 
 @SYSTEMS.register("local-only")
@@ -22,17 +18,3 @@ class LocalOnlyWords(SystemWords):
         ),
     }
     examined = (LOCAL_SCORES.name,)
-    texts = {  # noqa: RUF012
-        "rows_counted": (
-            "{} test rows and no training row in the counts of the sites' own models",
-            "no test row in the counts of the sites' own models",
-        )
-    }
-
-    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
-        """Return how many test rows are counted; nothing of a run without local models."""
-        asked = [one for one in transcript if one.task == LOCAL_SCORES.name]
-        rows = [
-            len(site.test().classes) for one in asked for site in sites.before(one) if site.name in one.sites
-        ]
-        return {"rows_counted": sum(rows) or None} if asked else {}

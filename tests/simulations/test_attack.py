@@ -15,11 +15,10 @@ from simulations import running
 from simulations.attack.attack import attack
 from simulations.attack.copies import SiteRecords, filtered, records_of, whole_copy
 from simulations.attack.counting import Attack, counted
-from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows, trainings
 from simulations.attack.equations import Equations, Guess, determined
 from simulations.attack.findings import Found, found, membership
 from simulations.attack.fit import fit, start_from_landmarks
-from simulations.attack.knowledge import Knowledge, cuts_by_map, knowledge_of, map_of
+from simulations.attack.knowledge import Knowledge, knowledge_of, sums_by_map
 from simulations.attack.moments import records_in_moments
 from simulations.attack.replacing import Replacement
 from simulations.data.simulated_sites import SimulatedSites
@@ -170,13 +169,13 @@ def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: dict[str, tup
 
 
 @pytest.mark.slow
-def test_all_cuts_over_a_map_are_looked_at_together(tmp_path: Path) -> None:
+def test_all_sums_over_a_map_are_looked_at_together(tmp_path: Path) -> None:
     folds = 2
     record = read_transcript(
         run(tmp_path, "exact", cv_folds=folds, gamma="auto", gamma_grid="0.1,1", tol=0.1)[1]
     )
     # Each gamma and each fold has a map; and the model.
-    maps = cuts_by_map(record)
+    maps = sums_by_map(record)
     assert len(maps) in (2 * folds + 1, 2 * folds + 2)
     asked = sum(one.inputs["count"].sum() for one in record if one.task == "cuts")
     assert sum(len(sums) for _, sums in maps) >= asked
@@ -209,7 +208,7 @@ def test_the_step_goes_downhill(runs: dict[str, tuple[Settings, Path]]) -> None:
 def test_a_fit_to_exact_hessians_finds_rows_again(runs: dict[str, tuple[Settings, Path]]) -> None:
     """Here between all coordinates of the map: a run of this project asks for a part of them."""
     knowledge, truth = facts(*runs["exact"])
-    ((known, _),) = cuts_by_map(read_transcript(runs["exact"][1]))
+    ((known, _),) = sums_by_map(read_transcript(runs["exact"][1]))
     G = np.column_stack([known.feature_map.transform(truth), np.ones(len(truth))])
     near = np.random.default_rng(1).random((9, len(truth))) < 0.5
     knowledge = replace(knowledge, known=known, curvatures=[G[rows].T @ G[rows] for rows in near])
@@ -240,7 +239,7 @@ def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Sett
 @pytest.mark.parametrize("level", ["exact", "perturbed"])
 def test_the_whole_attack_reports_all_it_tried(level: str, runs: dict[str, tuple[Settings, Path]]) -> None:
     report = attack(*runs[level], 0.3, lambda _: None)
-    ways = {"moments", "spaces of cuts", "differences of cuts", "fit to Hessians", "all together"}
+    ways = {"moments", "spaces of sums", "differences of sums", "fit to Hessians", "all together"}
     assert set(report.attempts) == ways
     assert (report.rows, report.unknown, report.test_rows) == (75, 225, 0)
     assert report.attempts["all together"].within_10 >= 10
@@ -272,20 +271,8 @@ def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_differences_of_models_give_rows_away(tmp_path: Path) -> None:
     chosen = {"strategy": "svm-admm", "landmarks": "0.5", "min_cluster": 2}
-    settings, folder = run(tmp_path, "exact", **chosen)
-    record = read_transcript(folder)
-    sites = SimulatedSites(settings).before(record[-1])
-    truth = np.vstack([site.scaled(site.train().X) for site in sites])
-    (steps,) = trainings(record)
-    (sums,), units = sums_of_rows(steps, settings.terms)
-    feature_map = map_of(record[-1], 0).feature_map
-    attacker = DifferencesOfModels(feature_map, sums, units[:, 0], 1.0, np.empty((0, 3)))
-    # The last steps are about few rows: these are read, and nothing else is taken for one.
-    last = len(sums) - 1
-    rows = attacker.in_window(last - 30, last, np.empty((0, 3)))
-    assert found(truth, rows, truth.std(axis=0)).exact == len(rows) >= 5
-    report = attack(settings, folder, 0.02, lambda _: None)
-    assert report.attempts["differences of models"].exact >= 5
+    report = attack(*run(tmp_path, "exact", **chosen), 0.05, lambda _: None)
+    assert report.attempts["spaces of sums"].exact >= 5
     assert report.determined is None
 
 

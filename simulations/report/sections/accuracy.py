@@ -61,18 +61,16 @@ class AccuracySection(Section):
         """Return the table, and what its columns mean."""
         classes = class_figures(result)
         known = bool(classes) and classes[0].ppv is not None
-        if len(classes) == 2 and result.get("confusion") is not None:
+        if len(classes) == 2 and result["confusion"] is not None:
             figures = _of_positive(classes[1], classes[0].name)
             table = render(OF_ONE, figures=figures, count=count, percent=percent, interval=interval)
-        elif classes:
-            columns = COLUMNS if result.get("confusion") is not None else COLUMNS[:1]
-            table = render(OF_EACH, classes=classes, columns=columns, count=count, text=_text)
         else:
-            table = "<p>This run has written down nothing of single classes.</p>"
+            columns = COLUMNS if result["confusion"] is not None else COLUMNS[:1]
+            table = render(OF_EACH, classes=classes, columns=columns, count=count, text=_text)
         return table + render(
             NOTES,
             values=known,
-            noisy=bool(result.get("count_noise")),
+            noisy=bool(result["count_noise"]),
             overall=all_right(result),
             result=result,
             text=_text,

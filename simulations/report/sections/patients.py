@@ -34,7 +34,7 @@ class PatientsSection(Section):
 
     def html(self, result: Result) -> str:
         """Return both tables."""
-        trained, tested = result.get("rows_train_by_class") or [], class_figures(result)
+        trained, tested = result["rows_train_by_class"] or [], class_figures(result)
         numbers = zip_longest(map(count, trained), (count(one.patients) for one in tested), fillvalue="")
         classes = zip(result["classes"] or [], numbers, strict=False)
         return render(
@@ -49,11 +49,11 @@ class PatientsSection(Section):
 def _lines(result: Result) -> dict[str, str]:
     """Return what is known of the run, by name."""
     tried = all_right(result)
-    about, names = (result.get("privacy") or {}).get("rows"), result.get("site_names")
+    about, names = (result.get("privacy") or {}).get("rows"), result["site_names"]
     lines = {
         "method": result["strategy"],
-        "finished": _time(result.get("finished")),
-        "hospitals": f"{result['sites']}" + (f": {some(names)}" if names and not _simulated(names) else ""),
+        "finished": f"{datetime.fromisoformat(result['finished']):%d %B %Y, %H:%M} UTC",
+        "hospitals": f"{result['sites']}" + (f": {some(names)}" if not _simulated(names) else ""),
         "data": f"{result['config'].get('data', '')}, dealt to simulated hospitals"
         if _simulated(names)
         else "",
@@ -65,13 +65,9 @@ def _lines(result: Result) -> dict[str, str]:
     return {name: text for name, text in lines.items() if text}
 
 
-def _simulated(names: list[str] | None) -> bool:
+def _simulated(names: list[str]) -> bool:
     """Return whether all sites are simulated ones: hospitals have names of their own."""
-    return bool(names) and set(names or []) <= set(map(simulated_name, range(1000)))
-
-
-def _time(text: str | None) -> str:
-    return "" if text is None else f"{datetime.fromisoformat(text):%d %B %Y, %H:%M} UTC"
+    return set(names) <= set(map(simulated_name, range(1000)))
 
 
 def _number(value: int | None) -> str:

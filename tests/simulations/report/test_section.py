@@ -8,6 +8,15 @@ from flower_pansvm.errors import SettingError
 from simulations.report.page import headline
 from simulations.report.section import SECTIONS, Result, Section, render, sections_of, some, svg
 
+PHASE = {
+    "seconds": 1.5,
+    "waiting": 1.2,
+    "work": 0.1,
+    "round_trips": 2,
+    "bytes_up": 1_000_000,
+    "bytes_down": 0,
+}
+
 BARE: dict[str, Any] = {
     "strategy": "another",
     "aggregation": "ring",
@@ -19,12 +28,19 @@ BARE: dict[str, Any] = {
     "accuracy": None,
     "balanced_accuracy": None,
     "auc": None,
+    "confusion": None,
+    "wrong_and_right": None,
+    "count_noise": 0.0,
+    "rows_train_by_class": None,
+    "site_names": ["site-000"],
+    "finished": "2026-11-23T00:43:44+00:00",
     "dropped_sites": [],
     "model_sha256": None,
     "round_trips": 2,
     "bytes_up": 1_000_000,
     "bytes_down": 0,
     "seconds": {"join": 1.5},
+    "phases": {"join": PHASE},
     "disclosed": [],
     "config": {"strategy": "another"},
     "versions": {"python": "3.11"},
@@ -48,7 +64,7 @@ def test_every_section_renders_names_as_text() -> None:
         "disclosed": [
             {"task": "<b>", "result": "r", "how": "summed", "numbers_per_site": 3, "times": 1},
         ],
-        "seconds": {"<i>": 1.0},
+        "phases": {"<i>": PHASE},
     }
     pages = {section.title: section.html(result) for section in sections_of(result)}
     for title in ("What left each site", "Time", "Settings and versions"):

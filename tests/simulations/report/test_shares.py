@@ -39,7 +39,7 @@ def test_figures_of_two_classes_by_hand() -> None:
 
 
 def test_figures_of_three_classes_by_hand() -> None:
-    result = {"classes": ["a", "b", "c"], "confusion": [[5, 1, 0], [2, 6, 1], [0, 0, 9]]}
+    result = {**TWO, "classes": ["a", "b", "c"], "confusion": [[5, 1, 0], [2, 6, 1], [0, 0, 9]]}
     b = class_figures(result)[1]
     assert (b.sensitivity.right, b.sensitivity.of) == (6, 9)
     assert (b.specificity.right, b.specificity.of) == (14, 15)
@@ -48,7 +48,7 @@ def test_figures_of_three_classes_by_hand() -> None:
 
 
 def test_nobody_to_count_is_no_share() -> None:
-    never_said = {"classes": ["a", "b"], "confusion": [[9, 0], [3, 0]]}
+    never_said = {**TWO, "confusion": [[9, 0], [3, 0]]}
     assert class_figures(never_said)[1].ppv is None
     assert share(0, 0) is None
     assert all_right({"accuracy": None}) is None
@@ -57,19 +57,13 @@ def test_nobody_to_count_is_no_share() -> None:
 def test_wrong_and_right_give_sensitivities_only() -> None:
     result = {
         "classes": ["a", "b", "c"],
+        "confusion": None,
         "wrong_and_right": [[1.5, 9.0], [0.0, 3.0], [2.0, 2.0]],
         "count_noise": 1.0,
     }
     a = class_figures(result)[0]
     assert (a.sensitivity.right, a.sensitivity.of) == (9.0, 10.5)
     assert (a.specificity, a.ppv, a.npv) == (None, None, None)
-
-
-def test_an_older_result_has_the_share_of_all_patients_only() -> None:
-    old = {"classes": ["a", "b"], "accuracy": 0.9, "rows_test": 50}
-    assert class_figures(old) == []
-    right = all_right(old)
-    assert (right.right, right.of) == (45, 50)
 
 
 def test_noise_makes_intervals_wider_the_more_the_wider() -> None:
