@@ -1,0 +1,64 @@
+"""The keys of a simulation in the node config of a real node, as Flower's own guides write them."""
+
+from pathlib import Path
+
+from flwr.app import Context, Message, RecordDict
+
+from clients.app import app
+from flower_pansvm import records
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.systems.common import JOIN, MOMENTS, JoinAnswer, JoinQuestion
+from flower_pansvm.systems.ensemble import HELD_OUT
+from flower_pansvm.tasks import Nothing
+from flower_pansvm.terms import Scalar
+from simulations.attack.active.hospitals import Hospitals, class_names
+from simulations.attack.active.registry import Attempt, attack, refusal
+
+TABLES = {"first": 60, "second": 60, "third": 60}
+
+
+@attack(
+    "simulated-with-data",
+    promise="A hospital that has agreed to nothing else gives differentially private answers only.",
+    tries="Asks hospitals with partition-id and num-partitions, as in Flower's guide, for test rows and exact sums.",
+)
+def ask_for_rows(folder: Path) -> Attempt:
+    """Ask for what takes a consent."""
+    hospitals = Hospitals(folder, TABLES, test_fraction=0.2)
+    for number, node in enumerate(hospitals.nodes.values()):
+        node |= {"partition-id": number, "num-partitions": len(TABLES)}
+    coordinator = hospitals.coordinator()
+    cells, numbers, why = 0, 0, ""
+    try:
+        coordinator.join()
+        numbers = coordinator.ask(MOMENTS, Nothing()).total.size
+        cells = sum(
+            answer.rows.size for answer in coordinator.federation.collect(HELD_OUT, Nothing()).values()
+        )
+    except PanSVMError as error:
+        why = f"; {refusal(error)}"
+    return Attempt(f"{cells} cells of test rows, {numbers} exact sums{why}", "none", cells + numbers == 0)
+
+
+@attack(
+    "simulated-without-data",
+    promise="The coordinator does not choose which file a hospital reads.",
+    tries="Names a file of the hospital's machine in the run config of a node that has these two keys only.",
+)
+def name_a_file(folder: Path) -> Attempt:
+    """Have a node that no simulation has started read a table that it was not given, and tell its columns."""
+    hospitals = Hospitals(folder, TABLES)
+    other = folder / "other.csv"
+    other.write_text((folder / "first.csv").read_text().replace("x0", "staff"), encoding="utf-8")
+    run_config = dict(hospitals.settings.run_config) | {"data": str(other), "schema": "", "sites": 2}
+    node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 2}
+    content = RecordDict()
+    records.write(content, "inputs", JoinQuestion((), class_names(2)))
+    # As a SuperNode does it: by a grid of this project the site would be simulated. Only Flower has to know of a run.
+    hospitals.grid()
+    reply = app(Message(content, 7, JOIN.message_type), Context(1, 7, node, RecordDict(), run_config))
+    if reply.has_error():
+        return Attempt(refusal(PanSVMError(str(reply.error.reason))), "none", held=True)
+    columns = records.read(reply.content, "disclosed", JoinAnswer).columns
+    got = f"{len(columns)} column names of a file that the coordinator named"
+    return Attempt(got, "none", "staff" not in columns)
