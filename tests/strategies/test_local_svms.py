@@ -190,6 +190,6 @@ def test_more_numbers_than_a_site_gives_at_once_are_refused(monkeypatch: pytest.
     monkeypatch.setattr("clients.site.MOST_NUMBERS", 3 * len(ballot.rows) - 1)
     with pytest.raises(PanSVMError, match="numbers"):
         federation.secure_sum(VOTES, QUESTION)
-    monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 8)
+    monkeypatch.setattr("clients.site.MOST_NUMBERS", 8)
     with pytest.raises(PanSVMError, match="numbers"):
         trained(settings_of(strategy="local-only"))

@@ -232,7 +232,6 @@ LOCAL_ONLY = System(
     (*NOT_CHOSEN, {"landmarks": "20"}),
     at_hospitals={},
     leaves={("local_scores", "confusion"): "perturbed"},
-    audited={"rows_counted": lambda result: result["rows_test"]},
     questions=tuple(wrong(LOCAL_SCORES, SettingError, **parts) for parts in NO_SVM),
     answers=(
         wrong(LOCAL_SCORES, confusion=np.ones(2)),
