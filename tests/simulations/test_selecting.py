@@ -14,6 +14,7 @@ from rich.console import Console
 from simulations import selecting
 from simulations.report.page import headline, write_report
 from strategies.settings import make_settings
+from tests.simulations.report.test_section import BARE
 
 
 def step(features: int, removed: list[str], votes: bool = True) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
         passed = {"fisher": features // 2, "welch": left + 1, "scatter": 40}
         filters = {"thresholds": thresholds, "passed": passed, "kept": ranking[:left]}
     return {
+        **BARE,
         "ranking": ranking,
         "selected": ranking[:chosen],
         "accuracy_by_count": [
@@ -54,7 +56,6 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
         "votes": [step(count, [ranking[count - 1]], votes=bool(count % 2)) for count in steps],
         "filters": filters,
         "strategy": "voted-wrapper",
-        "aggregation": "ring",
         "sites": 5,
         "rows_train": 455,
         "rows_test": 114,
@@ -70,15 +71,16 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
         "converged": True,
         "convergence": [[[100.0, 50.0], [10.0, 9.999]]],
         "chosen": None,
+        "model_kind": "pan-svc",
+        "sites_with_one_class": [],
+        "site_differences": [],
+        "tested_on": "true records",
         "round_trips": 300,
         "cut_rounds": 9,
         "bytes_up": 5_000_000,
         "bytes_down": 3_000_000,
         "seconds": {"elimination": 44.0},
-        "disclosed": [],
-        "dropped_sites": [],
         "model_sha256": "abc",
-        "versions": {"python": "3.11"},
         "config": make_settings(strategy="voted-wrapper").to_config(),
     }
 
