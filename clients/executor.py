@@ -68,10 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         answer_task(asked.address, authority, token)
     except KeyboardInterrupt:
         sys.exit(
-            "Error: the SuperNode has given this message up: the process, or the machine, stood still too long."
+            "Error: a message did not come, or was given up: the coordinator has stopped its run meanwhile, the "
+            "connection is too slow, or this machine stood still. This hospital is ready for the next message."
         )
-    except TimeoutError as error:
-        sys.exit(f"Error: {error}")
 
 
 def wait_for_task(address: str, authority: bytes, secret: bytes) -> str:
@@ -116,7 +115,7 @@ def answer_task(address: str, authority: bytes, token: str) -> None:
     heartbeats.start()
     try:
         message, context, run, bundle = pull_message(client)
-    except TimeoutError:
+    except KeyboardInterrupt:
         push_task_output(client, None, SubStatus.FAILED, "The message did not come.")
         raise
     push_message(client, answer(message, context, run, bundle.content), context)
@@ -129,17 +128,10 @@ def pull_message(client: RuntimeHttpClient) -> tuple[Message, Context, Run, Fab]
     """Return a task's message with its context, run and bundle.
 
     Flower's SuperNode gives a task out while it still fetches the message, and keeps the task if the run is stopped
-    meanwhile: the message never comes, and Flower's own executor waits for an hour. TimeoutError after
-    :data:`MESSAGE_SECONDS`.
+    meanwhile: the message never comes, and Flower's own executor waits for an hour. KeyboardInterrupt after
+    :data:`MESSAGE_SECONDS`, as if the SuperNode had given the message up.
     """
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(
-            f"a message did not come within {MESSAGE_SECONDS} s. The coordinator has stopped its run meanwhile, or the "
-            "connection is too slow. This hospital is ready for the next message."
-        )
-
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(MESSAGE_SECONDS)
     try:
         return pull_task_input(client)

@@ -2,8 +2,7 @@
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 NUMBER = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)")
 WRITTEN_BY_PROGRAMS = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.0*)?")
@@ -134,16 +133,3 @@ def _number(label: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def place_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name, and of whatever is spelt as just one: see :func:`spelling`."""
-    spellings = [spelling(name) for name in names]
-    times = Counter(spellings)
-    spelt = {text: place for place, text in enumerate(spellings) if times[text] == 1}
-    return spelt | {name: place for place, name in enumerate(names)}
-
-
-def find(text: str, places: Mapping[str, int]) -> int | None:
-    """Return the place of a text as it is written, else by its spelling; None if it has none, or may have several."""
-    return places.get(text, places.get(spelling(text)))

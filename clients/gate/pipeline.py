@@ -125,16 +125,7 @@ def remember_sum(exchange: Exchange) -> None:
         remember(exchange.context, exchange.participation.memory, exchange.kept)
 
 
-PIPELINE = (
-    agree,
-    load_system,
-    join_sum,
-    choose_view,
-    read_message,
-    compute,
-    encode_reply,
-    remember_sum,
-)
+PIPELINE = (agree, load_system, join_sum, choose_view, read_message, compute, encode_reply, remember_sum)
 """All that happens to a request, in this order."""
 
 

@@ -23,7 +23,6 @@ from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SumError
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, random_bits, sigma_of
 from flower_pansvm.privacy.exact import UNIT
-from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.tasks import Task
@@ -67,6 +66,8 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
     for name in task.summed:
         exact, declared = np.asarray(getattr(answer, name), dtype=np.float64), task.declared[name]
         if declared.scale is not None:
+            from flower_pansvm.privacy.output_perturbation import perturbed  # noqa: PLC0415 - dp-svm has none
+
             noisy[name] = perturbed(exact, declared.scale(question, rows), bits)
             continue
         sigma = sigma_of(declared.sensitivity(answer), rho, sites, UNIT)

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from clients.table.form import TableForm
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import canonical_label, find, place_of
+from flower_pansvm.labels import canonical_label, spelling
 from flower_pansvm.reading_options import NO_THOUSANDS
 
 MISSING = ("", "na", "nan", "nat", "?", "n/a", "#n/a", "<na>", "null")
@@ -44,6 +45,19 @@ def canonical_labels(column: "pd.Series[str]", classes: Sequence[str] = ()) -> l
         for place, text in zip(known, kept, strict=True)
     ]
     return [*map([*found, None].__getitem__, codes.tolist())]
+
+
+def place_of(names: Sequence[str]) -> dict[str, int]:
+    """Return the place of each name, and of whatever has the spelling of just one."""
+    spellings = [spelling(name) for name in names]
+    times = Counter(spellings)
+    spelt = {text: place for place, text in enumerate(spellings) if times[text] == 1}
+    return spelt | {name: place for place, name in enumerate(names)}
+
+
+def find(text: str, places: Mapping[str, int]) -> int | None:
+    """Return the place of a text as it is written, else by its spelling; None if it has none, or may have several."""
+    return places.get(text, places.get(spelling(text)))
 
 
 def written(cell: object) -> str:

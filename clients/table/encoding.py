@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.cells import MISSING, first_row, numbers, parse, written
+from clients.table.cells import MISSING, find, first_row, numbers, parse, place_of, written
 from clients.table.form import TableForm
 from clients.table.table import columns_text, nearest_text
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import canonical_label, find, place_of
+from flower_pansvm.labels import canonical_label
 from flower_pansvm.table_schema import CATEGORY, HALF, NUMBER, TableColumn, TableSchema
 
 LIMIT = r"^\s*([<>≤≥])=?\s*(.*)$"
