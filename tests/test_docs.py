@@ -28,7 +28,7 @@ MOST_WORDS = {
     "hardening.md": 1300,
     "index.md": 200,
     "node-configuration.md": 950,
-    "privacy-compared.md": 1000,
+    "privacy-compared.md": 1050,
     "quick-start.md": 300,
     "report.md": 700,
     "reproduction.md": 550,
