@@ -5,6 +5,7 @@ from typing import Any
 
 from simulations.report.section import quoted, some
 from simulations.report.shares import class_figures, count, percent
+from simulations.systems.system import every_system
 from strategies.shares import all_right, classes_not_tested
 
 FEW = 20
@@ -15,7 +16,7 @@ Result = Mapping[str, Any]
 
 def cautions(result: Result) -> list[str]:
     """Return all that is true of a run, the gravest first."""
-    found = (caution(result) for caution in CAUTIONS)
+    found = (caution(result) for caution in (*(system.caution for system in every_system()), *CAUTIONS))
     return [text for text in found if text]
 
 
@@ -107,13 +108,6 @@ def noisy_counts(result: Result) -> str:
     )
 
 
-def tried_on_distorted_rows(result: Result) -> str:
-    """Tell that real patients may be classified otherwise."""
-    if not result.get("tested_on_distorted_rows"):
-        return ""
-    return "The model was tried on distorted data. How good it is for real patients was not measured."
-
-
 def sites_lost(result: Result) -> str:
     """Name the sites that are missing."""
     if not result["dropped_sites"]:
@@ -196,7 +190,6 @@ CAUTIONS = (
     no_model,
     not_tried,
     not_better_than_the_largest_class,
-    tried_on_distorted_rows,
     tested_on_copies,
     never_named,
     not_tested,
