@@ -83,7 +83,7 @@ def test_without_noise_it_is_what_one_place_would_compute(
 def test_local_models_are_those_of_the_sites_and_the_mean_is_the_model(
     pool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clients.gate.private.perturbed", lambda weights, scale, bits: weights)
+    monkeypatch.setattr("flower_pansvm.privacy.output_perturbation.perturbed", lambda weights, scale, bits: weights)
     settings = settings_of(guarantee="local")
     strategy = trained(settings)
     model = model_of(strategy)
@@ -119,7 +119,7 @@ def test_each_sites_noise_is_for_its_own_rows(monkeypatch: pytest.MonkeyPatch) -
         scales.append(scale)
         return weights
 
-    monkeypatch.setattr("clients.gate.private.perturbed", spy)
+    monkeypatch.setattr("flower_pansvm.privacy.output_perturbation.perturbed", spy)
     strategy = trained(settings_of(guarantee="local", test_fraction=0.0))
     rows = [569 // 3 + (site < 569 % 3) for site in range(3)]
     expected = [2**2.5 * 100 * np.sqrt(8 / 2) / n for n in rows]
