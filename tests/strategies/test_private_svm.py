@@ -83,7 +83,9 @@ def test_without_noise_it_is_what_one_place_would_compute(
 def test_local_models_are_those_of_the_sites_and_the_mean_is_the_model(
     pool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flower_pansvm.privacy.output_perturbation.perturbed", lambda weights, scale, bits: weights)
+    monkeypatch.setattr(
+        "flower_pansvm.privacy.output_perturbation.perturbed", lambda weights, scale, bits: weights
+    )
     settings = settings_of(guarantee="local")
     strategy = trained(settings)
     model = model_of(strategy)
