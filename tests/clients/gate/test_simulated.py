@@ -117,6 +117,7 @@ import sys
 import ray
 from flwr.app import Context, RecordDict
 from flwr.simulation.ray_transport.ray_actor import ClientAppActor
+from clients.policy import is_simulated
 
 def here(node):
     return is_simulated(Context(1, 2, node, RecordDict(), {}))
