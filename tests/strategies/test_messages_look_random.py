@@ -91,13 +91,14 @@ def ring(job: str) -> InProcessGrid:
     return run("ring", run_id=11, job=job)
 
 
-def test_every_masked_vector_is_uniform(ring: InProcessGrid) -> None:
+def test_every_masked_vector_is_uniform(ring: InProcessGrid, job: str) -> None:
     sites = by_site(ring)
     assert len(sites) == 4
     for data in sites.values():
         assert chi_square(data) < limit()
     long_ones = [payload(reply) for reply in summed(ring) if long_enough(payload(reply))]
-    assert len(long_ones) >= len(sites)
+    # Models of a consensus are short, and few sums are long.
+    assert len(long_ones) >= (len(sites) if job == "consensus" else 16)
     assert max(map(chi_square, long_ones)) < limit()
 
 

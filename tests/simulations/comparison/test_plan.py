@@ -72,7 +72,7 @@ def test_data_of_a_file_for_each_site_are_dealt_out_by_file(hospital_files: list
         ({"aggregations": ("rings",)}, "Did you mean 'ring'"),
         ({"splits": ("idd",)}, "Did you mean 'iid'"),
         ({"splits": ("dirichlet",)}, "dirichlet:A"),
-        ({"splits": ("feature:petal",)}, "nearest"),
+        ({"splits": ("feature:petal",)}, "nearest column names"),
         ({"data": ("irys",)}, "Did you mean 'iris'"),
         ({"varied": {"gama": ("1",)}}, "Did you mean 'gamma'"),
         ({"varied": {"landmarks": ("9",)}, "strategies": ("local-only",)}, "none of these is compared"),
