@@ -27,26 +27,33 @@ from flower_pansvm.labels import (
     misspelt,
     spelling,
 )
-from flower_pansvm.reading_options import listed
+from flower_pansvm.reading_options import as_list, listed
 from flower_pansvm.schema import class_names
 
 Labels = NDArray[np.str_]
 
 
 def allowed_classes(context: Context) -> tuple[str, ...]:
-    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none.
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
+    return _labels_of(context, "classes")
 
-    They are those of its node config, or else of the schema file.
-    """
-    said = policy_of(context).classes
+
+def positive_labels(context: Context) -> tuple[str, ...]:
+    """Return the labels that count as positive at a hospital, in canonical form; empty if it names none."""
+    return _labels_of(context, "positive")
+
+
+def _labels_of(context: Context, key: str) -> tuple[str, ...]:
+    """Return the labels that the node config lists under a key, or else the schema file."""
+    said = getattr(policy_of(context), key)
     if not said:
         schema = schema_of(context)
-        return schema.classes if schema else ()
+        return getattr(schema, key) if schema else ()
     labels = tuple(canonical_label(label) for label in listed(said))
     if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
         raise SettingError(
-            f"The 'classes' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
-            f"commas between them, such as classes='0,1', and one that holds a comma in double quotes. Labels are "
+            f"The '{key}' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
+            f"commas between them, such as {key}='0,1', and one that holds a comma in double quotes. Labels are "
             f"{LABEL_RULE}, and at most {MOST_CLASSES}."
         )
     return labels
@@ -58,8 +65,8 @@ def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int
     Where ``positive`` names labels, the classes are two and no label leaves, so that it only has to be clear which rows
     are positive.
 
-    The coordinator chooses ``positive`` and could choose the label that an error is about; so it has to be that of at
-    least ``least`` rows. ``place`` says column and file, for the TableError, which holds no label.
+    An error about a misspelt label tells that it is there, so it has to be that of at least ``least`` rows. ``place``
+    says column and file, for the TableError, which holds no label.
     """
     names, counts = np.unique(labels, return_counts=True)
     if positive:
@@ -120,12 +127,21 @@ def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str])
 
 
 def check_listed(context: Context, classes: Sequence[str], positive: Sequence[str]) -> None:
-    """Check that the classes of a run are those that this hospital lists in node config or schema file, if it does so.
+    """Check that what a run's labels mean is this hospital's choice, in node config or schema file; else SettingError.
 
-    Others, or one of them twice, would be the coordinator's choice: of names, and of how many there are, which a site's
-    memory depends on. SettingError if not.
+    Other classes than it lists, if it lists any, or one of them twice, would be the coordinator's choice: of names, and
+    of how many there are, which a site's memory depends on. Other positive labels would be its choice of rows, whose
+    sums it would get.
     """
-    allowed = allowed_classes(context)
+    own, allowed = positive_labels(context), allowed_classes(context)
+    if set(positive) != set(own):
+        start = f"positive='{as_list(own)}'" if own else "no 'positive'"
+        raise SettingError(
+            f"Site '{site_name(context)}' takes part in runs only with the positive labels that it names itself. Start "
+            f"the run with {start}; or, if the hospitals agree to others, write them into the schema file that they "
+            "and the run share, such as positive = [1, 2] beside the classes, or into the site's node config, such as "
+            "positive='1,2'."
+        )
     if allowed and not set(classes) <= set(class_names(np.array(allowed), positive)):
         raise SettingError(
             f"Site '{site_name(context)}' takes part in runs with the classes only that it lists itself. Start the run "

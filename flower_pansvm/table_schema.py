@@ -3,7 +3,8 @@
 It is TOML, which people can read and comment, and which Python reads without a further package::
 
     label = "outcome"
-    classes = ["no", "yes"]
+    classes = ["no", "mild", "severe"]
+    positive = ["mild", "severe"]
     patient-id = "mrn"
     leave-out = ["ward"]
 
@@ -18,9 +19,6 @@ It is TOML, which people can read and comment, and which Python reads without a 
     [columns."chest pain"]
     kind = "category"
     categories = ["typical", "atypical", "none"]
-
-    [columns.crp]
-    below-limit = "half"
 
     [reading]
     separator = "semicolon"
@@ -59,7 +57,8 @@ NUMBER, CATEGORY, YES_NO = KINDS = ("number", "category", "yes/no")
 
 MOST_CATEGORIES = 100
 
-KEYS = ("label", "classes", "patient-id", "leave-out", "reading", "columns")
+AGREED = ("label", "classes", "positive", "patient-id", "leave-out")
+KEYS = (*AGREED, "reading", "columns")
 COLUMN_KEYS = ("kind", "unit", "range", "categories", "missing", "below-limit")
 
 HALF, LIMIT = LIMIT_WORDS = ("half", "limit")
@@ -133,6 +132,8 @@ class TableSchema:
         Name of the label column; empty if the file does not say.
     classes : tuple of str
         The labels that there are; empty if the file does not say.
+    positive : tuple of str
+        The labels that count as positive, which makes two classes of all; empty if the classes are the labels.
     patient_id : str
         Name of the column that says who a row is; it is no feature. Empty without one.
     leave_out : tuple of str
@@ -146,6 +147,7 @@ class TableSchema:
     columns: tuple[TableColumn, ...]
     label: str = ""
     classes: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
     patient_id: str = ""
     leave_out: tuple[str, ...] = ()
     reading: tuple[tuple[str, str], ...] = ()
@@ -187,6 +189,7 @@ class TableSchema:
             tuple(reading.column(key, value) for key, value in columns.items()),
             reading.name_of(said.get("label", ""), "label"),
             reading.canonical(said.get("classes", []), "classes"),
+            reading.canonical(said.get("positive", []), "positive"),
             reading.name_of(said.get("patient-id", ""), "patient-id"),
             tuple(map(plain_name, reading.texts(said.get("leave-out", []), "leave-out"))),
             reading.options(said.get("reading", {})),
@@ -198,13 +201,8 @@ class TableSchema:
     @cached_property
     def text(self) -> str:
         """The file without what does not matter, such as comments: the same text for the same schema."""
-        said = {
-            "label": self.label,
-            "classes": self.classes,
-            "patient-id": self.patient_id,
-            "leave-out": self.leave_out,
-            "columns": {one.name: one.to_json() for one in self.columns},
-        }
+        said = {key: getattr(self, key.replace("-", "_")) for key in AGREED}
+        said["columns"] = {one.name: one.to_json() for one in self.columns}
         return json.dumps({key: value for key, value in said.items() if value})
 
     @cached_property
@@ -329,12 +327,16 @@ class _Reading:
 
     def check_whole(self, found: TableSchema) -> None:
         """Check what is said of several columns together."""
-        classes = found.classes
+        classes, positive = found.classes, found.positive
         sound = all(map(can_be_listed, classes)) and len(set(map(spelling, classes))) == len(classes)
         if classes and not (2 <= len(classes) <= MOST_CLASSES and sound):
             raise self.error(
                 f"has classes that cannot be. Write their names, each once: from 2 to {MOST_CLASSES}. They are "
                 f"{LABEL_RULE}; no two may differ only {SPELLING}."
+            )
+        if classes and positive and not set(positive) < set(classes):
+            raise self.error(
+                f"has something else as positive than some of its classes: {', '.join(classes)}."
             )
         if not found.columns:
             raise self.error("names no column. Write [columns.NAME] for each feature.")

@@ -92,9 +92,10 @@ def check(settings: Settings) -> None:
     for place, parts in by_place.items():
         # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
         check_labels(np.concatenate(parts), positive, place, least=1)
-    _check_positive(
-        positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
-    )
+    if settings.positive:  # a label of the schema file may be nobody's
+        _check_positive(
+            positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
+        )
     schema = common_schema(columns, classes, positive, absent_is_zero)
     check_classes(settings.strategy, schema.classes)
 

@@ -7,6 +7,7 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 import math
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
 from typing import Any, Self
 
 from flower_pansvm.constraints import key_of, near_matches, number, parse, read, setting, text, whole
@@ -17,6 +18,7 @@ from flower_pansvm.reading_options import listed
 from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, Terms
 from strategies.constraints import flag, number_text
 from strategies.registry import all_strategies
@@ -57,7 +59,7 @@ class Settings:
         "Schema file: what all sites have agreed on of their columns, and the public ranges; an absolute path.",
     )
     drop: str = setting("", text(), "Columns of the simulated sites' tables to leave out, by commas.")
-    positive: str = setting("", text(), "Labels that count as positive, by commas.")
+    positive: str = setting("", text(), "Labels that count as positive, by commas; by default the schema's.")
     split: str = setting(
         "iid",
         text(),
@@ -131,7 +133,9 @@ class Settings:
 
     @property
     def positive_labels(self) -> tuple[str, ...]:
-        """The labels named in ``positive``; empty if the classes are the labels themselves."""
+        """The labels named in ``positive``, or else in the schema file; empty if the classes are the labels."""
+        if self.schema and not self.positive:
+            return TableSchema.read(Path(self.schema)).positive
         return tuple(canonical_label(label) for label in listed(self.positive) if label)
 
     @property

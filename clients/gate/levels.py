@@ -59,11 +59,13 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
     Raises
     ------
     SettingError
-        If it does not.
+        If it does not, or the classes or positive labels are not its own.
     BudgetError
         If an answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
     """
     terms, simulated = agreed_terms(context), is_simulated(context)
+    if question is not None and not simulated:
+        check_listed(context, question.classes, question.positive_labels)
     if row.leaves == SIMULATED:
         if simulated:
             return "exact"
@@ -136,10 +138,8 @@ def _check_budget(context: Context, question: JoinQuestion | None) -> None:
         )
     colluders(context)
     read_ledger(state_folder(context) or Path())
-    if question is not None:
-        if not allowed_classes(context):
-            raise BudgetError(
-                f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "
-                "'classes = [0, 1]' into the schema file; or classes='0,1' into the site's node config."
-            )
-        check_listed(context, question.classes, question.positive_labels)
+    if question is not None and not allowed_classes(context):
+        raise BudgetError(
+            f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "
+            "'classes = [0, 1]' into the schema file; or classes='0,1' into the site's node config."
+        )

@@ -82,6 +82,7 @@ def draft(path: Path, label: str, form: TableForm) -> str:
     classes = _common(cells_of(frame, [TableColumn(label)], form)[0])
     if len(classes) >= 2:
         lines.append(f"classes = [{', '.join(map(_text, classes))}]")
+        lines.append("# positive = []  # those that count as positive, to make two classes of all")
     else:
         lines.append("# classes = []  # too few rows have one: write all that there can be")
     if left_out:

@@ -90,12 +90,12 @@ def _of_frame(
     """Return what is said of a table, a subject after the other."""
     if len(frame) == 0:
         return []
-    classes, place = form.schema.classes if form.schema else (), f"column '{label}' of '{name}'"
+    place = f"column '{label}' of '{name}'"
     cells = cells_of(frame, _described(frame, label, form), form)
     labels = _labels(frame, table, label, form)
     found = [*of_columns(cells, form), *of_rows(cells)]
     if labels is not None:
-        found += [*of_labels(labels, classes, place), *giving_away(cells, labels)]
+        found += [*of_labels(labels, form.schema, place), *giving_away(cells, labels)]
     return [*found, *_unknown(frame, label, form), *_empty_rows(frame, name)]
 
 

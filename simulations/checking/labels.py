@@ -14,6 +14,7 @@ from clients.table.cells import NO_NUMBER
 from clients.table.table import columns_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import MIN_CLUSTER
 from simulations.checking.cells import FEW, Cells
 from simulations.checking.finding import ERROR, WARNING, Finding
@@ -28,8 +29,9 @@ ALIKE = 0.84
 """How alike the spellings of two labels are, of which one may be a typing error (difflib's ratio)."""
 
 
-def of_labels(labels: np.ndarray, classes: tuple[str, ...], place: str) -> Iterator[Finding]:
+def of_labels(labels: np.ndarray, schema: TableSchema | None, place: str) -> Iterator[Finding]:
     """Return what is said of the labels, shape (rows,), of a column; without known classes as joining does."""
+    classes, positive = (schema.classes, schema.positive) if schema else ((), ())
     counts = Counter(labels.tolist())
     if classes:
         wrong = ~np.isin(labels, classes)
@@ -42,7 +44,7 @@ def of_labels(labels: np.ndarray, classes: tuple[str, ...], place: str) -> Itera
             )
     else:
         try:
-            check_labels(labels, (), place, MIN_CLUSTER)
+            check_labels(labels, positive, place, MIN_CLUSTER)
         except TableError as error:
             yield Finding(ERROR, error.with_detail())
             return
@@ -63,7 +65,9 @@ def of_labels(labels: np.ndarray, classes: tuple[str, ...], place: str) -> Itera
     ]
     if rare:
         unnamed = (
-            "" if classes else " A site does not name them; these rows take part only if another site does."
+            ""
+            if classes or positive
+            else " A site does not name them; these rows take part only if another site does."
         )
         yield Finding(
             WARNING,

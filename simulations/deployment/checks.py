@@ -8,7 +8,7 @@ from typing import Any
 from flwr.app import Context, RecordDict
 
 from clients.app import TASKS
-from clients.classes import allowed_classes, rows_with_classes
+from clients.classes import allowed_classes, positive_labels, rows_with_classes
 from clients.gate.levels import LEARNED, level_of
 from clients.ledger.budget import link_table
 from clients.policy import agreed_terms, least_rows, least_sites, policy_of
@@ -20,8 +20,7 @@ from clients.table.schema_file import schema_of
 from clients.table.source import open_table
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.labels import canonical_label
-from flower_pansvm.reading_options import as_list, listed
+from flower_pansvm.reading_options import as_list
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.systems.common import JOIN, JoinQuestion
@@ -136,7 +135,8 @@ def _check_agreed(context: Context, invitation: Invitation) -> str:
     try:
         test = settings_from(invitation.settings).test_epsilon > 0
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        asked = JoinQuestion((), (), invitation.privacy == "dp", test)
+        schema = schema_of(context)
+        asked = JoinQuestion(schema.positive if schema else (), (), invitation.privacy == "dp", test)
         level = level_of(context, JOIN.name, TASKS[JOIN.name], asked)
         least = least_sites(context)
         if least > len(invitation.roster):
@@ -169,9 +169,8 @@ def _check_table(context: Context, level: str) -> str:
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
-    named = listed(str(context.run_config.get("positive", "")))
-    positive = [canonical_label(label) for label in named if label]
-    classes_to_tell(site, JoinQuestion(tuple(positive), allowed_classes(context) if dp else (), dp))
+    positive = positive_labels(context)
+    classes_to_tell(site, JoinQuestion(positive, allowed_classes(context) if dp else (), dp))
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
     if 0 < left < least_rows(context):

@@ -172,6 +172,11 @@ def agreed_settings(
         raise SettingError(
             "The schema file travels with the invitation: name it by --schema FILE, and not by --set."
         )
+    if "positive" in settings:
+        raise SettingError(
+            "Each hospital takes the labels that count as positive from the schema file. Write them into it beside the "
+            "classes, such as positive = [1, 2], and leave --set positive out."
+        )
     if schema is not None:
         # The ServerApp runs in another folder.
         path = schema.expanduser().absolute()

@@ -46,18 +46,16 @@ class Tables:
         The table of each hospital, by its name; the label column is ``label``.
     schema : str
         Content of the schema file: what is public of the columns and the classes.
-    positive : str
-        Labels that count as positive, by commas.
     """
 
     files: dict[str, Path]
     schema: str
-    positive: str = ""
 
 
 HEART = ("cleveland", "hungarian", "switzerland", "va")
 HEART_SCHEMA = """\
 classes = [0, 1, 2, 3, 4]
+positive = [1, 2, 3, 4]
 columns.age.range = [0, 120]
 columns.sex.range = [0, 1]
 columns.cp.range = [1, 4]
@@ -78,7 +76,7 @@ columns.thal.range = [3, 7]
 def heart_tables(data_dir: Path) -> Tables:
     """Return the tables of the four hospitals of UCI's heart data; SettingError if the folder does not have them."""
     files = {place: locate(f"heart-{place}", data_dir) for place in HEART}
-    return Tables({place: file for place, file in files.items() if file}, HEART_SCHEMA, "1,2,3,4")
+    return Tables({place: file for place, file in files.items() if file}, HEART_SCHEMA)
 
 
 def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Tables:
@@ -168,8 +166,7 @@ def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tupl
     write_new(folder / "schema.toml", tables.schema)
     coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
     made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.files.items()]
-    agreed = {"positive": tables.positive, **settings}
-    invitation = coordinator.invite(made, agreed, folder / "schema.toml")
+    invitation = coordinator.invite(made, settings, folder / "schema.toml")
     for name in tables.files:
         accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
     return coordinator, {agree(folder / name, invitation) for name in tables.files} - {""}

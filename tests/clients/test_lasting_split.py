@@ -75,11 +75,24 @@ def test_neither_seed_nor_classes_of_the_coordinator_choose_rows_or_folds(
         replace(TOLD, classes=("negative", "positive"), positive_labels=("no",)),
         replace(TOLD, columns=("dose", "age")),
     ):
-        other = site_of(node, level, told)
+        own = {"positive": told.positive_labels[0]} if told.positive_labels else {}
+        other = site_of(node | own, level, told)
         order = [TOLD.columns.index(name) for name in told.columns]
         assert np.array_equal(other.train().X, first.train().X[:, order], equal_nan=True)
         assert np.array_equal(other.test().X, first.test().X[:, order], equal_nan=True)
         assert np.array_equal(other.folds(), first.folds())
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("own", [{}, {"positive": "no"}], ids=str)
+def test_positive_labels_that_are_told_have_to_be_the_hospitals(
+    own: dict[str, Scalar], level: str, node: dict[str, Scalar]
+) -> None:
+    """A coordinator could have a site join without them, and tell them later."""
+    told = replace(TOLD, classes=("negative", "positive"), positive_labels=("yes",))
+    for rows in (Site.train, Site.test, Site.folds):
+        with pytest.raises(SettingError, match="positive"):
+            rows(site_of(node | own, level, told))
 
 
 def test_rows_are_on_the_same_side_at_every_level(node: dict[str, Scalar]) -> None:

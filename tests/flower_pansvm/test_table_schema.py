@@ -13,7 +13,8 @@ from flower_pansvm.table_schema import TableColumn, TableSchema
 
 FULL = """
 label = "outcome"
-classes = ["no", "yes"]
+classes = ["no", "yes", "maybe"]
+positive = ["yes"]
 patient-id = "mrn"
 leave-out = ["ward"]
 
@@ -48,7 +49,8 @@ def test_what_a_file_says(tmp_path: Path) -> None:
     )
     assert schema.public_ends["cholesterol"] == (50, 700)
     assert schema.public_ends["chest pain=3"] == (0, 1)
-    assert (schema.label, schema.classes, schema.patient_id) == ("outcome", ("no", "yes"), "mrn")
+    assert (schema.label, schema.patient_id) == ("outcome", "mrn")
+    assert (schema.classes, schema.positive) == (("no", "yes", "maybe"), ("yes",))
     assert schema.changes_cells
     assert not read(tmp_path, "[columns.age]\nrange = [0, 120]\n").changes_cells
 
@@ -57,7 +59,14 @@ def test_comments_and_spelling_of_numbers_do_not_matter_and_all_else_does(tmp_pa
     schema = read(tmp_path, FULL)
     again = read(tmp_path, "# ours\n" + FULL.replace("[50, 700]", "[50.0, 7e2]").replace("[0, -", '["0", -'))
     assert again.digest == schema.digest
-    for old, new in (("mg/dl", "mmol/l"), ("700", "701"), ('"3"', '"4"'), ("mrn", "id"), ('"yes"]', '"y"]')):
+    for old, new in (
+        ("mg/dl", "mmol/l"),
+        ("700", "701"),
+        ('"3"', '"4"'),
+        ("mrn", "id"),
+        ('"maybe"]', '"may"]'),
+        ('= ["yes"]', '= ["no"]'),
+    ):
         assert read(tmp_path, FULL.replace(old, new)).digest != schema.digest
 
 
@@ -125,6 +134,13 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("classes = ['1', '1.0']\n[columns.age]", "classes that cannot be"),
         ("classes = ['yes', '1']\n[columns.age]", "classes that cannot be"),
         ("classes = ['12.5', '13.5']\n[columns.age]", "classes that cannot be"),
+        ("classes = [0, 1]\npositive = [2]\n[columns.age]", "else as positive than some of its classes"),
+        (
+            "classes = ['no', 'yes']\npositive = ['Yes']\n[columns.age]",
+            "else as positive than some of its classes",
+        ),
+        ("classes = [0, 1]\npositive = [0, 1]\n[columns.age]", "else as positive than some of its classes"),
+        ("positive = 1\n[columns.age]", "list of different texts for positive"),
         ("label = 3\n[columns.age]", "something else than a text for label"),
         ("leave-out = 'name'\n[columns.age]", "list of different texts for leave-out"),
         ("[columns.'  ']", "whose name is empty"),

@@ -331,10 +331,11 @@ def test_labels_that_count_as_positive_are_public_too(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     public = tmp_path / "ranges.toml"
-    public.write_text(f"classes = ['0', '1']\n{public.read_text()}")
-    settings = of_hospitals(tmp_path, steps=0, positive="1")
-    listed = {"epsilon": 4.0, "classes": "0,1"}
+    public.write_text(f"classes = ['0', '1']\npositive = ['1']\n{public.read_text()}")
+    settings = of_hospitals(tmp_path, steps=0)
+    listed = {"epsilon": 4.0, "classes": "0,1", "positive": "1"}
     strategy = trained(settings, hospitals(settings, files, listed))
+    assert strategy.outcome.model.schema_.classes == ("negative", "positive")
     assert (strategy.outcome.evaluation.accuracy or 0) > 0.8
     wrong = of_hospitals(tmp_path, positive="2")
     with pytest.raises(SettingError, match="'positive'"):

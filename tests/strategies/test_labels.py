@@ -179,10 +179,11 @@ def test_positive_labels_and_a_list_of_classes_go_together(
     own = {**USUAL, "2": 20, "unclear": 9}
     settings = three(test_fraction=0.0, positive="1,2")
     files = write(own, own, own)
-    strategy = trained(settings, hospitals(settings, files, {"classes": "0,1,2"}))
+    node = {"positive": "1,2", "min-cluster": 5}
+    strategy = trained(settings, hospitals(settings, files, node | {"classes": "0,1,2"}))
     assert strategy.model.schema_.classes == ("negative", "positive")
     assert strategy.training.rows.ravel().tolist() == [120, 180]
-    strategy = trained(settings, hospitals(settings, files))
+    strategy = trained(settings, hospitals(settings, files, node))
     assert strategy.training.rows.ravel().tolist() == [147, 180]
 
 
@@ -209,7 +210,7 @@ def test_spellings_that_differ_between_hospitals_are_an_error(
         assert part in str(caught.value)
     positive = ",".join({own[1] for own in labels})
     merged = three(positive=positive, test_fraction=0.0)
-    strategy = trained(merged, hospitals(merged, files))
+    strategy = trained(merged, hospitals(merged, files, {"positive": positive}))
     assert strategy.training.rows.ravel().tolist() == [60, 60]
 
 

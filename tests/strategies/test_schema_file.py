@@ -72,6 +72,22 @@ def node(tmp_path: Path) -> dict[str, Scalar]:
     return {"schema": str(tmp_path / "schema.toml")}
 
 
+def test_its_positive_labels_are_those_of_run_and_hospitals(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_text(f"positive = ['yes']{SCHEMA}")
+    settings = settings_of(tmp_path)
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, files, node(tmp_path)))
+    assert strategy.model.schema_.classes == ("negative", "positive")
+    assert strategy.model.schema_.positive_labels == ("yes",)
+    assert strategy.outcome.evaluation.accuracy > 0.8
+    other = settings_of(tmp_path, positive="no")
+    with pytest.raises(SettingError, match="positive='yes'"):
+        PanSVM(other).start(hospitals(other, files, node(tmp_path)))
+
+
 def test_one_model_of_tables_that_are_written_in_different_ways(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:

@@ -240,9 +240,13 @@ def test_rows_are_dealt_to_folds_only_where_something_needs_them(settings: Setti
     assert settings.folds == folds
 
 
-def test_positive_labels() -> None:
+def test_positive_labels(tmp_path: Path) -> None:
     assert make_settings().positive_labels == ()
     assert make_settings(positive=" 3, 4 ,,malignant").positive_labels == ("3", "4", "malignant")
+    (tmp_path / "schema.toml").write_text("positive = ['1.0', 3]\n[columns.age]\n")
+    of_file = make_settings(schema=str(tmp_path / "schema.toml"))
+    assert of_file.positive_labels == ("1", "3")
+    assert replace(of_file, positive="2").positive_labels == ("2",)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from flwr.common.serde import message_to_proto
 
 from clients import broadcasts
 from clients.app import app
-from clients.classes import allowed_classes, disclosed_classes
+from clients.classes import allowed_classes, disclosed_classes, positive_labels
 from clients.policy import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
+from flower_pansvm.reading_options import as_list
 from flower_pansvm.systems.common import JOIN, SCHEMA, JoinQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -28,20 +29,26 @@ Ask = Callable[..., Message]
 
 @pytest.fixture
 def ask_to_join(tmp_path: Path) -> Ask:
-    """Return a function that asks a hospital whose table has these labels to join, as a coordinator would."""
+    """Return a function that asks a hospital whose table has these labels to join, as a coordinator would.
 
-    def ask(labels: Sequence[object], positive: Sequence[str] = (), **node: Scalar) -> Message:
+    Its own positive labels are those of the run, unless ``own`` says others, or none.
+    """
+
+    def ask(
+        labels: Sequence[object], positive: Sequence[str] = (), own: str | None = None, **node: Scalar
+    ) -> Message:
         frame = pd.DataFrame({"age": np.arange(len(labels)) % 7, "outcome": labels})
         frame.to_csv(tmp_path / "ward.csv", index=False)
         config: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
-        config["privacy"] = "exact"
+        own = as_list(positive) if own is None else own
+        config |= {"privacy": "exact"} | ({"positive": own} if own else {})
         names = {key.replace("_", "-"): value for key, value in node.items()}
         settings = make_settings(positive=",".join(positive), privacy="exact")
         grid = InProcessGrid(app, [{**config, **names}], settings.to_config())
         content = RecordDict()
         records.write(content, "inputs", JoinQuestion(tuple(positive)))
-        (node,) = grid.get_node_ids()
-        grid.push_messages([grid.create_message(content, f"{JOIN.category}.{JOIN.name}", node, "1")])
+        (number,) = grid.get_node_ids()
+        grid.push_messages([grid.create_message(content, f"{JOIN.category}.{JOIN.name}", number, "1")])
         return grid.replies[0]
 
     return ask
@@ -164,13 +171,61 @@ def test_of_a_list_of_classes_positive_labels_make_two(ask_to_join: Ask) -> None
     assert "list 'classes' in the node config of site 'north'" in str(reply.error.reason)
 
 
+@pytest.mark.parametrize(("key", "labels_of"), [("classes", allowed_classes), ("positive", positive_labels)])
 @pytest.mark.parametrize(
-    "classes", ["", " , ", "0,,1", "0,12.5", "0;1", "x" * 25, ",".join(map(str, range(31)))]
+    "listed", ["", " , ", "0,,1", "0,12.5", "0;1", "x" * 25, ",".join(map(str, range(31)))]
 )
-def test_a_list_of_classes_that_cannot_be_is_an_error(classes: str) -> None:
-    here = Context(1, 7, {"data": "ward.csv", "name": "north", "classes": classes}, RecordDict(), {})
-    with pytest.raises(SettingError, match="'classes'"):
-        allowed_classes(here)
+def test_a_list_of_labels_that_cannot_be_is_an_error(
+    listed: str, key: str, labels_of: Callable[[Context], tuple[str, ...]]
+) -> None:
+    here = Context(1, 7, {"data": "ward.csv", "name": "north", key: listed}, RecordDict(), {})
+    with pytest.raises(SettingError, match=f"'{key}'"):
+        labels_of(here)
+
+
+@pytest.mark.parametrize(
+    ("own", "asked"),
+    [
+        ("", ["malignant"]),
+        ("", ["benign", "malignant"]),
+        ("malignant", []),
+        ("malignant", ["benign"]),
+        ("malignant", ["Malignant"]),
+        ("malignant,relapse", ["malignant"]),
+        ("malignant", ["malignant", "relapse"]),
+        ("malignnat", ["malignant"]),
+    ],
+)
+@pytest.mark.parametrize("node", [{}, {"classes": "benign,malignant,relapse"}], ids=str)
+def test_a_run_whose_positive_labels_are_not_the_hospitals_is_refused(
+    node: dict[str, Scalar], own: str, asked: list[str], ask_to_join: Ask
+) -> None:
+    """Before its table is looked at: the answer is the same whatever the rows are, and says what to write."""
+    tables = (["benign", "malignant"] * 9, ["O'Hara"] * 9)
+    replies = [ask_to_join(labels, asked, own, **node) for labels in tables]
+    texts = {str(reply.error.reason) for reply in replies}
+    assert {reply.error.code for reply in replies} == {SettingError.code}
+    (text,) = texts
+    assert (f"positive='{own}'" if own else "no 'positive'") in text
+    assert "node config" in text
+    assert "benign" not in text
+
+
+def test_positive_labels_may_be_written_in_any_order_and_form(ask_to_join: Ask) -> None:
+    for own, asked in (("2, 1", ["1", "2"]), ("1.0,+2", ["2", "1", "1"])):
+        assert classes_of(ask_to_join(["0", "1", "2"] * 9, asked, own)) == ["negative", "positive"]
+
+
+def test_the_schema_files_positive_labels_hold_unless_the_node_config_has_others(
+    ask_to_join: Ask, tmp_path: Path
+) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_text("classes = [0, 1, 2]\npositive = [1, 2]\n[columns.age]\n")
+    asked, schema = ["1", "2"], {"schema": str(path)}
+    assert classes_of(ask_to_join(["0", "1"] * 9, asked, "", **schema)) == ["negative", "positive"]
+    for refused, own in (([], ""), (["1"], ""), (asked, "2")):
+        reply = ask_to_join(["0", "1"] * 9, refused, own, **schema)
+        assert reply.error.code == SettingError.code
 
 
 @pytest.mark.parametrize("key", ["class", "clases", "Classes"])
@@ -203,8 +258,7 @@ def test_two_spellings_in_one_table_are_refused_without_showing_them(
     assert classes_of(ask_to_join(labels * 9, [*both, *positive])) == ["negative", "positive"]
 
 
-def test_a_coordinator_cannot_ask_for_single_rows_by_spelling(ask_to_join: Ask) -> None:
-    """It chooses `positive`; an error about four rows would tell it that there are some."""
+def test_an_error_about_a_spelling_tells_of_no_single_rows(ask_to_join: Ask) -> None:
     with_some = ask_to_join(["0"] * 20 + ["Anna"] * 4, ["anna"])
     without = ask_to_join(["0"] * 24, ["anna"])
     assert classes_of(with_some) == classes_of(without) == ["negative"]

@@ -384,6 +384,19 @@ def test_classes_may_have_any_names(study: Study, tmp_path: Path) -> None:
     )
 
 
+def test_positive_labels_come_with_the_schema_and_others_are_found_before_the_hospital_connects(
+    study: Study,
+) -> None:
+    assert study.schema is not None
+    study.schema.write_text("positive = [1]\n" + SCHEMA)
+    study.invite()
+    study.accept("north")
+    assert any(line.startswith("table: ") for line in check_hospital(study.hospitals["north"]))
+    set_key(study.hospitals["north"], "positive", "0")
+    with pytest.raises(SettingError, match="positive='0'"):
+        list(check_hospital(study.hospitals["north"]))
+
+
 def test_rows_with_other_labels_are_counted_before_a_run_leaves_them_out(joined: Study) -> None:
     table = joined.hospitals["north"].parent / "hospital0.csv"
     names, *rows = table.read_text().splitlines()
@@ -446,6 +459,7 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "another's setting": ({"landmarks": "20"}, "is a setting of"),
     "out": ({"out": "/x"}, "not for the hospitals to agree to"),
     "schema": ({"schema": "/x.toml"}, "name it by --schema"),
+    "positive labels": ({"positive": "1"}, "schema file"),
     "more sites than there are": ({"min-sites": "4"}, "needs min-sites=4 hospitals, and 3 are invited"),
 }
 
