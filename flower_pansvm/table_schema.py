@@ -335,9 +335,7 @@ class _Reading:
                 f"{LABEL_RULE}; no two may differ only {SPELLING}."
             )
         if classes and positive and not set(positive) < set(classes):
-            raise self.error(
-                f"has something else as positive than some of its classes: {', '.join(classes)}."
-            )
+            raise self.error(f"has other labels as positive than some of: {', '.join(classes)}.")
         if not found.columns:
             raise self.error("names no column. Write [columns.NAME] for each feature.")
         if len(set(found.features)) < len(found.features):
