@@ -19,7 +19,12 @@ from flower_pansvm.counts import winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.models.decisions import DecidingModel
 from flower_pansvm.models.model import model_of
-from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestAnswer, ModelTestQuestion
+from flower_pansvm.systems.evaluation import (
+    MODEL_TEST,
+    TIME_SHARE,
+    ModelTestAnswer,
+    ModelTestQuestion,
+)
 
 MOST_BYTES = 2**26
 """Of a model's file."""
@@ -28,9 +33,8 @@ ROW_SECONDS, NUMBER_SECONDS = 1e-3, 1e-7
 """Most by which one record changes the time of an answer, besides twice the time of a made-up one: this, and as much
 again for each number of the model, since a processor may take so long for one that is nearly 0."""
 
-TIME_SHARE, STEPS = 0.1, 25
-"""What that time tells of a record: as a share of what the answer costs, so that many cheap tests tell no more by their
-times than a few; with a delta of exp(-STEPS) / 2 each."""
+STEPS = 25
+"""Scales of the wait that are its mean: it would be negative with a chance of exp(-STEPS) / 2, and tell more."""
 
 
 @answers(MODEL_TEST)
