@@ -264,7 +264,7 @@ class SvmAdmm(PhasedStrategy):
         with phase("join"):
             schema = join(federation, chosen)
         with phase("scaling"):
-            moments = learn_moments(federation, chosen)
+            moments = learn_moments(federation, chosen.scaling)
         with phase("landmarks"):
             scaled = moments.scaled()
             tell_scalings(federation, [scaled])

@@ -73,8 +73,7 @@ def gather(federation: Federation, columns: int) -> BallotBroadcast:
     FederationError
         If what a site disclosed is no table of the common columns.
     """
-    answers = federation.collect(HELD_OUT, Nothing())
-    rows = {name: answers[site.node_id].rows for name, site in federation.sites.items()}
+    rows = {name: answer.rows for name, answer in federation.collect(HELD_OUT, Nothing()).items()}
     for name, own in rows.items():
         if own.ndim != 2 or own.shape[1] != columns or np.isinf(own).any():
             raise FederationError(

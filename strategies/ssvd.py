@@ -16,7 +16,6 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import class_decisions
-from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.systems.ssvd import (
@@ -30,10 +29,10 @@ from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.steps import fitted_scaling
 from strategies.steps.binary_problems import scale_gamma, tell_feature_map, tell_landmarks
 from strategies.steps.fitted_map import fit_map
 from strategies.steps.joining import join
+from strategies.steps.scaling import scaling_of_rows
 from strategies.steps.scoring import Trial, frame, score
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
@@ -99,8 +98,7 @@ def gather_rows(
     SettingError
         If a class has no training row.
     """
-    answers = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, int(test)))
-    own = {name: answers[site.node_id] for name, site in federation.sites.items()}
+    own = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, int(test)))
     for name, answer in own.items():
         if not _fits(answer, int(columns.sum()), len(schema.classes)):
             raise FederationError(
@@ -236,7 +234,7 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
 
     A Nyström map whose landmarks are all support vectors is exact, but for rounding: decisions are those of the SVC.
     """
-    scaling = fit_scaling(settings.scaling, train.X)
+    scaling = scaling_of_rows(settings.scaling, train.X)
     X = scaling.transform(train.X)
     gamma = settings.gamma if isinstance(settings.gamma, float) else scale_gamma(X.shape[1], float(X.var()))
     kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
@@ -256,14 +254,6 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
     weights = np.column_stack([(decisions - bias).T @ feature_map.normalization, bias])
     pairs = one_versus_one(len(schema.classes)) if len(schema.classes) > 2 else None
     return PanSVC.from_parts(schema, scaling, feature_map, weights, pairs), svc.fit_status_ == 0
-
-
-def fit_scaling(kind: str, X: NDArray[np.float64]) -> Scaling:
-    """Return the scaling of a kind that published rows ask for."""
-    sums = moments(X)
-    if kind == "minmax":
-        return fitted_scaling.minmax(X.mean(axis=0), X.min(axis=0), X.max(axis=0))
-    return {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[kind](**sums)
 
 
 def evaluate_on(model: PanSVC, test: PublishedRows) -> Evaluation:

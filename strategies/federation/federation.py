@@ -2,7 +2,7 @@
 
 One round trip is one message to every site and its answer. Its cost in a deployment is seconds whatever its
 size, so broadcasts, and notes from site to site, which the coordinator cannot read, ride on the next one
-(:mod:`.pending`).
+(:mod:`.messages`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,10 +27,16 @@ from flower_pansvm.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.checks import KnownRows, Request, rows_known
-from strategies.federation.costs import Costs
-from strategies.federation.exchange import exchange
-from strategies.federation.opening import open_sums, payload_of
-from strategies.federation.pending import Contact, Pending, notes_by_receiver, put_sum, sender_of
+from strategies.federation.exchange import Costs, exchange
+from strategies.federation.messages import (
+    Contact,
+    Pending,
+    notes_by_receiver,
+    open_sums,
+    payload_of,
+    put_sum,
+    sender_of,
+)
 from strategies.federation.transcript import Transcript
 from strategies.settings import Settings
 
@@ -181,16 +187,19 @@ class Federation:
             self.note_lost(silent, len(self.sites))
             attempt += 1
 
-    def collect(self, task: Task[Q, A], question: Q) -> dict[int, A]:
-        """Have every site run ``task`` and return what each site has disclosed, by node id.
-
-        Before any site has joined, all connected nodes are asked.
+    def collect(self, task: Task[Q, A], question: Q) -> dict[str, A]:
+        """Have every site run ``task`` and return what each has disclosed, by its name.
 
         Raises
         ------
         PanSVMError
             If a site reports an error, or fewer than ``min-sites`` answer.
         """
+        answers = self.collect_by_node(task, question)
+        return {name: answers[site.node_id] for name, site in self.sites.items()}
+
+    def collect_by_node(self, task: Task[Q, A], question: Q) -> dict[int, A]:
+        """Do as `collect`; but before any site has joined, ask all connected nodes."""
         names = {contact.node_id: name for name, contact in self.sites.items()}
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()

@@ -168,12 +168,12 @@ def public_rows(federation: Federation, public: str, schema: Schema) -> Floats:
     if public.isdigit():
         each = math.ceil(int(public) / len(federation.sites))
         answers = federation.collect(PUBLIC_ROWS, PublicRowsQuestion(each))
-        for name, site in federation.sites.items():
-            if answers[site.node_id].rows.shape != (each, len(schema.columns)):
+        for name, answer in answers.items():
+            if answer.rows.shape != (each, len(schema.columns)):
                 raise FederationError(
                     f"What site '{name}' disclosed are not the public rows that it was asked for."
                 )
-        rows = np.vstack([answers[site.node_id].rows for site in federation.sites.values()])
+        rows = np.vstack([answer.rows for answer in answers.values()])
     else:
         rows = rows_of_file(Path(public), schema)
     if len(rows) < LEAST:

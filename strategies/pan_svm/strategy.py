@@ -110,7 +110,7 @@ class PanSVM(PhasedStrategy):
         with phase("join"):
             schema = self.join(federation)
         with phase("scaling"):
-            moments = learn_moments(federation, self.settings)
+            moments = learn_moments(federation, self.settings.scaling)
             self.constant_columns = moments.constant_columns(schema.columns)
         if self.settings.tunes:
             with phase("model choice"):

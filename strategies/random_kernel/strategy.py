@@ -83,7 +83,7 @@ class RandomKernel(PhasedStrategy):
         with phase("random matrix"):
             size = rows_of_matrix(chosen.random_kernel_rows, count_rows(federation, layout), layout)
         with phase("scaling"):
-            scaling = learn_ranges(federation, layout, len(schema.columns))
+            scaling = learn_ranges(federation, layout)
             told = (part[None] for part in (scaling.fill, scaling.shift, scaling.scale))
             federation.broadcast(SCALING, ScalingBroadcast(*told))
         mu = chosen.mu or 1.0 / len(schema.columns)

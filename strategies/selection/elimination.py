@@ -19,7 +19,7 @@ from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
 from strategies.constraints import or_word
-from strategies.federation.costs import Costs
+from strategies.federation.exchange import Costs
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.selection.filters import ClassMoments
