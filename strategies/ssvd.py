@@ -17,7 +17,7 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import class_decisions
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
+from flower_pansvm.systems.common import SCALING, ScalingBroadcast
 from flower_pansvm.systems.ssvd import (
     COLUMN_VOTES,
     DISTORTED_ROWS,
@@ -29,11 +29,10 @@ from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.steps.binary_problems import scale_gamma, tell_feature_map, tell_landmarks
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
 from strategies.steps.joining import join
 from strategies.steps.scaling import scaling_of_rows
-from strategies.steps.scoring import Trial, frame, score
+from strategies.steps.scoring import evaluate
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import SvmSettings
@@ -289,6 +288,4 @@ def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np
     federation.broadcast(SCALING, ScalingBroadcast(*(part[None, :] for part in scalings)))
     tell_landmarks(federation, 0, spread(feature_map.landmarks, 0.0), scaling=0)
     tell_feature_map(federation, 0, feature_map, landmark_set=0, features=columns)
-    weights = np.column_stack([model.coef_, model.intercept_])
-    confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_)
-    return Evaluation.from_counts(confusion[0], histograms[0])
+    return evaluate(federation, model)

@@ -23,7 +23,7 @@ from strategies.selection.filters import ClassMoments, by_classes
 from strategies.selection.outcome import Point, Selection, Step, choose
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important, rank_sums, settle, vote
-from strategies.steps.binary_problems import scale_gamma
+from strategies.steps.feature_maps import scale_gamma
 from strategies.steps.scaling import scaling_of_rows
 
 Floats = NDArray[np.float64]

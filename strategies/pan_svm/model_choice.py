@@ -17,23 +17,15 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
-from strategies.steps.binary_problems import (
-    kernel_of,
-    pairs_of,
-    scale_gamma,
-    tell_feature_map,
-    tell_landmarks,
-    warm_start,
-    with_rows,
-)
+from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
 from strategies.steps.cutting_planes import CuttingPlanes
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
 from strategies.steps.scoring import Trial, score, shares_right
@@ -161,7 +153,22 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
     states: dict[tuple[float, float], list[Progress]] = {}
     cut_rounds = 0
     if usable:
-        problems = _problems(settings, moments, maps, usable, pairs)
+        numbers = {key: number for number, key in enumerate(maps)}
+        problems = [
+            problem
+            for C, gamma in usable
+            for fold in moments.folds
+            for problem in binary_problems(
+                replace(settings, C=C),
+                schema,
+                pairs,
+                maps[gamma, fold].rank,
+                moments.rows,
+                feature_map=numbers[gamma, fold],
+                fold=fold,
+                which=f"C={C:g} gamma={gamma:.3g} fold {fold}, ",
+            )
+        ]
         training = CuttingPlanes(
             federation,
             replace(settings, tol=max(settings.tol, ROUGH)),
@@ -207,7 +214,7 @@ def _feature_maps(
     failures: dict[float, str] = {}
     for gamma in gammas:
         try:
-            kernel = kernel_of(settings, gamma)
+            kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
             for fold in range(len(scaled_sets)):
                 maps[gamma, fold] = fit_map(kernel, landmarks[fold])
         except (TrainingError, SettingError) as error:
@@ -218,31 +225,6 @@ def _feature_maps(
     for number, ((_, fold), feature_map) in enumerate(maps.items()):
         tell_feature_map(federation, number, feature_map, landmark_set=fold)
     return maps, failures
-
-
-def _problems(
-    settings: PanSvmSettings,
-    moments: Moments,
-    maps: dict[tuple[float, int], NystromMap],
-    points: Sequence[tuple[float, float]],
-    pairs: Sequence[Pair],
-) -> list[Problem]:
-    numbers = {key: number for number, key in enumerate(maps)}
-    problems = [
-        Problem(
-            name=f"C={C:g} gamma={gamma:.3g} fold {fold}",
-            rank=maps[gamma, fold].rank,
-            rows=0.0,
-            C=C,
-            pair=pair,
-            feature_map=numbers[gamma, fold],
-            fold=fold,
-        )
-        for C, gamma in points
-        for fold in moments.folds
-        for pair in pairs
-    ]
-    return [with_rows(problem, settings, moments.rows) for problem in problems]
 
 
 def _accuracies(

@@ -161,7 +161,6 @@ class Elimination(PanSVM):
             compared = replace(self.settings, tol=self.gap_of_subsets)
             self.subsets = Subsets(federation, compared, schema, moments)
             scaled, landmarks = self.subsets.scaled_sets[NO_FOLD], self.subsets.landmarks[NO_FOLD]
-            self.landmarks_used = len(landmarks)
         with phase("selection"):
             self.trail = Trail(schema, federation.costs)
             self.eliminate(federation)

@@ -21,17 +21,9 @@ from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
-from strategies.steps.binary_problems import (
-    fit_feature_map,
-    name_of,
-    pairs_of,
-    tell_feature_map,
-    tell_landmarks,
-    warm_start,
-    with_rows,
-)
+from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
 from strategies.steps.cutting_planes import CuttingPlanes
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_feature_map, fit_map, tell_feature_map, tell_landmarks
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, tell_scalings
 from strategies.steps.scoring import Trial, score, shares_right
@@ -154,7 +146,16 @@ class Subsets:
                 self.folds.index(fold),
                 into.features,
             )
-            problems += self._problems(into, fold)
+            problems += binary_problems(
+                self.settings,
+                self.schema,
+                self.pairs,
+                into.maps[fold].rank,
+                self.moments.rows,
+                feature_map=into.numbers[fold],
+                fold=fold,
+                which=f"{np.count_nonzero(into.features)} features, fold {fold}, ",
+            )
         starts = self._starts(jobs, problems)
         training = CuttingPlanes(
             self.federation,
@@ -195,27 +196,6 @@ class Subsets:
             # With a linear kernel, features that are the same in all landmarks of a fold have no map. That is no reason
             # to end a selection: nearly all rows are predicted alike then, as these features deserve.
             return fit_map(Kernel("rbf"), landmarks[:, features])
-
-    def _problems(self, trained: Trained, fold: int) -> list[Problem]:
-        left = int(np.count_nonzero(trained.features))
-        (C,) = self.settings.C_values
-        feature_map = trained.maps[fold]
-        return [
-            with_rows(
-                Problem(
-                    name=f"{left} features, fold {fold}, {name_of(pair, self.schema)}",
-                    rank=feature_map.rank,
-                    rows=0.0,
-                    C=C,
-                    pair=pair,
-                    feature_map=trained.numbers[fold],
-                    fold=fold,
-                ),
-                self.settings,
-                self.moments.rows,
-            )
-            for pair in self.pairs
-        ]
 
     def _starts(
         self, jobs: Sequence[tuple[Wanted, int]], problems: Sequence[Problem]

@@ -10,6 +10,7 @@ from flower_pansvm.counts import BINS
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.tasks import SCORES, ScoresQuestion
 from strategies.federation.federation import Federation
 
@@ -75,6 +76,13 @@ def score(
         ),
     )
     return sums.confusion, sums.histogram
+
+
+def evaluate(federation: Federation, model: PanSVC) -> Evaluation:
+    """Try a model, whose feature map is the sites' number 0, on the test rows of all sites."""
+    weights = np.column_stack([model.coef_, model.intercept_])
+    confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_)
+    return Evaluation.from_counts(confusion[0], histograms[0])
 
 
 def evaluate_counts(counts: NDArray[np.float64]) -> Evaluation:

@@ -20,7 +20,7 @@ from strategies.pan_svm.model_choice import Choice, GridPoint
 from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe
 from strategies.settings import make_settings
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
 
