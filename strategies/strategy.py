@@ -17,7 +17,7 @@ from strategies.federation.transcript import Transcript
 from strategies.master.quadratic_program import solver
 from strategies.outcome import Outcome
 from strategies.settings import Settings
-from strategies.steps.evaluation import tested_on_true_records
+from strategies.steps.private_training import tested_on_true_records
 
 
 class PhasedStrategy(ABC):

@@ -28,7 +28,7 @@ from strategies.steps.cutting_planes import CuttingPlanes
 from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
-from strategies.steps.scoring import Trial, score, shares_right
+from strategies.steps.scoring import score_held_out
 from strategies.svm_settings import PanSvmSettings
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
@@ -150,48 +150,54 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
     usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
     log(INFO, "trying %d settings on %d folds", len(usable), len(scaled_sets))
     pairs = pairs_of(settings, schema)
-    states: dict[tuple[float, float], list[Progress]] = {}
-    cut_rounds = 0
-    if usable:
-        numbers = {key: number for number, key in enumerate(maps)}
-        problems = [
-            problem
-            for C, gamma in usable
-            for fold in moments.folds
-            for problem in binary_problems(
-                replace(settings, C=C),
-                schema,
-                pairs,
-                maps[gamma, fold].rank,
-                moments.rows,
-                feature_map=numbers[gamma, fold],
-                fold=fold,
-                which=f"C={C:g} gamma={gamma:.3g} fold {fold}, ",
-            )
-        ]
-        training = CuttingPlanes(
-            federation,
-            replace(settings, tol=max(settings.tol, ROUGH)),
-            problems,
-            moments.rows,
-            moments.sites,
-            MOST_ROUNDS,
-        )
-        solved = training.train(warm_start(federation, settings, problems))
-        cut_rounds = max(state.rounds for state in solved)
-        per_point = len(scaled_sets) * len(pairs)
-        states = {point: solved[i * per_point : (i + 1) * per_point] for i, point in enumerate(usable)}
-    accuracies = _accuracies(federation, states, pairs)
+    solved = _train(federation, settings, schema, moments, maps, usable, pairs) if usable else []
+    models = [solved[start : start + len(pairs)] for start in range(0, len(solved), len(pairs))]
+    right = score_held_out(federation, models, pairs)[0] if models else np.empty(0)
+    folds = len(scaled_sets)
+    states = {point: models[i * folds : (i + 1) * folds] for i, point in enumerate(usable)}
+    accuracies = {point: right[i * folds : (i + 1) * folds] for i, point in enumerate(usable)}
     points = []
     for C, gamma in product(settings.C_values, gammas):
-        failed = failures.get(gamma) or next((one.failure for one in states[C, gamma] if one.failure), "")
+        own = [state for model in states.get((C, gamma), []) for state in model]
+        failed = failures.get(gamma) or next((one.failure for one in own if one.failure), "")
         if failed:
             log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
             points.append(GridPoint(C, gamma, math.nan, math.nan, math.nan, failed))
             continue
-        by_fold, gap = accuracies[C, gamma], max(state.gap for state in states[C, gamma])
+        by_fold, gap = accuracies[C, gamma], max(state.gap for state in own)
         points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))
-    return Choice(tuple(points), cut_rounds)
+    return Choice(tuple(points), max((state.rounds for state in solved), default=0))
+
+
+def _train(
+    federation: Federation,
+    settings: PanSvmSettings,
+    schema: Schema,
+    moments: Moments,
+    maps: dict[tuple[float, int], NystromMap],
+    usable: Sequence[tuple[float, float]],
+    pairs: Sequence[Pair],
+) -> list[Progress]:
+    """Train a model of each usable C and gamma without each fold, all together; one after another, by pairs."""
+    numbers = {key: number for number, key in enumerate(maps)}
+    problems = [
+        problem
+        for C, gamma in usable
+        for fold in moments.folds
+        for problem in binary_problems(
+            replace(settings, C=C),
+            schema,
+            pairs,
+            maps[gamma, fold].rank,
+            moments.rows,
+            feature_map=numbers[gamma, fold],
+            fold=fold,
+            which=f"C={C:g} gamma={gamma:.3g} fold {fold}, ",
+        )
+    ]
+    compared = replace(settings, tol=max(settings.tol, ROUGH))
+    training = CuttingPlanes(federation, compared, problems, moments.rows, moments.sites, MOST_ROUNDS)
+    return training.train(warm_start(federation, settings, problems))
 
 
 def _feature_maps(
@@ -225,22 +231,3 @@ def _feature_maps(
     for number, ((_, fold), feature_map) in enumerate(maps.items()):
         tell_feature_map(federation, number, feature_map, landmark_set=fold)
     return maps, failures
-
-
-def _accuracies(
-    federation: Federation, states: dict[tuple[float, float], list[Progress]], pairs: Sequence[Pair]
-) -> dict[tuple[float, float], NDArray[np.float64]]:
-    """Return the accuracy of each setting on each fold, learned by one secure sum."""
-    trials, owners = [], []
-    for point, solved in states.items():
-        for start in range(0, len(solved), len(pairs)):
-            own = solved[start : start + len(pairs)]
-            weights = np.stack([state.best for state in own])
-            problem = own[0].problem
-            trials.append(Trial(problem.feature_map, problem.fold, weights))
-            owners.append(point)
-    if not trials:
-        return {}
-    confusion, _ = score(federation, trials, pairs)
-    right = shares_right(confusion)
-    return {point: right[[owner == point for owner in owners]] for point in states}

@@ -26,7 +26,7 @@ from strategies.steps.cutting_planes import CuttingPlanes
 from strategies.steps.feature_maps import fit_feature_map, fit_map, tell_feature_map, tell_landmarks
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, tell_scalings
-from strategies.steps.scoring import Trial, score, shares_right
+from strategies.steps.scoring import score_held_out
 from strategies.svm_settings import PanSvmSettings
 
 MOST_ROUNDS = 50
@@ -172,13 +172,8 @@ class Subsets:
 
     def score(self, subsets: Sequence[Trained]) -> list[Score]:
         """Try the models of subsets on the rows they have not been trained on, in one round trip."""
-        trials = [
-            Trial(one.numbers[fold], fold, np.stack([state.best for state in states]))
-            for one in subsets
-            for fold, states in one.states.items()
-        ]
-        confusion, _ = score(self.federation, trials, self.pairs)
-        rows, right = confusion.sum(axis=(1, 2)), shares_right(confusion)
+        models = [states for one in subsets for states in one.states.values()]
+        right, rows = score_held_out(self.federation, models, self.pairs)
         scores, first = [], 0
         for one in subsets:
             own = dict(zip(one.states, range(first, first + len(one.states)), strict=True))
