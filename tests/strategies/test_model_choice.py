@@ -45,27 +45,18 @@ class Told:
     """What each fold's models were made of."""
 
     landmarks: list[Matrix]
-    weights: dict[tuple[float, float, int], Matrix]
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """Record the landmarks and the weights of every fold."""
-    found = Told([], {})
-    gather, accuracies = model_choice.gather_landmarks, model_choice._accuracies
+    """Record the landmarks of every fold."""
+    found, gather = Told([]), model_choice.gather_landmarks
 
     def gather_and_tell(*arguments: Any) -> list[Matrix]:
         found.landmarks = gather(*arguments)
         return found.landmarks
 
-    def tell(federation: Any, states: Any, pairs: Any) -> Any:
-        for (C, gamma), solved in states.items():
-            for state in solved:
-                found.weights[C, gamma, state.problem.fold] = state.best
-        return accuracies(federation, states, pairs)
-
     monkeypatch.setattr(model_choice, "gather_landmarks", gather_and_tell)
-    monkeypatch.setattr(model_choice, "_accuracies", tell)
     return found
 
 
