@@ -17,7 +17,7 @@ from strategies.federation.federation import Federation
 from strategies.local_only import LocalOnlySettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.steps.joining import join
+from strategies.steps.joining import join, refusal
 from strategies.steps.scoring import evaluate_counts
 from strategies.strategy import PhasedStrategy
 
@@ -76,10 +76,7 @@ def gather(federation: Federation, columns: int) -> BallotBroadcast:
     rows = {name: answer.rows for name, answer in federation.collect(HELD_OUT, Nothing()).items()}
     for name, own in rows.items():
         if own.ndim != 2 or own.shape[1] != columns or np.isinf(own).any():
-            raise FederationError(
-                f"What site '{name}' disclosed as its test rows is no table of {columns} columns of numbers. It runs "
-                "another version of flower-pansvm, or a changed one."
-            )
+            raise refusal(name, f"its test rows are no table of {columns} columns of numbers")
     if sum(map(len, rows.values())) == 0:
         raise SettingError(
             "No site has a test row to vote on, and an ensemble is nothing else. Raise test-fraction."

@@ -10,7 +10,7 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import setting
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.schema import Schema
@@ -29,7 +29,7 @@ from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.settings import Settings, term
-from strategies.steps.joining import join
+from strategies.steps.joining import join, refusal
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
@@ -65,10 +65,7 @@ def gather_weak_models(
         try:
             models.check(len(schema.classes), len(schema.columns))
         except ValueError as error:
-            raise FederationError(
-                f"What site '{name}' disclosed as its models of the classes cannot be. {error} It runs another version "
-                "of flower-pansvm, or a changed one."
-            ) from None
+            raise refusal(name, f"its models of the classes are none ({error})") from None
     tell(federation, share_differences(schema.classes, {name: one.rows for name, one in found.items()}))
     shared = [
         [name for name, models in found.items() if models.components[index]]

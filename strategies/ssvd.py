@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.constraints import one_of, setting
 from flower_pansvm.counts import BINS, confusion_counts, winners
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
@@ -30,7 +30,7 @@ from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
-from strategies.steps.joining import join
+from strategies.steps.joining import join, refusal
 from strategies.steps.scaling import scaling_of_rows
 from strategies.steps.scoring import evaluate
 from strategies.steps.site_differences import share_differences, tell
@@ -100,9 +100,8 @@ def gather_rows(
     own = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, int(test)))
     for name, answer in own.items():
         if not _fits(answer, int(columns.sum()), len(schema.classes)):
-            raise FederationError(
-                f"What site '{name}' published as its distorted rows is no table of {columns.sum()} columns of numbers "
-                "with a class for each row. It runs another version of flower-pansvm, or a changed one."
+            raise refusal(
+                name, f"its distorted rows are no table of {columns.sum()} columns with a class for each row"
             )
     counts = {
         name: np.bincount(one.classes, minlength=len(schema.classes)).astype(float)

@@ -26,13 +26,12 @@ from flower_pansvm.systems.random_kernel import (
 )
 from flower_pansvm.tasks import Nothing, Task
 from strategies.federation.federation import Federation
+from strategies.steps.joining import refusal
 from strategies.steps.scaling import learn_extremes
 from strategies.steps.site_differences import share_differences, tell
 
 ROWS_EACH = 10
 """Rows of the data set for each row of B (section 4 of the paper: as many as a random tenth of them)."""
-
-NOT_ITS_OWN = "It runs another version of flower-pansvm, or a changed one."
 
 
 @dataclass(frozen=True)
@@ -234,13 +233,9 @@ def check_kernel_rows(site: str, answer: KernelAnswer, rows: int) -> None:
     """Check that what a site disclosed are kernel rows and labels of two classes; else FederationError."""
     fits = answer.kernel.ndim == 2 and answer.kernel.shape == (len(answer.labels), rows)
     if not (fits and answer.labels.ndim == 1 and np.isfinite(answer.kernel).all()):
-        raise FederationError(
-            f"What site '{site}' disclosed is not {rows} finite numbers for each of its rows. {NOT_ITS_OWN}"
-        )
+        raise refusal(site, f"its kernel is not {rows} finite numbers for each of its rows")
     if not np.isin(answer.labels, (0, 1)).all():
-        raise FederationError(
-            f"What site '{site}' disclosed as labels are not those of two classes. {NOT_ITS_OWN}"
-        )
+        raise refusal(site, "its labels are not those of two classes")
 
 
 def _common_digests(answers: Mapping[str, KernelAnswer], block_of: Mapping[str, int]) -> tuple[str, ...]:
