@@ -15,12 +15,12 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, Rivals, adaptive_em
-from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.systems.mixture.mixture import Mixture, divergence, union
 from flower_pansvm.systems.mixture.tasks import (
     GLOBAL_MIXTURE,
     MIXTURE_SCORES,
     WEAK_MODELS,
+    ClassModels,
     WeakModelsQuestion,
 )
 from flower_pansvm.tasks import Nothing
@@ -59,8 +59,7 @@ def gather_weak_models(
     SettingError
         If fewer than two classes are shared.
     """
-    answers = federation.collect(WEAK_MODELS, question)
-    found = {name: ClassModels(**vars(answer)) for name, answer in answers.items()}
+    found = federation.collect(WEAK_MODELS, question)
     for name, models in found.items():
         try:
             models.check(len(schema.classes), len(schema.columns))

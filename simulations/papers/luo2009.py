@@ -15,7 +15,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import winners
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL
-from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.tasks import ClassModels
 from flower_pansvm.terms import Scalar
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process

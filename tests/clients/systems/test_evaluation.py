@@ -28,7 +28,7 @@ from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.evaluation import ModelTestQuestion
-from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.tasks import ClassModels
 
 COLUMNS = ("age", "dose", "pulse")
 
