@@ -149,6 +149,26 @@ def exchange(
     costs.bytes_down += sum(message_size(message.content) for message in messages)
     replies: dict[int, Message] = {}
     faults: list[tuple[int, str]] = []
+    for node, reply in _arrivals(grid, node_of, timeout, names):
+        if reply.has_content() and reply.metadata.src_node_id != node:
+            faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
+        elif reply.has_content():
+            replies[node] = reply
+            costs.bytes_up += message_size(reply.content)
+        elif reply.error.code >= PanSVMError.code:
+            faults.append((reply.error.code, printable(reply.error.reason or "")))
+        else:
+            who = names.get(node, f"node {node}")
+            log(WARNING, "%s cannot be reached (Flower's error code %d)", who, reply.error.code)
+    if faults:
+        raise _error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
+    return replies
+
+
+def _arrivals(
+    grid: Grid, node_of: Mapping[str, int], timeout: float, names: Mapping[int, str]
+) -> Iterator[tuple[int, Message]]:
+    """Yield each node's first reply when it comes, until all are there or time is up; log who is waited for."""
     waiting = set(node_of)
     begun, pause, told = time.monotonic(), POLL_SECONDS, 1
     deadline = begun + timeout
@@ -156,20 +176,9 @@ def exchange(
         for reply in grid.pull_messages(waiting):
             # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
             message_id = reply.metadata.reply_to_message_id
-            if message_id not in waiting:
-                continue
-            waiting.discard(message_id)
-            node = node_of[message_id]
-            if reply.has_content() and reply.metadata.src_node_id != node:
-                faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
-            elif reply.has_content():
-                replies[node] = reply
-                costs.bytes_up += message_size(reply.content)
-            elif reply.error.code >= PanSVMError.code:
-                faults.append((reply.error.code, printable(reply.error.reason or "")))
-            else:
-                who = names.get(node, f"node {node}")
-                log(WARNING, "%s cannot be reached (Flower's error code %d)", who, reply.error.code)
+            if message_id in waiting:
+                waiting.discard(message_id)
+                yield node_of[message_id], reply
         seconds = time.monotonic() - begun
         if waiting and seconds > told * PATIENCE_SECONDS:
             late = sorted(names.get(node_of[one], f"node {node_of[one]}") for one in waiting)
@@ -178,9 +187,6 @@ def exchange(
         if waiting:
             time.sleep(pause)
             pause = min(1.25 * pause, SLOWEST_POLL_SECONDS)
-    if faults:
-        raise _error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
-    return replies
 
 
 def _push(grid: Grid, messages: list[Message]) -> dict[str, int]:
