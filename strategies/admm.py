@@ -249,7 +249,7 @@ class SvmAdmm(PhasedStrategy):
             moments = learn_moments(federation, chosen.scaling)
         with phase("landmarks"):
             scaled = moments.scaled()
-            tell_scalings(federation, [scaled])
+            tell_scalings(federation, [scaled.scaling])
             (landmarks,) = gather_landmarks(federation, chosen, [scaled])
         with phase("feature map"):
             feature_map = map_rows(federation, chosen, scaled, landmarks)

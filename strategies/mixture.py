@@ -186,7 +186,7 @@ class WeakMixtures(PhasedStrategy):
         with phase("scaling"):
             moments = learn_moments(federation, "standard")
             scaled, rows = moments.scaled(), moments.class_rows()
-            tell_scalings(federation, [scaled])
+            tell_scalings(federation, [scaled.scaling])
         with phase("weak models"):
             self.weak = gather_weak_models(federation, chosen.question(features), schema)
         with phase("global model"):

@@ -10,14 +10,13 @@ from sklearn.svm import SVC
 
 from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.constraints import one_of, setting
-from flower_pansvm.counts import BINS, confusion_counts, winners
+from flower_pansvm.counts import confusion_counts, winners
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.multiclass import class_decisions
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import SCALING, ScalingBroadcast
 from flower_pansvm.systems.ssvd import (
     COLUMN_VOTES,
     DISTORTED_ROWS,
@@ -31,8 +30,8 @@ from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
 from strategies.steps.joining import join, refusal
-from strategies.steps.scaling import scaling_of_rows
-from strategies.steps.scoring import evaluate
+from strategies.steps.scaling import scaling_of_rows, tell_scalings
+from strategies.steps.scoring import evaluate, evaluate_counts
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import SvmSettings
@@ -256,12 +255,8 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
 
 def evaluate_on(model: PanSVC, test: PublishedRows) -> Evaluation:
     """Return how good a model is on published rows; AUC is not measured."""
-    classes = len(model.classes_)
-    mapped = model.feature_map_.transform(model.scaling_.transform(test.X))
-    decisions = class_decisions(mapped @ model.coef_.T + model.intercept_, model.pairs_, classes)
-    return Evaluation.from_counts(
-        confusion_counts(test.classes, winners(decisions), classes), np.empty((0, 2, BINS))
-    )
+    said = winners(model.decisions_of(test.X))
+    return evaluate_counts(confusion_counts(test.classes, said, len(model.classes_)))
 
 
 def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np.bool_]) -> Evaluation:
@@ -283,8 +278,8 @@ def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np
         return wide
 
     scaling, feature_map = model.scaling_, model.feature_map_
-    scalings = spread(scaling.fill, 0.0), spread(scaling.shift, 0.0), spread(scaling.scale, 1.0)
-    federation.broadcast(SCALING, ScalingBroadcast(*(part[None, :] for part in scalings)))
+    wide = Scaling(spread(scaling.fill, 0.0), spread(scaling.shift, 0.0), spread(scaling.scale, 1.0))
+    tell_scalings(federation, [wide])
     tell_landmarks(federation, 0, spread(feature_map.landmarks, 0.0), scaling=0)
     tell_feature_map(federation, 0, feature_map, landmark_set=0, features=columns)
     return evaluate(federation, model)

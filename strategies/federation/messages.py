@@ -172,7 +172,7 @@ def unpack(
     for name in task.summed:
         bound = bounds[name] if np.isfinite(bounds[name]) else None
         length = words_needed(math.prod(shapes[name]), bound)
-        sums[name] = decode(words[place : place + length], shapes[name], bound, sites)
+        sums[name] = decode(words[place : place + length], shapes[name], bound, sites, name)
         place += length
     return sums
 

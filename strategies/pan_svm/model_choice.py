@@ -143,7 +143,7 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
         A point that could not be tried is in it with the reason.
     """
     scaled_sets = [moments.scaled(fold) for fold in moments.folds]
-    tell_scalings(federation, scaled_sets)
+    tell_scalings(federation, [scaled.scaling for scaled in scaled_sets])
     landmarks = gather_landmarks(federation, settings, scaled_sets)
     gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.scaled().variance()))
     maps, failures = _feature_maps(federation, settings, landmarks, scaled_sets, gammas)

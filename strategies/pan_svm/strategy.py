@@ -91,7 +91,7 @@ class PanSVM(PhasedStrategy):
         schema, moments = self.agree(federation)
         with federation.costs.phase("landmarks"):
             scaled = moments.scaled()
-            tell_scalings(federation, [scaled])
+            tell_scalings(federation, [scaled.scaling])
             (landmarks,) = gather_landmarks(federation, self.settings, [scaled])
         return self.train(federation, schema, moments, scaled, landmarks)
 

@@ -114,7 +114,7 @@ class Subsets:
         self.schema, self.pairs = schema, pairs_of(settings, schema)
         self.folds = [NO_FOLD, *moments.folds]
         self.scaled_sets = {fold: moments.scaled(fold) for fold in self.folds}
-        tell_scalings(federation, list(self.scaled_sets.values()))
+        tell_scalings(federation, [scaled.scaling for scaled in self.scaled_sets.values()])
         gathered = gather_landmarks(federation, settings, list(self.scaled_sets.values()))
         self.landmarks = dict(zip(self.folds, gathered, strict=True))
         for number, fold in enumerate(self.folds):

@@ -279,9 +279,8 @@ def check_extremes(name: str, answer: ExtremesAnswer, shape: tuple[int, ...]) ->
         raise refusal(name, "the smallest cell of a column is above its largest, not a number, or too large")
 
 
-def tell_scalings(federation: Federation, scaled_sets: Sequence[ScaledFeatures]) -> None:
+def tell_scalings(federation: Federation, scalings: Sequence[Scaling]) -> None:
     """Tell the sites the scalings; from now on they go by their place in the list."""
-    scalings = [scaled.scaling for scaled in scaled_sets]
     federation.broadcast(
         SCALING,
         ScalingBroadcast(

@@ -72,7 +72,7 @@ class NearestCentroid(PhasedStrategy):
         schema = join(federation, self.settings)
         with federation.costs.phase("scaling"):
             scaled = learn_moments(federation, self.settings.scaling).scaled()
-            tell_scalings(federation, [scaled])
+            tell_scalings(federation, [scaled.scaling])
         with federation.costs.phase("centroids"):
             sums = federation.secure_sum(CLASS_MOMENTS, Nothing())
             rows = federation.secure_sum(ROWS, Nothing()).rows.sum(axis=0)
