@@ -136,10 +136,10 @@ def has(content: RecordDict, group: str) -> bool:
     return f"{group}.values" in content
 
 
-def groups(content: RecordDict, prefix: str, sender: str = COORDINATOR) -> dict[str, dict[str, Any]]:
+def groups(content: RecordDict, prefix: str) -> dict[str, dict[str, Any]]:
     """Return all groups whose name begins with ``prefix``, by the rest of their name."""
     names = [key[: -len(".values")] for key in content if key.startswith(prefix) and key.endswith(".values")]
-    return {name.removeprefix(prefix): get(content, name, sender) for name in names}
+    return {name.removeprefix(prefix): get(content, name) for name in names}
 
 
 def digest(values: Values) -> str:

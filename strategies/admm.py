@@ -1,7 +1,7 @@
 """Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's rival."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from logging import INFO, WARNING
 from typing import Any
 
@@ -11,26 +11,19 @@ from flwr.common.logger import log
 from flower_pansvm.arrays import Bools, Floats, in_single_precision
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import SettingError
-from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
-from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.steps.binary_problems import (
-    fit_feature_map,
-    name_of,
-    tell_feature_map,
-    tell_landmarks,
-    with_rows,
-)
+from strategies.steps.binary_problems import binary_problems
+from strategies.steps.feature_maps import map_rows
 from strategies.steps.joining import join
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import learn_moments, tell_scalings
-from strategies.steps.scoring import Trial, frame, score
+from strategies.steps.scoring import evaluate
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import NystroemSettings
 
@@ -71,6 +64,30 @@ class AdmmResiduals:
         return small
 
 
+@dataclass(frozen=True)
+class Penalty:
+    """ADMM's penalty and when it ends (Boyd et al. 2011, equations 3.12 and 3.13).
+
+    Parameters
+    ----------
+    rho : float
+        The penalty, at the beginning.
+    adaptive : bool
+        Whether it follows the residuals.
+    absolute, relative : float
+        Tolerances of the residuals.
+    """
+
+    rho: float
+    adaptive: bool
+    absolute: float
+    relative: float
+
+
+PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, False, 1e-4, 1e-2)}
+"""By the setting ``search``. The published one is the linear SVM of Boyd et al. (2011), far from the optimum."""
+
+
 class Consensus:
     """Trains the binary problems of a model together, one secure sum a step.
 
@@ -80,12 +97,8 @@ class Consensus:
         The sites, which have been told the feature map.
     problems : sequence of Problem
         The problems, each a class against the rest.
-    rho : float
-        Penalty to begin with.
-    adaptive : bool
-        Whether rho follows the residuals (3.13).
-    absolute, relative : float
-        Tolerances of (3.12).
+    penalty : Penalty
+        The penalty, and when training ends.
     most_steps : int
         Steps after which the points are taken as they are.
 
@@ -107,20 +120,13 @@ class Consensus:
         self,
         federation: Federation,
         problems: Sequence[Problem],
-        *,
-        rho: float,
-        adaptive: bool,
-        absolute: float,
-        relative: float,
+        penalty: Penalty,
         most_steps: int = MOST_STEPS,
     ) -> None:
-        self.federation = federation
-        self.problems = problems
-        self.adaptive = adaptive
-        self.absolute, self.relative = absolute, relative
-        self.most_steps = most_steps
+        self.federation, self.problems = federation, problems
+        self.penalty, self.most_steps = penalty, most_steps
         self.points = np.zeros((len(problems), problems[0].rank + 1))
-        self.rho = np.full(len(problems), rho)
+        self.rho = np.full(len(problems), penalty.rho)
         self.rounds = 0
         self.history: list[AdmmResiduals] = []
         self.converged = False
@@ -174,12 +180,12 @@ class Consensus:
         found = AdmmResiduals(
             primal=np.sqrt(sums.primal),
             dual=rho * np.sqrt(sites) * moved,
-            primal_allowed=numbers * self.absolute + self.relative * sizes,
-            dual_allowed=numbers * self.absolute + self.relative * np.sqrt(sums.dual_size),
+            primal_allowed=numbers * self.penalty.absolute + self.penalty.relative * sizes,
+            dual_allowed=numbers * self.penalty.absolute + self.penalty.relative * np.sqrt(sums.dual_size),
         )
         self.history.append(found)
         self.converged = bool(found.met.all())
-        if self.adaptive and len(self.history) <= ADAPTING_STEPS:
+        if self.penalty.adaptive and len(self.history) <= ADAPTING_STEPS:
             grow, shrink = found.primal > FAR * found.dual, found.dual > FAR * found.primal
             self.rho = np.where(grow, self.rho * FACTOR, np.where(shrink, self.rho / FACTOR, self.rho))
         if len(self.history) % LOGGED == 0 or self.converged:
@@ -212,30 +218,6 @@ def agreed(mean: Floats, rho_sites: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Penalty:
-    """ADMM's penalty and when it ends (Boyd et al. 2011, equations 3.12 and 3.13).
-
-    Parameters
-    ----------
-    rho : float
-        The penalty, at the beginning.
-    adaptive : bool
-        Whether it follows the residuals.
-    absolute, relative : float
-        Tolerances of the residuals.
-    """
-
-    rho: float
-    adaptive: bool
-    absolute: float
-    relative: float
-
-
-PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, False, 1e-4, 1e-2)}
-"""By the setting ``search``. The published one is the linear SVM of Boyd et al. (2011), far from the optimum."""
-
-
-@dataclass(frozen=True)
 class SvmAdmmSettings(NystroemSettings):
     """Those of a Nyström map, with a penalty and a gamma that are given."""
 
@@ -264,43 +246,24 @@ class SvmAdmm(PhasedStrategy):
         with phase("join"):
             schema = join(federation, chosen)
         with phase("scaling"):
-            moments = learn_moments(federation, chosen)
+            moments = learn_moments(federation, chosen.scaling)
         with phase("landmarks"):
             scaled = moments.scaled()
-            tell_scalings(federation, [scaled])
+            tell_scalings(federation, [scaled.scaling])
             (landmarks,) = gather_landmarks(federation, chosen, [scaled])
         with phase("feature map"):
-            features = np.ones(len(schema.columns), dtype=np.bool_)
-            feature_map = fit_feature_map(chosen, scaled, landmarks, features)
-            tell_landmarks(federation, 0, landmarks, scaling=0)
-            tell_feature_map(federation, 0, feature_map, landmark_set=0)
+            feature_map = map_rows(federation, chosen, scaled, landmarks)
         pairs = one_versus_all(len(schema.classes))
-        problems = [
-            with_rows(
-                Problem(name_of(pair, schema), feature_map.rank, 0.0, float(chosen.C or 0), pair),
-                chosen,
-                moments.rows,
-            )
-            for pair in pairs
-        ]
+        problems = binary_problems(chosen, schema, pairs, feature_map.rank, moments.rows)
         with phase("consensus"):
-            consensus = Consensus(
-                federation,
-                problems,
-                **asdict(PENALTIES[chosen.search]),
-            )
+            consensus = Consensus(federation, problems, PENALTIES[chosen.search])
             weights = consensus.train()
         model = PanSVC.from_parts(schema, scaled.scaling, feature_map, weights, pairs)
         with phase("evaluation"):
-            confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], pairs)
-        evaluation = Evaluation.from_counts(confusion[0], histograms[0])
+            evaluation = evaluate(federation, model)
+        figures = _figures(consensus, len(landmarks), feature_map.rank)
         return Outcome(
-            model,
-            evaluation,
-            {
-                "constant_columns": moments.constant_columns(schema.columns),
-                **_figures(consensus, len(landmarks), feature_map.rank),
-            },
+            model, evaluation, {"constant_columns": moments.constant_columns(schema.columns), **figures}
         )
 
 

@@ -10,7 +10,6 @@ from flwr.supercore.utils import get_flwr_home
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
 from strategies.federation.checkpoint import Checkpoint
-from strategies.federation.transcript import Transcript
 from strategies.locking import RUN, locked
 from strategies.registry import all_strategies
 from strategies.results import write
@@ -60,9 +59,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
 def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     checkpoint = Checkpoint(folder, settings)
-    strategy: PhasedStrategy = all_strategies()[settings.strategy](
-        settings, checkpoint, Transcript(folder) if settings.audit else None
-    )
+    strategy: PhasedStrategy = all_strategies()[settings.strategy](settings, checkpoint)
     try:
         strategy.start(grid)
     except Exception as error:
@@ -74,7 +71,7 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
             checkpoint.remove()
         raise
     write(folder, strategy, settings)
-    checkpoint.remove()
+    checkpoint.finish()
     evaluation = strategy.outcome.evaluation
     if evaluation is not None:
         accuracy = evaluation.accuracy

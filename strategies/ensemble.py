@@ -17,7 +17,7 @@ from strategies.federation.federation import Federation
 from strategies.local_only import LocalOnlySettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.steps.joining import join
+from strategies.steps.joining import join, refusal
 from strategies.steps.scoring import evaluate_counts
 from strategies.strategy import PhasedStrategy
 
@@ -73,14 +73,10 @@ def gather(federation: Federation, columns: int) -> BallotBroadcast:
     FederationError
         If what a site disclosed is no table of the common columns.
     """
-    answers = federation.collect(HELD_OUT, Nothing())
-    rows = {name: answers[site.node_id].rows for name, site in federation.sites.items()}
+    rows = {name: answer.rows for name, answer in federation.collect(HELD_OUT, Nothing()).items()}
     for name, own in rows.items():
         if own.ndim != 2 or own.shape[1] != columns or np.isinf(own).any():
-            raise FederationError(
-                f"What site '{name}' disclosed as its test rows is no table of {columns} columns of numbers. It runs "
-                "another version of flower-pansvm, or a changed one."
-            )
+            raise refusal(name, f"its test rows are no table of {columns} columns of numbers")
     if sum(map(len, rows.values())) == 0:
         raise SettingError(
             "No site has a test row to vote on, and an ensemble is nothing else. Raise test-fraction."

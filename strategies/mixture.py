@@ -10,18 +10,17 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import setting
-from flower_pansvm.errors import FederationError, SettingError, TableError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, Rivals, adaptive_em
-from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.systems.mixture.mixture import Mixture, divergence, union
 from flower_pansvm.systems.mixture.tasks import (
     GLOBAL_MIXTURE,
     MIXTURE_SCORES,
     WEAK_MODELS,
+    ClassModels,
     WeakModelsQuestion,
 )
 from flower_pansvm.tasks import Nothing
@@ -30,8 +29,8 @@ from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.settings import Settings, term
-from strategies.steps import fitted_scaling
-from strategies.steps.joining import join
+from strategies.steps.joining import join, refusal
+from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import NystroemSettings
@@ -60,16 +59,12 @@ def gather_weak_models(
     SettingError
         If fewer than two classes are shared.
     """
-    answers = federation.collect(WEAK_MODELS, question)
-    found = {name: ClassModels(**vars(answers[site.node_id])) for name, site in federation.sites.items()}
+    found = federation.collect(WEAK_MODELS, question)
     for name, models in found.items():
         try:
             models.check(len(schema.classes), len(schema.columns))
         except ValueError as error:
-            raise FederationError(
-                f"What site '{name}' disclosed as its models of the classes cannot be. {error} It runs another version "
-                "of flower-pansvm, or a changed one."
-            ) from None
+            raise refusal(name, f"its models of the classes are none ({error})") from None
     tell(federation, share_differences(schema.classes, {name: one.rows for name, one in found.items()}))
     shared = [
         [name for name, models in found.items() if models.components[index]]
@@ -189,17 +184,9 @@ class WeakMixtures(PhasedStrategy):
             schema = join(federation, chosen)
         features = len(schema.columns)
         with phase("scaling"):
-            sums = federation.secure_sum(MOMENTS, Nothing())
-            rows = sums.rows.sum(axis=0)
-            if np.count_nonzero(rows) < 2:
-                raise TableError(
-                    f"The sites' {int(rows.sum())} training rows are all of one class. Lower test-fraction, or check "
-                    "the label column."
-                )
-            columns = [part.sum(axis=0) for part in (sums.count, sums.total, sums.square)]
-            scaling = fitted_scaling.standard(*columns)
-            told = ScalingBroadcast(scaling.fill[None], scaling.shift[None], scaling.scale[None])
-            federation.broadcast(SCALING, told)
+            moments = learn_moments(federation, "standard")
+            scaled, rows = moments.scaled(), moments.class_rows()
+            tell_scalings(federation, [scaled.scaling])
         with phase("weak models"):
             self.weak = gather_weak_models(federation, chosen.question(features), schema)
         with phase("global model"):
@@ -210,10 +197,10 @@ class WeakMixtures(PhasedStrategy):
             mixtures = ClassModels.of(given_out, rows, features, features > MOST_FULL)
         with phase("evaluation"):
             confusion, evaluation = try_global_model(federation, mixtures)
-        model = GaussianMixtures.from_parts(schema, scaling, mixtures)
+        model = GaussianMixtures.from_parts(schema, scaled.scaling, mixtures)
         figures = {
             "confusion": confusion.astype(int).tolist(),
-            "constant_columns": fitted_scaling.constant_columns(schema.columns, *columns),
+            "constant_columns": moments.constant_columns(schema.columns),
             **self._figures(schema, given_out, rows),
         }
         return Outcome(model, evaluation, figures)

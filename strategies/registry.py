@@ -16,7 +16,7 @@ class StrategyClass(Protocol):
     by_columns: bool
     makes_model: bool
 
-    def __call__(self, settings: Any, checkpoint: Any = None, transcript: Any = None) -> Any:
+    def __call__(self, settings: Any, checkpoint: Any = None) -> Any:
         """Return the strategy of a run."""
 
 

@@ -10,15 +10,13 @@ from sklearn.svm import SVC
 
 from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.constraints import one_of, setting
-from flower_pansvm.counts import BINS, confusion_counts, winners
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.counts import confusion_counts, winners
+from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.multiclass import class_decisions
-from flower_pansvm.scaling import Scaling, moments
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.systems.ssvd import (
     COLUMN_VOTES,
     DISTORTED_ROWS,
@@ -30,11 +28,10 @@ from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.steps import fitted_scaling
-from strategies.steps.binary_problems import scale_gamma, tell_feature_map, tell_landmarks
-from strategies.steps.fitted_map import fit_map
-from strategies.steps.joining import join
-from strategies.steps.scoring import Trial, frame, score
+from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
+from strategies.steps.joining import join, refusal
+from strategies.steps.scaling import scaling_of_rows, tell_scalings
+from strategies.steps.scoring import evaluate, evaluate_counts
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import SvmSettings
@@ -99,13 +96,11 @@ def gather_rows(
     SettingError
         If a class has no training row.
     """
-    answers = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, int(test)))
-    own = {name: answers[site.node_id] for name, site in federation.sites.items()}
+    own = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, int(test)))
     for name, answer in own.items():
         if not _fits(answer, int(columns.sum()), len(schema.classes)):
-            raise FederationError(
-                f"What site '{name}' published as its distorted rows is no table of {columns.sum()} columns of numbers "
-                "with a class for each row. It runs another version of flower-pansvm, or a changed one."
+            raise refusal(
+                name, f"its distorted rows are no table of {columns.sum()} columns with a class for each row"
             )
     counts = {
         name: np.bincount(one.classes, minlength=len(schema.classes)).astype(float)
@@ -236,7 +231,7 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
 
     A Nyström map whose landmarks are all support vectors is exact, but for rounding: decisions are those of the SVC.
     """
-    scaling = fit_scaling(settings.scaling, train.X)
+    scaling = scaling_of_rows(settings.scaling, train.X)
     X = scaling.transform(train.X)
     gamma = settings.gamma if isinstance(settings.gamma, float) else scale_gamma(X.shape[1], float(X.var()))
     kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
@@ -258,22 +253,10 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
     return PanSVC.from_parts(schema, scaling, feature_map, weights, pairs), svc.fit_status_ == 0
 
 
-def fit_scaling(kind: str, X: NDArray[np.float64]) -> Scaling:
-    """Return the scaling of a kind that published rows ask for."""
-    sums = moments(X)
-    if kind == "minmax":
-        return fitted_scaling.minmax(X.mean(axis=0), X.min(axis=0), X.max(axis=0))
-    return {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[kind](**sums)
-
-
 def evaluate_on(model: PanSVC, test: PublishedRows) -> Evaluation:
     """Return how good a model is on published rows; AUC is not measured."""
-    classes = len(model.classes_)
-    mapped = model.feature_map_.transform(model.scaling_.transform(test.X))
-    decisions = class_decisions(mapped @ model.coef_.T + model.intercept_, model.pairs_, classes)
-    return Evaluation.from_counts(
-        confusion_counts(test.classes, winners(decisions), classes), np.empty((0, 2, BINS))
-    )
+    said = winners(model.decisions_of(test.X))
+    return evaluate_counts(confusion_counts(test.classes, said, len(model.classes_)))
 
 
 def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np.bool_]) -> Evaluation:
@@ -295,10 +278,8 @@ def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np
         return wide
 
     scaling, feature_map = model.scaling_, model.feature_map_
-    scalings = spread(scaling.fill, 0.0), spread(scaling.shift, 0.0), spread(scaling.scale, 1.0)
-    federation.broadcast(SCALING, ScalingBroadcast(*(part[None, :] for part in scalings)))
+    wide = Scaling(spread(scaling.fill, 0.0), spread(scaling.shift, 0.0), spread(scaling.scale, 1.0))
+    tell_scalings(federation, [wide])
     tell_landmarks(federation, 0, spread(feature_map.landmarks, 0.0), scaling=0)
     tell_feature_map(federation, 0, feature_map, landmark_set=0, features=columns)
-    weights = np.column_stack([model.coef_, model.intercept_])
-    confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_)
-    return Evaluation.from_counts(confusion[0], histograms[0])
+    return evaluate(federation, model)

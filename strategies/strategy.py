@@ -13,11 +13,10 @@ from flwr.serverapp.strategy import Result
 from flower_pansvm.arrays import Floats
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
-from strategies.federation.transcript import Transcript
 from strategies.master.quadratic_program import solver
 from strategies.outcome import Outcome
 from strategies.settings import Settings
-from strategies.steps.evaluation import tested_on_true_records
+from strategies.steps.private_training import tested_on_true_records
 
 
 class PhasedStrategy(ABC):
@@ -34,8 +33,6 @@ class PhasedStrategy(ABC):
         Settings of the run.
     checkpoint : Checkpoint, optional
         Checkpoint of the run.
-    transcript : Transcript, optional
-        Record of what the sites were asked, for an audit.
 
     Attributes
     ----------
@@ -58,12 +55,9 @@ class PhasedStrategy(ABC):
     by_columns: ClassVar[bool] = False
     makes_model: ClassVar[bool] = True
 
-    def __init__(
-        self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, checkpoint: Checkpoint | None = None) -> None:
         self.settings = settings
         self.checkpoint = checkpoint
-        self.transcript = transcript
         self.federation: Federation
         self.outcome: Outcome
 
@@ -105,7 +99,7 @@ class PhasedStrategy(ABC):
         """
         solver()  # without it the run would end after minutes, with nothing
         self.summary()
-        self.federation = Federation(grid, self.settings, self.checkpoint, self.transcript, self.after_round)
+        self.federation = Federation(grid, self.settings, self.checkpoint, self.after_round)
         self.outcome = self.fit(self.federation)
         if self.settings.test_epsilon > 0 and self.outcome.model is not None:
             self.outcome = tested_on_true_records(

@@ -20,7 +20,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.version import VERSION
 from simulations.__main__ import EXTRAS
 from simulations.engines.flower_engine import run_on_flower
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

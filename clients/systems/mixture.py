@@ -16,7 +16,6 @@ from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.systems.common import SCALING
 from flower_pansvm.systems.mixture import tasks
 from flower_pansvm.systems.mixture.adaptive_em import MOST_COMPONENTS, Rivals, adaptive_em, first_model
-from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.systems.mixture.mixture import DRAWS, LARGEST, Mixture, divergence, union
 from flower_pansvm.tasks import Nothing
 
@@ -170,7 +169,7 @@ WIDTH = 4.0  # of the histogram: log odds of a row for each feature
 
 
 @answers(tasks.WEAK_MODELS)
-def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakModelsAnswer:
+def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassModels:
     """Fit a mixture to each class, and share of each as many components as the hospital's bound of risk allows."""
     least, train, classes = site.least_rows, site.train(), len(site.schema().classes)
     features = train.X.shape[1]
@@ -199,7 +198,7 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakMod
             )
             log(logging.WARNING, text, site.schema().classes[number])
     rows = np.array([float((train.classes == one).sum()) if one in shared else 0.0 for one in range(classes)])
-    return tasks.WeakModelsAnswer(**vars(ClassModels.of(shared, rows, features, bool(question.diagonal))))
+    return tasks.ClassModels.of(shared, rows, features, bool(question.diagonal))
 
 
 @answers(tasks.MIXTURE_SCORES)

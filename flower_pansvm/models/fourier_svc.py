@@ -1,4 +1,4 @@
-"""The model of differentially private training: a linear classifier behind random Fourier features."""
+"""The models of differentially private training: linear classifiers behind random Fourier features."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -11,6 +11,7 @@ from flower_pansvm.fourier_map import FourierMap
 from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
 from flower_pansvm.multiclass import positive_classes
+from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
 
 
@@ -64,3 +65,17 @@ class FourierSVC(DecidingModel):
         parts = {key: arrays[key] for key in FourierMap.__dataclass_fields__}
         feature_map = FourierMap(**{**parts, "linear": float(arrays["linear"])})  # type: ignore[arg-type]
         return cls.from_parts(schema, feature_map, arrays["coef"])
+
+
+@MODELS.register("random-fourier-svc")
+class RandomFourierSVC(FourierSVC):
+    """A released private or hybrid SVM, of two classes, without an intercept."""
+
+    feature_map_: RandomFourierMap  # type: ignore[assignment]
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Put the model together again from what :meth:`to_arrays` returned."""
+        schema = Schema.from_arrays(arrays)
+        feature_map = RandomFourierMap(arrays["low"], arrays["high"], arrays["frequencies"])
+        return cls.from_parts(schema, feature_map, arrays["coef"])  # type: ignore[arg-type]

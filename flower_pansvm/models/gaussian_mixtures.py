@@ -12,7 +12,7 @@ from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.tasks import ClassModels
 
 
 @MODELS.register("gaussian-mixtures")

@@ -18,8 +18,9 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from simulations.baselines.figures import BaselineFigures, judge
 from simulations.baselines.registry import baselines
-from simulations.data.pooling import PooledRows, fit_scaling
-from strategies.steps.binary_problems import scale_gamma
+from simulations.data.pooling import PooledRows
+from strategies.steps.feature_maps import scale_gamma
+from strategies.steps.scaling import scaling_of_rows
 from strategies.svm_settings import PanSvmSettings
 
 MOST_STEPS = 10_000
@@ -53,7 +54,7 @@ def scaled(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> tup
     if not np.isin(test.classes, train.classes).all():
         raise SettingError("All rows of a class are test rows, so nobody can learn it. Lower test-fraction.")
     check_given(settings)
-    scaling = fit_scaling(settings.scaling, train.X)
+    scaling = scaling_of_rows(settings.scaling, train.X)
     return replace(train, X=scaling.transform(train.X)), replace(test, X=scaling.transform(test.X))
 
 

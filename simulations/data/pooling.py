@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from clients.policy import simulated_name
 from clients.rows import fold_numbers, test_rows
 from clients.table.table import align
-from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.common import NO_FOLD
 from simulations.data.sites import whole_rows_of
 from strategies.settings import Settings
-from strategies.steps import fitted_scaling
 from strategies.steps.schema import common_schema
 
 
@@ -97,25 +95,6 @@ def pooled(settings: Settings) -> Pooled:
         train.append(rows.of(~left_out))
         test.append(rows.of(left_out))
     return Pooled(_joined(train), _joined(test), schema)
-
-
-def fit_scaling(kind: str, X: NDArray[np.float64]) -> Scaling:
-    """Return the scaling of rows as the federation finds it from the sites' sums.
-
-    Parameters
-    ----------
-    kind : {'standard', 'minmax', 'none'}
-        The setting ``scaling``.
-    X : ndarray of shape (rows, features)
-        Training rows in the table's units; NaN is a missing cell.
-    """
-    sums = moments(X)
-    if kind == "minmax":
-        filled = fitted_scaling.none(**sums).transform(X)
-        return fitted_scaling.minmax(
-            sums["total"] / sums["count"].clip(1), filled.min(axis=0), filled.max(axis=0)
-        )
-    return {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[kind](**sums)
 
 
 def _joined(parts: Sequence[PooledRows]) -> PooledRows:

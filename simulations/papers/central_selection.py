@@ -15,7 +15,7 @@ from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.counts import winners
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.scaling import moments
-from simulations.data.pooling import PooledRows, fit_scaling, pooled
+from simulations.data.pooling import PooledRows, pooled
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.elimination import SelectionSettings
 from strategies.selection.filter_wrapper import CANDIDATES, FilterWrapperSettings
@@ -23,7 +23,8 @@ from strategies.selection.filters import ClassMoments, by_classes
 from strategies.selection.outcome import Point, Selection, Step, choose
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important, rank_sums, settle, vote
-from strategies.steps.binary_problems import scale_gamma
+from strategies.steps.feature_maps import scale_gamma
+from strategies.steps.scaling import scaling_of_rows
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -46,7 +47,7 @@ class PooledSplit:
         self, settings: SelectionSettings, pairs: tuple[Pair, ...], train: PooledRows, held_out: PooledRows
     ) -> None:
         self.settings, self.pairs = settings, pairs
-        scaling = fit_scaling(settings.scaling, train.X)
+        scaling = scaling_of_rows(settings.scaling, train.X)
         self.X, self.classes = scaling.transform(train.X), train.classes
         self.X_held_out, self.held_out_classes = scaling.transform(held_out.X), held_out.classes
 

@@ -15,13 +15,14 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import winners
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL
-from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.tasks import ClassModels
 from flower_pansvm.terms import Scalar
-from simulations.data.pooling import fit_scaling, pooled
+from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers.declared import declared
 from simulations.papers.reproduction import Place, Prepared, Setup, per_cell
 from strategies.mixture import MixtureSettings, WeakMixtures
+from strategies.steps.scaling import scaling_of_rows
 
 DATA = {"Letter": "letter", "Pen": "pendigits", "Satimage": "satimage", "Spam": "spambase"}
 SHARES = (0.5, 0.3, 0.2)
@@ -72,7 +73,7 @@ def combined(settings: MixtureSettings) -> Numbers:
 def risks(settings: MixtureSettings) -> Numbers:
     """Return risks, utility and benefit at the largest site, mean over the classes, by the share of its components."""
     rows = pooled(settings)
-    X = fit_scaling("standard", rows.train.X).transform(rows.train.X)
+    X = scaling_of_rows("standard", rows.train.X).transform(rows.train.X)
     mine, diagonal = rows.train.sites == 0, X.shape[1] > MOST_FULL
     classes: Ints = rows.train.classes[mine]
     found: dict[str, list[float]] = {}

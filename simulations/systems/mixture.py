@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from clients.systems.mixture import weak_models
-from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES, WEAK_MODELS, WeakModelsAnswer
+from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES, WEAK_MODELS, ClassModels
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
@@ -53,7 +53,7 @@ class MixtureWords(SystemWords):
                 continue
             X = site.scaled(site.train().X)
             shared = weak_models(site, settings.question(X.shape[1]))
-            assert isinstance(shared, WeakModelsAnswer)
+            assert isinstance(shared, ClassModels)
             components += len(shared.weights)
             rows += (shared.weights * np.repeat(shared.rows, shared.components)).tolist()
             if len(shared.means):

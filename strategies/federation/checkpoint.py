@@ -2,7 +2,8 @@
 
 The coordinator's own computation is deterministic, so these sums are all that a run has to keep. A run that
 resumes joins the sites anew, with new keys, and then takes the sums of the checkpoint instead of asking for them,
-as far as they go. A checkpoint holds nothing that the coordinator has not seen anyway.
+as far as they go. A checkpoint holds nothing that the coordinator has not seen anyway. For an audit it also holds what
+the sites were asked and told, and stays when the run is over (:mod:`strategies.federation.transcript`).
 """
 
 import json
@@ -10,22 +11,28 @@ import os
 from collections.abc import Mapping
 from logging import INFO
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from flwr.common.logger import log
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.records import Values, values_of
+from flower_pansvm.tasks import Broadcast
 from flower_pansvm.terms import Scalar
+from strategies.federation.transcript import ASKED, LEARNED, ROSTER, TOLD, remove_transcript
+from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER
 from strategies.settings import Settings
 
 FOLDER = "checkpoint"
 SETTINGS_FILE = "settings.json"
-ROSTER = "sites"
 FREE_TO_CHANGE = ("out", "timeout", "min-sites", "resume", "audit")
 """Settings that do not change the result."""
 
-Sums = dict[str, NDArray[np.float64]]
+M = TypeVar("M")
+
+Sums = dict[str, Floats]
 
 
 def config_before(folder: Path) -> dict[str, Scalar]:
@@ -53,7 +60,7 @@ def sums_in(folder: Path) -> int:
 
 def _files(folder: Path) -> list[Path]:
     """Return the files of the sums, in their order."""
-    return sorted(folder.glob("*-*.npz"))
+    return sorted(folder.glob("[0-9]*-[!0-9]*.npz"))
 
 
 class Checkpoint:
@@ -66,7 +73,7 @@ class Checkpoint:
         run's folder if it is made here.
     settings : Settings
         The run's settings. Without ``resume`` an earlier checkpoint in the folder is removed; with it, its files stay
-        until the same entries are written over them.
+        until the same entries are written over them. With ``audit`` questions and broadcasts are written down, too.
 
     Raises
     ------
@@ -76,7 +83,8 @@ class Checkpoint:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder / FOLDER
-        self.written = 0
+        self.audited = settings.audit
+        self.written = self._notes = 0
         self._ahead: list[tuple[str, tuple[str, ...], Sums]] = []
         if settings.resume:
             self._check_settings(settings)
@@ -84,6 +92,7 @@ class Checkpoint:
             log(INFO, "resuming after %d sums", len(self._ahead))
         else:
             self.remove()
+        remove_transcript(folder)
         # Exact sums and a model tell of single rows: no other account is to read them.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -103,14 +112,39 @@ class Checkpoint:
             )
         return sites, sums
 
-    def write(self, task: str, sites: tuple[str, ...], sums: Mapping[str, NDArray[np.float64]]) -> None:
-        """Add an entry; it is complete on the disk or not there at all, and then a FederationError says why."""
-        self.written += 1
-        path = self.folder / f"{self.written:05d}-{task}.npz"
-        unfinished = path.with_suffix(".part")
+    def write(self, task: str, question: object, sites: tuple[str, ...], sums: Mapping[str, Floats]) -> None:
+        """Add a sum that has come back, over these sites.
+
+        It is complete on the disk or not there at all, and then a FederationError says why.
+        """
+        self.written, self._notes = self.written + 1, 0
+        asked = values_of(question) if self.audited else {}
+        learned = {LEARNED + name: total for name, total in sums.items()}
+        self._save(f"{self.written:05d}-{task}", {**asked, **learned, ROSTER: list(sites)})
+
+    def write_told(self, broadcast: Broadcast[M], message: M) -> None:
+        """Add a broadcast, for an audit."""
+        self._note(TOLD, broadcast.name, values_of(message))
+
+    def write_asked(self, task: str, question: object, sites: tuple[str, ...]) -> None:
+        """Add a question whose answers are disclosed, for an audit."""
+        self._note(ASKED, task, {**values_of(question), ROSTER: list(sites)})
+
+    def _note(self, kind: str, name: str, values: Values) -> None:
+        if self.audited:
+            self._notes += 1
+            self._save(f"{self.written + 1:05d}-{self._notes:06d}-{kind}-{name}", values)
+
+    def _save(self, name: str, values: Values) -> None:
+        path, unfinished = self.folder / f"{name}.npz", self.folder / f"{name}.part"
+        # An empty list would become one of numbers.
+        arrays: dict[str, Any] = {
+            key: np.array(value, dtype=np.str_) if isinstance(value, list) else value
+            for key, value in values.items()
+        }
         try:
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                np.savez(file, **{ROSTER: np.array(sites, dtype=np.str_)}, **dict(sums))  # type: ignore[arg-type]
+                np.savez(file, **arrays)
             unfinished.replace(path)
         except OSError as error:
             unfinished.unlink(missing_ok=True)
@@ -119,9 +153,17 @@ class Checkpoint:
                 "room, or set right who may write there, and go on with the run."
             ) from None
 
+    def finish(self) -> None:
+        """Delete the checkpoint of a run that has left its results; or make it the transcript that is audited."""
+        if self.audited:
+            (self.folder / SETTINGS_FILE).unlink()
+            self.folder.rename(self.folder.parent / TRANSCRIPT_FOLDER)
+        else:
+            self.remove()
+
     def remove(self) -> None:
-        """Delete the checkpoint: the run has left its results, or begins anew."""
-        for path in [*_files(self.folder), *self.folder.glob("*.part"), self.folder / SETTINGS_FILE]:
+        """Delete the checkpoint: the run begins anew, or there is nothing to go on from."""
+        for path in [*self.folder.glob("*.npz"), *self.folder.glob("*.part"), self.folder / SETTINGS_FILE]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
@@ -140,8 +182,10 @@ class Checkpoint:
         for path in _files(self.folder):
             try:
                 with np.load(path, allow_pickle=False) as file:
-                    sums = {name: file[name] for name in file.files}
-            except (OSError, ValueError) as error:
+                    sites = tuple(map(str, file[ROSTER]))
+                    learned = [name for name in file.files if name.startswith(LEARNED)]
+                    sums = {name.removeprefix(LEARNED): file[name] for name in learned}
+            except (OSError, ValueError, KeyError) as error:
                 raise SettingError(f"{path} is damaged. Start the run without resume.") from error
-            entries.append((path.stem.split("-", 1)[1], tuple(map(str, sums.pop(ROSTER))), sums))
+            entries.append((path.stem.split("-", 1)[1], sites, sums))
         return entries

@@ -1,8 +1,11 @@
-"""Messages to nodes and back: send, wait, count, and turn a site's error into an exception."""
+"""Messages to nodes and back: send, wait, turn a site's error into an exception; and what all of it costs."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from logging import INFO, WARNING
+from typing import Any
 
 from flwr.app import Array, Message, RecordDict
 from flwr.common.logger import log
@@ -10,7 +13,7 @@ from flwr.serverapp import Grid
 
 from flower_pansvm.errors import FederationError, PanSVMError
 from flower_pansvm.printable import printable
-from strategies.federation.costs import Costs
+from flower_pansvm.tasks import Task
 
 POLL_SECONDS = 0.02
 """First wait before asking Flower for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""
@@ -22,6 +25,94 @@ PATIENCE_SECONDS = 15.0
 
 NUMBER_BYTES = 8
 """What a single number counts for in :func:`message_size`."""
+
+
+@dataclass
+class Costs:
+    """Counts kept by :class:`strategies.federation.federation.Federation` and reported in ``result.json``.
+
+    Attributes
+    ----------
+    round_trips : int
+        Times that all sites were asked and answered.
+    bytes_up, bytes_down : int
+        Bytes of all records from the sites to the coordinator, and back.
+    waiting : float
+        Wall-clock seconds from a question to the last answer, over all round trips.
+    seconds : dict of str to float
+        Wall-clock seconds of each phase.
+    added : dict of str to dict
+        Round trips, bytes up and down, seconds of waiting and of work of each phase.
+    disclosures : dict
+        For each task and result, the level of its sums, or that it was disclosed; how many numbers left each site, and
+        how often.
+    dropped : list of str
+        Sites that stopped answering.
+    """
+
+    round_trips: int = 0
+    bytes_up: int = 0
+    bytes_down: int = 0
+    waiting: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
+    added: dict[str, dict[str, float]] = field(default_factory=dict)
+    disclosures: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
+    _processor_waiting: float = 0.0
+
+    @property
+    def work(self) -> float:
+        """Processor seconds of this process so far, without those in which it waits for answers."""
+        return time.process_time() - self._processor_waiting
+
+    @contextmanager
+    def wait(self) -> Iterator[None]:
+        """Measure the time from a question to the last answer; in one process with the sites their work is in it."""
+        started, processor = time.monotonic(), time.process_time()
+        try:
+            yield
+        finally:
+            self.waiting += time.monotonic() - started
+            self._processor_waiting += time.process_time() - processor
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Measure a phase, and write a line when it begins and one about it when it is over."""
+        log(INFO, "%s begins", name)
+        started, before = time.monotonic(), self._counts()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
+        added = {kind: count - before[kind] for kind, count in self._counts().items()}
+        earlier = self.added.get(name, {})
+        self.added[name] = {kind: earlier.get(kind, 0) + count for kind, count in added.items()}
+        trips = added["round_trips"]
+        log(
+            INFO, "%-16s %5.1f s  %d round trip%s", name, self.seconds[name], trips, "" if trips == 1 else "s"
+        )
+
+    def _counts(self) -> dict[str, float]:
+        kinds = ("round_trips", "bytes_up", "bytes_down", "waiting", "work")
+        return {kind: getattr(self, kind) for kind in kinds}
+
+    def phases(self) -> dict[str, dict[str, float]]:
+        """Return seconds, waiting, work, round trips and bytes of each phase for ``result.json``."""
+        return {
+            name: {kind: round(count, 3) for kind, count in {"seconds": seconds, **self.added[name]}.items()}
+            for name, seconds in self.seconds.items()
+        }
+
+    def record_disclosure(self, task: Task[Any, Any], how: str, result: str, numbers: int) -> None:
+        """Count a result that has left every site, of ``numbers`` values at one site."""
+        key = (task.name, result)
+        entry = self.disclosures.setdefault(
+            key, {"task": task.name, "result": result, "how": how, "numbers_per_site": 0, "times": 0}
+        )
+        entry["numbers_per_site"] += numbers
+        entry["times"] += 1
+
+    def disclosed(self) -> list[dict[str, Any]]:
+        """Return the disclosures as a list for ``result.json``."""
+        return list(self.disclosures.values())
 
 
 def exchange(
@@ -58,6 +149,26 @@ def exchange(
     costs.bytes_down += sum(message_size(message.content) for message in messages)
     replies: dict[int, Message] = {}
     faults: list[tuple[int, str]] = []
+    for node, reply in _arrivals(grid, node_of, timeout, names):
+        if reply.has_content() and reply.metadata.src_node_id != node:
+            faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
+        elif reply.has_content():
+            replies[node] = reply
+            costs.bytes_up += message_size(reply.content)
+        elif reply.error.code >= PanSVMError.code:
+            faults.append((reply.error.code, printable(reply.error.reason or "")))
+        else:
+            who = names.get(node, f"node {node}")
+            log(WARNING, "%s cannot be reached (Flower's error code %d)", who, reply.error.code)
+    if faults:
+        raise _error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
+    return replies
+
+
+def _arrivals(
+    grid: Grid, node_of: Mapping[str, int], timeout: float, names: Mapping[int, str]
+) -> Iterator[tuple[int, Message]]:
+    """Yield each node's first reply when it comes, until all are there or time is up; log who is waited for."""
     waiting = set(node_of)
     begun, pause, told = time.monotonic(), POLL_SECONDS, 1
     deadline = begun + timeout
@@ -65,20 +176,9 @@ def exchange(
         for reply in grid.pull_messages(waiting):
             # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
             message_id = reply.metadata.reply_to_message_id
-            if message_id not in waiting:
-                continue
-            waiting.discard(message_id)
-            node = node_of[message_id]
-            if reply.has_content() and reply.metadata.src_node_id != node:
-                faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
-            elif reply.has_content():
-                replies[node] = reply
-                costs.bytes_up += message_size(reply.content)
-            elif reply.error.code >= PanSVMError.code:
-                faults.append((reply.error.code, printable(reply.error.reason or "")))
-            else:
-                who = names.get(node, f"node {node}")
-                log(WARNING, "%s cannot be reached (Flower's error code %d)", who, reply.error.code)
+            if message_id in waiting:
+                waiting.discard(message_id)
+                yield node_of[message_id], reply
         seconds = time.monotonic() - begun
         if waiting and seconds > told * PATIENCE_SECONDS:
             late = sorted(names.get(node_of[one], f"node {node_of[one]}") for one in waiting)
@@ -87,9 +187,6 @@ def exchange(
         if waiting:
             time.sleep(pause)
             pause = min(1.25 * pause, SLOWEST_POLL_SECONDS)
-    if faults:
-        raise _error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
-    return replies
 
 
 def _push(grid: Grid, messages: list[Message]) -> dict[str, int]:

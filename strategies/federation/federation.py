@@ -2,7 +2,7 @@
 
 One round trip is one message to every site and its answer. Its cost in a deployment is seconds whatever its
 size, so broadcasts, and notes from site to site, which the coordinator cannot read, ride on the next one
-(:mod:`.pending`).
+(:mod:`.messages`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,11 +27,16 @@ from flower_pansvm.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.checks import KnownRows, Request, rows_known
-from strategies.federation.costs import Costs
-from strategies.federation.exchange import exchange
-from strategies.federation.opening import open_sums, payload_of
-from strategies.federation.pending import Contact, Pending, notes_by_receiver, put_sum, sender_of
-from strategies.federation.transcript import Transcript
+from strategies.federation.exchange import Costs, exchange
+from strategies.federation.messages import (
+    Contact,
+    Pending,
+    notes_by_receiver,
+    open_sums,
+    payload_of,
+    put_sum,
+    sender_of,
+)
 from strategies.settings import Settings
 
 Q = TypeVar("Q")
@@ -58,8 +63,6 @@ class Federation:
         The run's settings: protocol, fewest sites, timeout.
     checkpoint : Checkpoint or None
         Where the sums are written down, and taken from by a run that resumes.
-    transcript : Transcript or None
-        Where it is written down what the sites were asked, for an audit.
     after_round : callable or None
         Called when all sites have answered a question, with the number of round trips so far, the task's name and its
         sums; what sites disclose is no sum.
@@ -85,13 +88,11 @@ class Federation:
         grid: Grid,
         settings: Settings,
         checkpoint: Checkpoint | None = None,
-        transcript: Transcript | None = None,
         after_round: Callable[[int, str, Mapping[str, Floats]], None] | None = None,
     ) -> None:
         self.grid = grid
         self.settings = settings
         self.checkpoint = checkpoint
-        self.transcript = transcript
         self.after_round = after_round or (lambda *_: None)
         self.run = str(grid.run.run_id)
         self.terms = settings.terms
@@ -149,9 +150,7 @@ class Federation:
         sites = tuple(self.sites)
         self.rows = rows_known(task, sums, sites, self.rows)
         if self.checkpoint:
-            self.checkpoint.write(task.name, sites, sums)
-        if self.transcript:
-            self.transcript.add_sum(task, question, sites, sums)
+            self.checkpoint.write(task.name, question, sites, sums)
         if entry and task.deals:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
             self._sum_of_all_left(task, question, slack or {})
@@ -181,16 +180,19 @@ class Federation:
             self.note_lost(silent, len(self.sites))
             attempt += 1
 
-    def collect(self, task: Task[Q, A], question: Q) -> dict[int, A]:
-        """Have every site run ``task`` and return what each site has disclosed, by node id.
-
-        Before any site has joined, all connected nodes are asked.
+    def collect(self, task: Task[Q, A], question: Q) -> dict[str, A]:
+        """Have every site run ``task`` and return what each has disclosed, by its name.
 
         Raises
         ------
         PanSVMError
             If a site reports an error, or fewer than ``min-sites`` answer.
         """
+        answers = self.collect_by_node(task, question)
+        return {name: answers[site.node_id] for name, site in self.sites.items()}
+
+    def collect_by_node(self, task: Task[Q, A], question: Q) -> dict[int, A]:
+        """Do as `collect`; but before any site has joined, ask all connected nodes."""
         names = {contact.node_id: name for name, contact in self.sites.items()}
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
@@ -209,16 +211,16 @@ class Federation:
         for name in task.disclosed:
             most = max(np.size(getattr(result, name)) for result in results.values())
             self.costs.record_disclosure(task, "disclosed", name, most)
-        if self.transcript and self.schema:
-            self.transcript.add_sum(task, question, tuple(self.sites), {})
+        if self.checkpoint and self.schema:
+            self.checkpoint.write_asked(task.name, question, tuple(self.sites))
         self.after_round(self.costs.round_trips, task.name, {})
         return results
 
     def broadcast(self, broadcast: Broadcast[M], message: M) -> None:
         """Give every site values to keep; they travel with the next messages."""
         self.pending.add_broadcast(broadcast.name, records.values_of(message))
-        if self.transcript:
-            self.transcript.add_told(broadcast, message)
+        if self.checkpoint:
+            self.checkpoint.write_told(broadcast, message)
 
     def enrol(self, contacts: Mapping[str, Contact]) -> None:
         """Take in the sites that have joined; their order by name is the ring's."""

@@ -1,6 +1,7 @@
 """What the coordinator asked and told its sites and the sums it learned, in order, for ``pansvm run --audit``.
 
-What sites have disclosed one by one is not in it, only that they were asked.
+It is the checkpoint of a finished run (:mod:`strategies.federation.checkpoint`). What sites have disclosed one by one
+is not in it, only that they were asked.
 
 The coordinator knows all of it anyway. An audit puts the same questions to the simulated sites again, and so finds out
 which rows were in which sum; an attack tries to find the rows from the sums.
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.records import Values, message_of, values_of
+from flower_pansvm.records import Values, message_of
 from flower_pansvm.tasks import Broadcast, Task
 
 Q = TypeVar("Q")
@@ -23,8 +24,8 @@ M = TypeVar("M")
 
 FOLDER = "transcript"
 ROSTER = "sites"
-TOLD, SUM = "told", "sum"
-"""Kinds of entries."""
+TOLD, ASKED = "told", "asked"
+"""Kinds of entries besides sums."""
 
 TRANSCRIPT = "The coordinator that wrote the transcript"
 """Who sent what is read here, for errors."""
@@ -71,56 +72,15 @@ class TranscriptSum:
         return message_of(broadcast.message, self.told[broadcast.name], broadcast.name, TRANSCRIPT)
 
 
-class Transcript:
-    """Writes down what is asked and told; an earlier record in the folder is removed.
-
-    Parameters
-    ----------
-    folder : Path
-        The run's folder; the record is the folder ``transcript`` in it, which no other account
-        can read.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / FOLDER
-        self.written = 0
-        remove_transcript(folder)
-        self.folder.mkdir(mode=0o700, parents=True)
-
-    def add_told(self, broadcast: Broadcast[M], message: M) -> None:
-        """Add a broadcast."""
-        self._write(f"{TOLD}-{broadcast.name}", values_of(message))
-
-    def add_sum(
-        self,
-        task: Task[Q, A],
-        question: Q,
-        sites: tuple[str, ...],
-        sums: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        """Add a sum that has come back, over these sites."""
-        learned = {LEARNED + name: total for name, total in sums.items()}
-        self._write(f"{SUM}-{task.name}", {**values_of(question), **learned, ROSTER: list(sites)})
-
-    def _write(self, name: str, values: Values) -> None:
-        self.written += 1
-        # An empty list would become one of numbers.
-        arrays = {
-            key: np.array(value, dtype=np.str_) if isinstance(value, list) else value
-            for key, value in values.items()
-        }
-        np.savez(self.folder / f"{self.written:05d}-{name}.npz", **arrays)  # type: ignore[arg-type]
-
-
 def read_transcript(folder: Path) -> list[TranscriptSum]:
     """Return the sums of the record in a run's folder, in order."""
     found: list[TranscriptSum] = []
     told: dict[str, Values] = {}
     for path in sorted((folder / FOLDER).glob("*.npz")):
-        _, kind, name = path.stem.split("-", 2)
+        *kind, name = path.stem.split("-")[1:]
         with np.load(path, allow_pickle=False) as file:
             values: dict[str, Any] = {key: _value(file[key]) for key in file.files}
-        if kind == TOLD:
+        if TOLD in kind:
             told = {**told, name: values}
         else:
             sites = tuple(values.pop(ROSTER))

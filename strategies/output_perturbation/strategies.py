@@ -14,7 +14,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import number, one_of, setting, text, whole
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
+from flower_pansvm.models.fourier_svc import RandomFourierSVC
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.discrete_noise import random_bits
 from flower_pansvm.privacy.exact import (

@@ -12,7 +12,7 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import near_matches
-from flower_pansvm.errors import FederationError, SettingError, TrainingError
+from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.schema import Schema
@@ -30,6 +30,7 @@ from strategies.master.engine import solve
 from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
 from strategies.steps.cutting_planes import SitesChangedError
+from strategies.steps.joining import refusal
 
 SPREAD = 0.3
 """How far decision values lie apart, in shares of the length of the weights."""
@@ -168,12 +169,10 @@ def public_rows(federation: Federation, public: str, schema: Schema) -> Floats:
     if public.isdigit():
         each = math.ceil(int(public) / len(federation.sites))
         answers = federation.collect(PUBLIC_ROWS, PublicRowsQuestion(each))
-        for name, site in federation.sites.items():
-            if answers[site.node_id].rows.shape != (each, len(schema.columns)):
-                raise FederationError(
-                    f"What site '{name}' disclosed are not the public rows that it was asked for."
-                )
-        rows = np.vstack([answers[site.node_id].rows for site in federation.sites.values()])
+        for name, answer in answers.items():
+            if answer.rows.shape != (each, len(schema.columns)):
+                raise refusal(name, "these are not the public rows that it was asked for")
+        rows = np.vstack([answer.rows for answer in answers.values()])
     else:
         rows = rows_of_file(Path(public), schema)
     if len(rows) < LEAST:

@@ -17,26 +17,18 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
-from strategies.steps.binary_problems import (
-    kernel_of,
-    pairs_of,
-    scale_gamma,
-    tell_feature_map,
-    tell_landmarks,
-    warm_start,
-    with_rows,
-)
+from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
 from strategies.steps.cutting_planes import CuttingPlanes
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
-from strategies.steps.scoring import Trial, score, shares_right
+from strategies.steps.scoring import score_held_out
 from strategies.svm_settings import PanSvmSettings
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
@@ -151,40 +143,61 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
         A point that could not be tried is in it with the reason.
     """
     scaled_sets = [moments.scaled(fold) for fold in moments.folds]
-    tell_scalings(federation, scaled_sets)
+    tell_scalings(federation, [scaled.scaling for scaled in scaled_sets])
     landmarks = gather_landmarks(federation, settings, scaled_sets)
     gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.scaled().variance()))
     maps, failures = _feature_maps(federation, settings, landmarks, scaled_sets, gammas)
     usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
     log(INFO, "trying %d settings on %d folds", len(usable), len(scaled_sets))
     pairs = pairs_of(settings, schema)
-    states: dict[tuple[float, float], list[Progress]] = {}
-    cut_rounds = 0
-    if usable:
-        problems = _problems(settings, moments, maps, usable, pairs)
-        training = CuttingPlanes(
-            federation,
-            replace(settings, tol=max(settings.tol, ROUGH)),
-            problems,
-            moments.rows,
-            moments.sites,
-            MOST_ROUNDS,
-        )
-        solved = training.train(warm_start(federation, settings, problems))
-        cut_rounds = max(state.rounds for state in solved)
-        per_point = len(scaled_sets) * len(pairs)
-        states = {point: solved[i * per_point : (i + 1) * per_point] for i, point in enumerate(usable)}
-    accuracies = _accuracies(federation, states, pairs)
+    solved = _train(federation, settings, schema, moments, maps, usable, pairs) if usable else []
+    models = [solved[start : start + len(pairs)] for start in range(0, len(solved), len(pairs))]
+    right = score_held_out(federation, models, pairs)[0] if models else np.empty(0)
+    folds = len(scaled_sets)
+    states = {point: models[i * folds : (i + 1) * folds] for i, point in enumerate(usable)}
+    accuracies = {point: right[i * folds : (i + 1) * folds] for i, point in enumerate(usable)}
     points = []
     for C, gamma in product(settings.C_values, gammas):
-        failed = failures.get(gamma) or next((one.failure for one in states[C, gamma] if one.failure), "")
+        own = [state for model in states.get((C, gamma), []) for state in model]
+        failed = failures.get(gamma) or next((one.failure for one in own if one.failure), "")
         if failed:
             log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
             points.append(GridPoint(C, gamma, math.nan, math.nan, math.nan, failed))
             continue
-        by_fold, gap = accuracies[C, gamma], max(state.gap for state in states[C, gamma])
+        by_fold, gap = accuracies[C, gamma], max(state.gap for state in own)
         points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))
-    return Choice(tuple(points), cut_rounds)
+    return Choice(tuple(points), max((state.rounds for state in solved), default=0))
+
+
+def _train(
+    federation: Federation,
+    settings: PanSvmSettings,
+    schema: Schema,
+    moments: Moments,
+    maps: dict[tuple[float, int], NystromMap],
+    usable: Sequence[tuple[float, float]],
+    pairs: Sequence[Pair],
+) -> list[Progress]:
+    """Train a model of each usable C and gamma without each fold, all together; one after another, by pairs."""
+    numbers = {key: number for number, key in enumerate(maps)}
+    problems = [
+        problem
+        for C, gamma in usable
+        for fold in moments.folds
+        for problem in binary_problems(
+            replace(settings, C=C),
+            schema,
+            pairs,
+            maps[gamma, fold].rank,
+            moments.rows,
+            feature_map=numbers[gamma, fold],
+            fold=fold,
+            which=f"C={C:g} gamma={gamma:.3g} fold {fold}, ",
+        )
+    ]
+    compared = replace(settings, tol=max(settings.tol, ROUGH))
+    training = CuttingPlanes(federation, compared, problems, moments.rows, moments.sites, MOST_ROUNDS)
+    return training.train(warm_start(federation, settings, problems))
 
 
 def _feature_maps(
@@ -207,7 +220,7 @@ def _feature_maps(
     failures: dict[float, str] = {}
     for gamma in gammas:
         try:
-            kernel = kernel_of(settings, gamma)
+            kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
             for fold in range(len(scaled_sets)):
                 maps[gamma, fold] = fit_map(kernel, landmarks[fold])
         except (TrainingError, SettingError) as error:
@@ -218,47 +231,3 @@ def _feature_maps(
     for number, ((_, fold), feature_map) in enumerate(maps.items()):
         tell_feature_map(federation, number, feature_map, landmark_set=fold)
     return maps, failures
-
-
-def _problems(
-    settings: PanSvmSettings,
-    moments: Moments,
-    maps: dict[tuple[float, int], NystromMap],
-    points: Sequence[tuple[float, float]],
-    pairs: Sequence[Pair],
-) -> list[Problem]:
-    numbers = {key: number for number, key in enumerate(maps)}
-    problems = [
-        Problem(
-            name=f"C={C:g} gamma={gamma:.3g} fold {fold}",
-            rank=maps[gamma, fold].rank,
-            rows=0.0,
-            C=C,
-            pair=pair,
-            feature_map=numbers[gamma, fold],
-            fold=fold,
-        )
-        for C, gamma in points
-        for fold in moments.folds
-        for pair in pairs
-    ]
-    return [with_rows(problem, settings, moments.rows) for problem in problems]
-
-
-def _accuracies(
-    federation: Federation, states: dict[tuple[float, float], list[Progress]], pairs: Sequence[Pair]
-) -> dict[tuple[float, float], NDArray[np.float64]]:
-    """Return the accuracy of each setting on each fold, learned by one secure sum."""
-    trials, owners = [], []
-    for point, solved in states.items():
-        for start in range(0, len(solved), len(pairs)):
-            own = solved[start : start + len(pairs)]
-            weights = np.stack([state.best for state in own])
-            problem = own[0].problem
-            trials.append(Trial(problem.feature_map, problem.fold, weights))
-            owners.append(point)
-    if not trials:
-        return {}
-    confusion, _ = score(federation, trials, pairs)
-    right = shares_right(confusion)
-    return {point: right[[owner == point for owner in owners]] for point in states}

@@ -1,6 +1,6 @@
 """PAN-SVM: one non-linear SVM over the rows of all sites (Lu 2016, chapter 3; several classes: chapter 4)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from logging import INFO
 from typing import Any
@@ -12,26 +12,16 @@ from numpy.typing import NDArray
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.metrics import Evaluation, histogram_middles
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import NO_FOLD
-from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
-from strategies.master.progress import Progress
 from strategies.outcome import Outcome
 from strategies.pan_svm.model_choice import Choice, choose
 from strategies.registry import strategies
-from strategies.steps.binary_problems import (
-    fit_feature_map,
-    name_of,
-    pairs_of,
-    tell_feature_map,
-    tell_landmarks,
-    warm_start,
-    with_rows,
-)
+from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
 from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.feature_maps import map_rows
 from strategies.steps.joining import join
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
@@ -100,22 +90,30 @@ class PanSVM(PhasedStrategy):
         """Train the model; one phase after the other as in the paper's figure 3.1."""
         schema, moments = self.agree(federation)
         with federation.costs.phase("landmarks"):
-            scaled = self.scale(federation, moments)
-            landmarks = self.gather_landmarks(federation, scaled)
+            scaled = moments.scaled()
+            tell_scalings(federation, [scaled.scaling])
+            (landmarks,) = gather_landmarks(federation, self.settings, [scaled])
         return self.train(federation, schema, moments, scaled, landmarks)
 
     def agree(self, federation: Federation) -> tuple[Schema, Moments]:
-        """Run phases 1 and 2, and choose C and gamma if the settings leave that to cross-validation."""
+        """Agree on columns, classes and moments, and choose C and gamma if that is left to cross-validation."""
         phase = federation.costs.phase
         with phase("join"):
             schema = self.join(federation)
         with phase("scaling"):
-            moments = learn_moments(federation, self.settings)
+            moments = learn_moments(federation, self.settings.scaling)
             self.constant_columns = moments.constant_columns(schema.columns)
         if self.settings.tunes:
             with phase("model choice"):
-                self.choose(federation, schema, moments)
+                self.choice = choose(federation, self.settings, schema, moments)
+            best, folds = self.choice.best, len(moments.folds)
+            log(INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", folds, best.C, best.gamma)
+            self.settings = replace(self.settings, C=best.C, gamma=best.gamma)
         return schema, moments
+
+    def join(self, federation: Federation) -> Schema:
+        """Agree on columns and classes."""
+        return join(federation, self.settings)
 
     def train(
         self,
@@ -143,94 +141,37 @@ class PanSVM(PhasedStrategy):
             Gives the points to begin with for each binary problem of the model, instead of a warm start at the sites.
         """
         phase = federation.costs.phase
+        self.landmarks_used = len(landmarks)
         if features is None:
             features = np.ones(landmarks.shape[1], dtype=np.bool_)
         with phase("feature map"):
-            feature_map = self.build_feature_map(federation, scaled, landmarks, features)
+            feature_map = map_rows(federation, self.settings, scaled, landmarks, features)
         pairs = pairs_of(self.settings, schema)
-        problems = self.binary_problems(schema, pairs, feature_map, moments)
+        # For probabilities the problems again without each fold.
+        folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
+        problems = [
+            problem
+            for fold in folds
+            for problem in binary_problems(
+                self.settings, schema, pairs, feature_map.rank, moments.rows, fold=fold
+            )
+        ]
         with phase("warm start"):
             if start is None:
                 starts = warm_start(federation, self.settings, problems)
             else:
-                own = start(feature_map)
-                starts = [own[i % len(pairs)] for i in range(len(problems))]
+                starts = start(feature_map) * len(folds)
         with phase("cutting planes"):
-            solved = self.cutting_planes(federation, moments, problems, starts)
+            # Those without a fold go along as long as the model's own are trained, which is enough for probabilities.
+            self.training = CuttingPlanes(
+                federation, self.settings, problems, moments.rows, moments.sites, needed=len(pairs)
+            )
+            solved = self.training.train(starts)
         weights = np.stack([state.best for state in solved[: len(pairs)]])
         columns = tuple(name for name, kept in zip(schema.columns, features, strict=True) if kept)
         return PanSVC.from_parts(
             replace(schema, columns=columns), scaled.scaling.of(features), feature_map, weights, pairs
         )
-
-    def join(self, federation: Federation) -> Schema:
-        """Phase 1: agree on columns and classes."""
-        return join(federation, self.settings)
-
-    def choose(self, federation: Federation, schema: Schema, moments: Moments) -> None:
-        """Choose C and gamma by cross-validation, if they are to be chosen, and go on with these."""
-        self.choice = choose(federation, self.settings, schema, moments)
-        best = self.choice.best
-        log(
-            INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", len(moments.folds), best.C, best.gamma
-        )
-        self.settings = replace(self.settings, C=best.C, gamma=best.gamma)
-
-    def scale(self, federation: Federation, moments: Moments) -> ScaledFeatures:
-        """Phase 2, end: scale the features."""
-        scaled = moments.scaled()
-        tell_scalings(federation, [scaled])
-        return scaled
-
-    def gather_landmarks(self, federation: Federation, scaled: ScaledFeatures) -> NDArray[np.float64]:
-        """Phase 3: landmarks (Algorithm 1, line 1), shape (landmarks, features)."""
-        (landmarks,) = gather_landmarks(federation, self.settings, [scaled])
-        self.landmarks_used = len(landmarks)
-        return landmarks
-
-    def build_feature_map(
-        self,
-        federation: Federation,
-        scaled: ScaledFeatures,
-        landmarks: NDArray[np.float64],
-        features: NDArray[np.bool_],
-    ) -> NystromMap:
-        """Phase 4: decompose the landmarks' kernel matrix (equation 3.6) and tell the sites the map."""
-        feature_map = fit_feature_map(self.settings, scaled, landmarks, features)
-        log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
-        tell_landmarks(federation, 0, landmarks, scaling=0)
-        tell_feature_map(federation, 0, feature_map, landmark_set=0, features=features)
-        return feature_map
-
-    def binary_problems(
-        self, schema: Schema, pairs: Sequence[Pair], feature_map: NystromMap, moments: Moments
-    ) -> list[Problem]:
-        """Return the binary problems of the model; for probabilities the same again without each fold."""
-        (C,) = self.settings.C_values
-        folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
-        problems = [
-            Problem(name_of(pair, schema), feature_map.rank, 0.0, C, pair, fold=fold)
-            for fold in folds
-            for pair in pairs
-        ]
-        return [with_rows(problem, self.settings, moments.rows) for problem in problems]
-
-    def cutting_planes(
-        self,
-        federation: Federation,
-        moments: Moments,
-        problems: Sequence[Problem],
-        starts: Sequence[NDArray[np.float64]],
-    ) -> list[Progress]:
-        """Phase 6: the best point of every problem, and what is known of it.
-
-        The problems without a fold go along as long as the model's own are trained: for probabilities that is enough.
-        """
-        own = sum(problem.fold == NO_FOLD for problem in problems)
-        self.training = CuttingPlanes(
-            federation, self.settings, problems, moments.rows, moments.sites, needed=own
-        )
-        return self.training.train(starts)
 
     def evaluate(self, federation: Federation) -> Evaluation:
         """Try the model on the test rows; fit probabilities to what the models without a fold say of that fold."""

@@ -14,7 +14,7 @@ from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
-from flower_pansvm.systems.common import LAYOUT, SCALING, ScalingBroadcast
+from flower_pansvm.systems.common import LAYOUT
 from flower_pansvm.systems.random_kernel import KERNEL_POINTS, KernelQuestion
 from strategies.constraints import or_word
 from strategies.federation.federation import Federation
@@ -31,6 +31,7 @@ from strategies.registry import strategies
 from strategies.settings import Settings, term
 from strategies.steps.column_blocks import layout_of
 from strategies.steps.joining import join
+from strategies.steps.scaling import tell_scalings
 from strategies.strategy import PhasedStrategy
 
 
@@ -83,9 +84,8 @@ class RandomKernel(PhasedStrategy):
         with phase("random matrix"):
             size = rows_of_matrix(chosen.random_kernel_rows, count_rows(federation, layout), layout)
         with phase("scaling"):
-            scaling = learn_ranges(federation, layout, len(schema.columns))
-            told = (part[None] for part in (scaling.fill, scaling.shift, scaling.scale))
-            federation.broadcast(SCALING, ScalingBroadcast(*told))
+            scaling = learn_ranges(federation, layout)
+            tell_scalings(federation, [scaling])
         mu = chosen.mu or 1.0 / len(schema.columns)
         question = KernelQuestion(chosen.kernel, mu, size)
         with phase("kernel rows"):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from logging import WARNING
-from typing import TypeVar
 
 import numpy as np
 from flwr.common.logger import log
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csc_array, eye_array, hstack
 
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import FederationError, SettingError, TableError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.scaling import Scaling
@@ -27,15 +26,12 @@ from flower_pansvm.systems.random_kernel import (
 )
 from flower_pansvm.tasks import Nothing, Task
 from strategies.federation.federation import Federation
-from strategies.steps.joining import check_extremes
-from strategies.steps.site_differences import range_differences, share_differences, tell
-
-A = TypeVar("A")
+from strategies.steps.joining import refusal
+from strategies.steps.scaling import learn_extremes
+from strategies.steps.site_differences import share_differences, tell
 
 ROWS_EACH = 10
 """Rows of the data set for each row of B (section 4 of the paper: as many as a random tenth of them)."""
-
-NOT_ITS_OWN = "It runs another version of flower-pansvm, or a changed one."
 
 
 @dataclass(frozen=True)
@@ -130,7 +126,7 @@ def rows_of_matrix(asked: int | None, rows: int, layout: LayoutBroadcast) -> int
     return found
 
 
-def learn_ranges(federation: Federation, layout: LayoutBroadcast, columns: int) -> Scaling:
+def learn_ranges(federation: Federation, layout: LayoutBroadcast) -> Scaling:
     """Return the scaling of each column to [0, 1], missing cells at the mean; a constant column becomes 0.
 
     Raises
@@ -139,17 +135,14 @@ def learn_ranges(federation: Federation, layout: LayoutBroadcast, columns: int) 
         If what a site disclosed cannot be.
     """
     sums = federation.secure_sum(MEANS, Nothing())
-    answers = by_name(federation, federation.collect(COLUMN_RANGES, Nothing()))
-    lows, highs = np.full((len(answers), columns), np.inf), np.full((len(answers), columns), -np.inf)
-    for place, (site, answer) in enumerate(answers.items()):
-        own = _columns_of(layout, site)
-        check_extremes({site: answer}, (1, int(own.sum())))
-        lows[place, own], highs[place, own] = answer.low[0], answer.high[0]
-    tell(
-        federation,
-        range_differences(federation.columns, dict(zip(answers, zip(lows, highs, strict=True), strict=True))),
+    low, high = (
+        ends[0]
+        for ends in learn_extremes(
+            federation,
+            COLUMN_RANGES,
+            held_by=lambda site: layout.columns == layout.blocks[layout.sites.index(site)],
+        )
     )
-    low, high = lows.min(axis=0), highs.max(axis=0)
     seen = low <= high
     low, high = np.where(seen, low, 0.0), np.where(seen, high, 0.0)
     fill = np.where(seen, sums.total / np.maximum(sums.count, 1.0), 0.0)
@@ -171,7 +164,7 @@ def gather_kernel(
     FederationError
         If what a site disclosed cannot be.
     """
-    answers = by_name(federation, federation.collect(task, question))
+    answers = federation.collect(task, question)
     for site, answer in answers.items():
         check_kernel_rows(site, answer, question.rows)
     if task is KERNEL and federation.schema:
@@ -240,18 +233,9 @@ def check_kernel_rows(site: str, answer: KernelAnswer, rows: int) -> None:
     """Check that what a site disclosed are kernel rows and labels of two classes; else FederationError."""
     fits = answer.kernel.ndim == 2 and answer.kernel.shape == (len(answer.labels), rows)
     if not (fits and answer.labels.ndim == 1 and np.isfinite(answer.kernel).all()):
-        raise FederationError(
-            f"What site '{site}' disclosed is not {rows} finite numbers for each of its rows. {NOT_ITS_OWN}"
-        )
+        raise refusal(site, f"its kernel is not {rows} finite numbers for each of its rows")
     if not np.isin(answer.labels, (0, 1)).all():
-        raise FederationError(
-            f"What site '{site}' disclosed as labels are not those of two classes. {NOT_ITS_OWN}"
-        )
-
-
-def by_name(federation: Federation, answers: Mapping[int, A]) -> dict[str, A]:
-    """Return what the sites have disclosed by their names, in order."""
-    return {name: answers[site.node_id] for name, site in federation.sites.items()}
+        raise refusal(site, "its labels are not those of two classes")
 
 
 def _common_digests(answers: Mapping[str, KernelAnswer], block_of: Mapping[str, int]) -> tuple[str, ...]:
@@ -264,11 +248,6 @@ def _common_digests(answers: Mapping[str, KernelAnswer], block_of: Mapping[str, 
                 "if it happens again, one of them runs another version of flower-pansvm, or a changed one."
             )
     return tuple(digest for _, (_, digest) in sorted(found.items()))
-
-
-def _columns_of(layout: LayoutBroadcast, site: str) -> Bools:
-    own: Bools = layout.columns == layout.blocks[layout.sites.index(site)]
-    return own
 
 
 METHODS = ("highs", "highs-ipm")

@@ -19,7 +19,7 @@ from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
 from strategies.constraints import or_word
-from strategies.federation.costs import Costs
+from strategies.federation.exchange import Costs
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.selection.filters import ClassMoments
@@ -32,7 +32,7 @@ MOST_NAMES = 3
 """Removed features that a log line names; of more it says how many."""
 
 
-class Trail:
+class EliminationLog:
     """Takes down subsets and steps, writes a log line about each step, and puts the outcome together.
 
     Parameters
@@ -141,7 +141,7 @@ class Elimination(PanSVM):
     ----------
     subsets : Subsets
         Trains and tries models on subsets of the features.
-    trail : Trail
+    record : EliminationLog
         Where :meth:`eliminate` writes down every subset and every step.
     selection : Selection
         What was found, after the run; ``model`` is then one on the chosen features only.
@@ -150,7 +150,7 @@ class Elimination(PanSVM):
     settings_class = SelectionSettings
     settings: SelectionSettings
     subsets: Subsets
-    trail: Trail
+    record: EliminationLog
     selection: Selection
 
     def learn(self, federation: Federation) -> PanSVC:
@@ -161,11 +161,10 @@ class Elimination(PanSVM):
             compared = replace(self.settings, tol=self.gap_of_subsets)
             self.subsets = Subsets(federation, compared, schema, moments)
             scaled, landmarks = self.subsets.scaled_sets[NO_FOLD], self.subsets.landmarks[NO_FOLD]
-            self.landmarks_used = len(landmarks)
         with phase("selection"):
-            self.trail = Trail(schema, federation.costs)
+            self.record = EliminationLog(schema, federation.costs)
             self.eliminate(federation)
-            self.selection = self.trail.outcome(settings.select_tolerance, settings.features)
+            self.selection = self.record.outcome(settings.select_tolerance, settings.features)
         chosen = self.mask(self.selection.selected)
         return self.train(federation, schema, moments, scaled, landmarks, chosen, self._start)
 
@@ -213,7 +212,7 @@ class Elimination(PanSVM):
 
     @abstractmethod
     def eliminate(self, federation: Federation) -> None:
-        """Remove features step by step until one is left, and write it down in the trail."""
+        """Remove features step by step until one is left, and write it down in the record."""
 
     def class_moments(self, federation: Federation) -> ClassMoments:
         """Return the sums over all training rows by class, in scaled units, by one secure sum."""
@@ -238,7 +237,7 @@ class Elimination(PanSVM):
 
     def _start(self, feature_map: NystromMap) -> list[NDArray[np.float64]]:
         """Return the points from which the chosen subset is trained to the end: it has been trained before."""
-        old, weights = self.trail.solution(len(self.selection.selected))
+        old, weights = self.record.solution(len(self.selection.selected))
         return [carry_over(one, old, feature_map) for one in weights]
 
 

@@ -53,9 +53,9 @@ class FilterWrapper(Elimination):
         scores = by_classes(self.class_moments(federation), self.subsets.pairs)
         screening, order = screen(scores, self.settings.filters), filter_order(scores)
         check_wanted(self.settings.features, len(screening.kept), "the filters keep")
-        self.trail.add_screening(screening, order)
+        self.record.add_screening(screening, order)
         everything, score = self.train_and_score(self.mask(range(len(order))), near=None)
-        self.trail.add_point(everything, score)
+        self.record.add_point(everything, score)
         before, current = everything, Trained(self.mask(screening.kept))
         while True:
             tried = {
@@ -63,13 +63,13 @@ class FilterWrapper(Elimination):
             }
             self._train(current, before, tried.values())
             own, *others = self.subsets.score([current, *tried.values()])
-            if len(screening.kept) < len(order) or self.trail.steps:
-                self.trail.add_point(current, own)
+            if len(screening.kept) < len(order) or self.record.steps:
+                self.record.add_point(current, own)
             if not tried:
                 return
             accuracies = {one: score.accuracy for one, score in zip(tried, others, strict=True)}
             removed = best_spared(accuracies, self.size(current.features))
-            self.trail.add_step(current.features, *self._by_name(accuracies), removed)
+            self.record.add_step(current.features, *self._by_name(accuracies), removed)
             before = current
             # Without a single feature, the models are trained already, but for that on all rows.
             current = tried[removed[0]] if len(removed) == 1 else Trained(without(current.features, removed))

@@ -12,58 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.multiclass import REST, Pair
-from strategies.steps.fitted_scaling import mean_and_variance
+from strategies.steps.scaling import ColumnSums
 
 
-@dataclass(frozen=True)
-class ClassMoments:
-    """What :func:`flower_pansvm.scaling.moments` gives for the rows of each group, summed over the sites.
-
-    Variances come from sums of squares, so the cells should be centred and scaled: a spread below a millionth of
-    the distance from 0 counts as none.
-
-    Parameters
-    ----------
-    count, total, square : ndarray of shape (groups, features)
-        Number of cells present, their sum and the sum of their squares. Groups are the classes, or the two
-        sides of a binary problem. Counts need not be whole: rows may have weights.
-
-    Examples
-    --------
-    >>> classes = ClassMoments(np.array([[2.0], [1.0]]), np.array([[4.0], [7.0]]), np.array([[10.0], [49.0]]))
-    >>> classes.mean.ravel(), classes.variance(ddof=1).ravel()
-    (array([2., 7.]), array([2., 0.]))
-    """
-
-    count: NDArray[np.float64]
-    total: NDArray[np.float64]
-    square: NDArray[np.float64]
-
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        """Mean of each group, shape (groups, features); 0 where no cell is present."""
-        return mean_and_variance(self.count, self.total, self.square)[0]
-
-    def variance(self, ddof: int) -> NDArray[np.float64]:
-        """Return the variance of each group, shape (groups, features); never negative.
-
-        Parameters
-        ----------
-        ddof : int
-            What is taken off the number of cells in the divisor: 0 for the population's variance, 1 for the
-            sample's. Where no more cells than that are present, the variance is 0.
-        """
-        _, variance = mean_and_variance(self.count, self.total, self.square)
-        freedom = self.count - ddof
-        return np.where(freedom > 0, variance * self.count / np.where(freedom > 0, freedom, 1.0), 0.0)
+class ClassMoments(ColumnSums):
+    """Sums of each column over the rows of each class, or of the two sides of a binary problem."""
 
     @property
     def varies(self) -> NDArray[np.bool_]:
         """Whether the cells of all groups together differ by more than rounding, shape (features,)."""
-        _, variance = mean_and_variance(
-            self.count.sum(axis=0), self.total.sum(axis=0), self.square.sum(axis=0)
-        )
-        return variance > 0
+        return self.of().variance() > 0
 
     def sides(self, pair: Pair) -> Self:
         """Return the two sides of a binary problem: row 0 the positive side, row 1 the negative side."""

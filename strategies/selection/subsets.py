@@ -21,20 +21,12 @@ from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
-from strategies.steps.binary_problems import (
-    fit_feature_map,
-    name_of,
-    pairs_of,
-    tell_feature_map,
-    tell_landmarks,
-    warm_start,
-    with_rows,
-)
+from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
 from strategies.steps.cutting_planes import CuttingPlanes
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_feature_map, fit_map, tell_feature_map, tell_landmarks
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, tell_scalings
-from strategies.steps.scoring import Trial, score, shares_right
+from strategies.steps.scoring import score_held_out
 from strategies.svm_settings import PanSvmSettings
 
 MOST_ROUNDS = 50
@@ -122,7 +114,7 @@ class Subsets:
         self.schema, self.pairs = schema, pairs_of(settings, schema)
         self.folds = [NO_FOLD, *moments.folds]
         self.scaled_sets = {fold: moments.scaled(fold) for fold in self.folds}
-        tell_scalings(federation, list(self.scaled_sets.values()))
+        tell_scalings(federation, [scaled.scaling for scaled in self.scaled_sets.values()])
         gathered = gather_landmarks(federation, settings, list(self.scaled_sets.values()))
         self.landmarks = dict(zip(self.folds, gathered, strict=True))
         for number, fold in enumerate(self.folds):
@@ -154,7 +146,16 @@ class Subsets:
                 self.folds.index(fold),
                 into.features,
             )
-            problems += self._problems(into, fold)
+            problems += binary_problems(
+                self.settings,
+                self.schema,
+                self.pairs,
+                into.maps[fold].rank,
+                self.moments.rows,
+                feature_map=into.numbers[fold],
+                fold=fold,
+                which=f"{np.count_nonzero(into.features)} features, fold {fold}, ",
+            )
         starts = self._starts(jobs, problems)
         training = CuttingPlanes(
             self.federation,
@@ -171,13 +172,8 @@ class Subsets:
 
     def score(self, subsets: Sequence[Trained]) -> list[Score]:
         """Try the models of subsets on the rows they have not been trained on, in one round trip."""
-        trials = [
-            Trial(one.numbers[fold], fold, np.stack([state.best for state in states]))
-            for one in subsets
-            for fold, states in one.states.items()
-        ]
-        confusion, _ = score(self.federation, trials, self.pairs)
-        rows, right = confusion.sum(axis=(1, 2)), shares_right(confusion)
+        models = [states for one in subsets for states in one.states.values()]
+        right, rows = score_held_out(self.federation, models, self.pairs)
         scores, first = [], 0
         for one in subsets:
             own = dict(zip(one.states, range(first, first + len(one.states)), strict=True))
@@ -195,27 +191,6 @@ class Subsets:
             # With a linear kernel, features that are the same in all landmarks of a fold have no map. That is no reason
             # to end a selection: nearly all rows are predicted alike then, as these features deserve.
             return fit_map(Kernel("rbf"), landmarks[:, features])
-
-    def _problems(self, trained: Trained, fold: int) -> list[Problem]:
-        left = int(np.count_nonzero(trained.features))
-        (C,) = self.settings.C_values
-        feature_map = trained.maps[fold]
-        return [
-            with_rows(
-                Problem(
-                    name=f"{left} features, fold {fold}, {name_of(pair, self.schema)}",
-                    rank=feature_map.rank,
-                    rows=0.0,
-                    C=C,
-                    pair=pair,
-                    feature_map=trained.numbers[fold],
-                    fold=fold,
-                ),
-                self.settings,
-                self.moments.rows,
-            )
-            for pair in self.pairs
-        ]
 
     def _starts(
         self, jobs: Sequence[tuple[Wanted, int]], problems: Sequence[Problem]

@@ -34,7 +34,7 @@ class VotedWrapper(Elimination):
         classes = self.class_moments(federation)
         current, score = self.train_and_score(self.mask(range(classes.count.shape[1])), near=None)
         while True:
-            self.trail.add_point(current, score)
+            self.record.add_point(current, score)
             features = current.features
             if np.count_nonzero(features) == 1:
                 return
@@ -45,13 +45,13 @@ class VotedWrapper(Elimination):
             proposals = {name: least_important(scores[name], features, count).tolist() for name in speaking}
             agreed = vote([np.array(own) for own in proposals.values()])[:count].tolist()
             if agreed:
-                self.trail.add_step(features, proposals, {}, agreed)
+                self.record.add_step(features, proposals, {}, agreed)
                 current, score = self.train_and_score(without(features, agreed), near=current)
             else:
                 tried = self._try(current, proposals)
                 accuracies = {name: own.accuracy for name, (_, own) in tried.items()}
                 best = settle(proposals, accuracies, rank_sums([scores[name] for name in speaking], features))
-                self.trail.add_step(features, proposals, accuracies, proposals[best])
+                self.record.add_step(features, proposals, accuracies, proposals[best])
                 current, score = tried[best]
 
     def criteria_scores(

@@ -1,4 +1,4 @@
-"""From feature maps to trained binary problems: the steps that training and model choice share."""
+"""The binary problems of a model: their weights, their rows, and where their training begins."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,108 +8,14 @@ from numpy.typing import NDArray
 
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.errors import SettingError
-from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import LARGEST_WEIGHT, Problem
-from flower_pansvm.systems.pan_svm.tasks import (
-    FEATURE_MAP,
-    LANDMARK_SET,
-    WARM_START,
-    FeatureMapBroadcast,
-    LandmarkBroadcast,
-)
+from flower_pansvm.systems.pan_svm.tasks import WARM_START
 from strategies.federation.federation import Federation
-from strategies.steps.cutting_planes import side_rows, weighted_rows
-from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
-from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings, PanSvmSettings
-
-
-def scale_gamma(features: int, variance: float) -> float:
-    """Return scikit-learn's ``gamma='scale'``: 1 / (features * variance of all cells).
-
-    Parameters
-    ----------
-    features : int
-        Number of columns.
-    variance : float
-        Variance over all cells of the scaled table; 0 for a constant table.
-    """
-    return 1.0 / (features * variance) if variance > 0 else 1.0
-
-
-def kernel_of(settings: NystroemSettings, gamma: float) -> Kernel:
-    """Return the kernel of the settings."""
-    return Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
-
-
-def fit_feature_map(
-    settings: NystroemSettings,
-    scaled: ScaledFeatures,
-    landmarks: NDArray[np.float64],
-    features: NDArray[np.bool_],
-) -> NystromMap:
-    """Return the feature map of some features of the landmarks; ``gamma=scale`` is that of these features.
-
-    Parameters
-    ----------
-    settings : NystroemSettings
-        Kernel and its parameters; C and gamma are not to be chosen any more.
-    scaled : ScaledFeatures
-        The scaling that the landmarks are in, and what it tells of the rows.
-    landmarks : ndarray of shape (landmarks, all features)
-        The landmarks.
-    features : ndarray of shape (all features,)
-        Mask of the features.
-    """
-    count = int(np.count_nonzero(features))
-    (gamma,) = settings.gamma_values(scale_gamma(count, scaled.variance(features)))
-    return fit_map(kernel_of(settings, gamma), landmarks[:, features])
-
-
-def tell_landmarks(federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int) -> None:
-    """Tell the sites a set of landmarks, and by which of the scalings rows are scaled for it."""
-    federation.broadcast(LANDMARK_SET.numbered(number), LandmarkBroadcast(scaling, landmarks))
-
-
-def tell_feature_map(
-    federation: Federation,
-    number: int,
-    feature_map: NystromMap,
-    landmark_set: int,
-    features: NDArray[np.bool_] | None = None,
-) -> None:
-    """Tell the sites a feature map: one of the sets of landmarks they have, and which features of it are looked at.
-
-    Parameters
-    ----------
-    federation : Federation
-        The sites.
-    number : int
-        Number of the feature map.
-    feature_map : NystromMap
-        The map.
-    landmark_set : int
-        Number of the landmarks it was made of.
-    features : ndarray of shape (all features,), optional
-        Mask of the features; all by default.
-    """
-    kernel = feature_map.kernel
-    if features is None:
-        features = np.ones(feature_map.landmarks.shape[1], dtype=np.bool_)
-    federation.broadcast(
-        FEATURE_MAP.numbered(number),
-        FeatureMapBroadcast(
-            landmark_set=landmark_set,
-            features=features,
-            kernel=kernel.name,
-            gamma=kernel.gamma,
-            normalization=feature_map.normalization.astype(np.float32),
-        ),
-    )
 
 
 def pairs_of(settings: PanSvmSettings, schema: Schema) -> tuple[Pair, ...]:
@@ -128,6 +34,52 @@ def name_of(pair: Pair, schema: Schema) -> str:
         if pair.negative == REST
         else f"class {positive} against {schema.classes[pair.negative]}"
     )
+
+
+def binary_problems(
+    settings: NystroemSettings,
+    schema: Schema,
+    pairs: Sequence[Pair],
+    rank: int,
+    rows: NDArray[np.float64],
+    *,
+    feature_map: int = 0,
+    fold: int = NO_FOLD,
+    which: str = "",
+) -> list[Problem]:
+    """Return the binary problems of one model, with the weights of their classes.
+
+    Parameters
+    ----------
+    settings : NystroemSettings
+        C, which is not to be chosen any more, and the classes' weights.
+    schema : Schema
+        The classes.
+    pairs : sequence of Pair
+        The two sides of each problem.
+    rank : int
+        Coordinates of a mapped row.
+    rows : ndarray of shape (folds, classes)
+        Training rows.
+    feature_map : int
+        Number of the feature map.
+    fold : int
+        Fold whose rows are left out.
+    which : str
+        What log lines call the model, if there are several.
+
+    Raises
+    ------
+    SettingError
+        As :func:`with_rows`.
+    """
+    C = float(settings.C or 0)
+    return [
+        with_rows(
+            Problem(f"{which}{name_of(pair, schema)}", rank, 0.0, C, pair, feature_map, fold), settings, rows
+        )
+        for pair in pairs
+    ]
 
 
 def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.float64]) -> Problem:
@@ -209,3 +161,26 @@ def warm_start(
         (piece / count)[None, :] if count > 0 else np.empty((0, len(piece)))
         for piece, count in zip(pieces, sums.rows, strict=True)
     ]
+
+
+def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:
+    """Return how many rows a problem has on its positive and its negative side.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    rows : ndarray of shape (folds, classes)
+        Training rows.
+    """
+    by_class = rows[np.arange(len(rows)) != problem.fold].sum(axis=0)
+    positive = float(by_class[problem.pair.positive])
+    negative = problem.pair.negative
+    return positive, float(by_class.sum()) - positive if negative == REST else float(by_class[negative])
+
+
+def weighted_rows(problem: Problem, rows: NDArray[np.float64]) -> float:
+    """Return the sum of the weights of a problem's rows; parameters as in `side_rows`."""
+    return sum(
+        weight * count for weight, count in zip(problem.weights, side_rows(problem, rows), strict=True)
+    )

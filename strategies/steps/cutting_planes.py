@@ -8,7 +8,6 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.multiclass import REST
 from flower_pansvm.systems.common import ROWS
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS
@@ -18,6 +17,7 @@ from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.progress import Progress
 from strategies.master.search import PATIENCE, PointSearch
+from strategies.steps.binary_problems import weighted_rows
 from strategies.steps.packing import pack_questions, unpack_answers
 from strategies.svm_settings import PanSvmSettings
 
@@ -172,26 +172,3 @@ class CuttingPlanes:
             ended = state.failure or state.rounds >= self.most_rounds
             if state.gap > self.settings.tol and not ended:
                 log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
-
-
-def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:
-    """Return how many rows a problem has on its positive and its negative side.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    rows : ndarray of shape (folds, classes)
-        Training rows.
-    """
-    by_class = rows[np.arange(len(rows)) != problem.fold].sum(axis=0)
-    positive = float(by_class[problem.pair.positive])
-    negative = problem.pair.negative
-    return positive, float(by_class.sum()) - positive if negative == REST else float(by_class[negative])
-
-
-def weighted_rows(problem: Problem, rows: NDArray[np.float64]) -> float:
-    """Return the sum of the weights of a problem's rows; parameters as in `side_rows`."""
-    return sum(
-        weight * count for weight, count in zip(problem.weights, side_rows(problem, rows), strict=True)
-    )

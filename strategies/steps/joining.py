@@ -6,26 +6,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from logging import INFO
 
-import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem, printable
 from flower_pansvm.schema import Schema
-from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.summing import EPOCH_BYTES, PublicKeys
 from flower_pansvm.systems.common import (
     JOIN,
     SCHEMA,
-    ExtremesAnswer,
     JoinAnswer,
     JoinQuestion,
     SchemaBroadcast,
 )
 from flower_pansvm.version import VERSION
 from strategies.federation.federation import Federation
-from strategies.federation.pending import Contact
+from strategies.federation.messages import Contact
 from strategies.settings import Settings
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.schema import agreed_schema, common_schema
@@ -73,59 +70,32 @@ def check_join(answer: JoinAnswer, node: int) -> str:
         ("signature", answer.signature, SIGNATURE_BYTES),
     ):
         if len(value) not in lengths:
-            raise _refusal(name, f"its {part} does not have the length of one")
+            raise refusal(name, f"its {part} does not have the length of one")
     if answer.version != VERSION:
         raise FederationError(
             f"Site '{name}' runs version {printable(answer.version, 40)} of flower-pansvm, and the coordinator "
             f"{VERSION}. Install the same version on both sides, and start a new run."
         )
     if not DIGEST.fullmatch(answer.schema):
-        raise _refusal(name, "the digest of its schema file is none")
+        raise refusal(name, "the digest of its schema file is none")
     _check_texts(name, "columns", answer.columns, MOST_COLUMNS)
     _check_texts(name, "classes", answer.classes, MOST_CLASSES)
     return name
 
 
-def check_extremes(answers: Mapping[str, ExtremesAnswer], shape: tuple[int, ...]) -> None:
-    """Check the smallest and largest cells that sites have disclosed.
-
-    Parameters
-    ----------
-    answers : mapping of site name to ExtremesAnswer
-        What they have disclosed.
-    shape : tuple of int
-        Folds and features.
-
-    Raises
-    ------
-    FederationError
-        If they cannot be; it names the site.
-    """
-    for name, answer in answers.items():
-        low, high = answer.low, answer.high
-        if not low.shape == high.shape == shape:
-            raise _refusal(name, "'low' and 'high' are not one number for each fold and column")
-        # A feature without any cell has the extremes of nothing.
-        nothing = (low == np.inf) & (high == -np.inf)
-        small = np.maximum(np.abs(low), np.abs(high)) <= WIDE_LIMIT
-        if not (nothing | (small & (low <= high))).all():
-            raise _refusal(
-                name, "the smallest cell of a column is above its largest, not a number, or too large"
-            )
-
-
 def _check_texts(name: str, part: str, texts: tuple[str, ...], most: int) -> None:
     if len(texts) > most:
-        raise _refusal(name, f"its {part} are not a list of at most {most} texts")
+        raise refusal(name, f"its {part} are not a list of at most {most} texts")
     if len(set(texts)) < len(texts):
-        raise _refusal(name, f"two of its {part} have the same name")
+        raise refusal(name, f"two of its {part} have the same name")
     for number, text in enumerate(texts, start=1):
         problem = name_problem(text)
         if problem:
-            raise _refusal(name, f"number {number} of its {part} has a name that {problem}")
+            raise refusal(name, f"number {number} of its {part} has a name that {problem}")
 
 
-def _refusal(name: str, problem: str) -> FederationError:
+def refusal(name: str, problem: str) -> FederationError:
+    """Return the error that says what of a site's answer cannot be, and what may be the cause."""
     return FederationError(
         f"What site '{name}' sent cannot be: {problem}. Correct its table if it is that; or it runs another version of "
         "flower-pansvm, or a changed one."
@@ -163,7 +133,7 @@ def join(
     """
     _wait_for_sites(federation, settings)
     question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp, settings.test_epsilon > 0)
-    answers = federation.collect(JOIN, question)
+    answers = federation.collect_by_node(JOIN, question)
     by_name = _by_name(answers)
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
     if len(by_name) == 2:

@@ -1,4 +1,4 @@
-"""Private training: asking for sums that are charged, and counting what they cost."""
+"""Private training and testing: asking for sums that are charged, and counting what they cost."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,11 +9,15 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import FederationError
+from flower_pansvm.errors import BudgetError, FederationError
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.privacy.accountant import admits
+from flower_pansvm.models.model import Model
+from flower_pansvm.privacy.accountant import admits, rho_of
+from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks import Task
 from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+from strategies.settings import Settings
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -23,6 +27,12 @@ SURE = 20.0
 
 ROUNDING = 1e-9
 """Share of a budget that is not spent, so that rounding never makes its parts more than the whole."""
+
+
+TRUE_RECORDS = "true records, with differential privacy"
+
+TEST_DELTA = 1e-5
+"""Of the promise that ``test-epsilon`` makes."""
 
 
 @dataclass(frozen=True)
@@ -159,3 +169,41 @@ def evaluated(cells: Floats, deviation: float) -> tuple[Evaluation, float | None
     if classes == 2:
         return replace(evaluation, confusion=known), noise
     return replace(evaluation, wrong_and_right=known), noise
+
+
+def tested_on_true_records(
+    federation: Federation, settings: Settings, model: Model, outcome: Outcome
+) -> Outcome:
+    """Return the outcome with the model's figures on true test records in place of those on their copies.
+
+    They stay as they are, with a warning, where a hospital's budget for test records is spent.
+    """
+    budget = Budget(
+        federation, rho_of(settings.test_epsilon, TEST_DELTA), settings.colluders, resumed=settings.resume
+    )
+    question = ModelTestQuestion(budget.rho, np.frombuffer(model.to_bytes(), dtype=np.uint8))
+    with federation.costs.phase("test on true records"):
+        try:
+            cells = budget.ask(MODEL_TEST, question, cells=(len(model.schema_.classes), 2)).cells
+        except BudgetError as error:
+            log(WARNING, "the model is tested on copies only: %s", error)
+            return outcome
+    evaluation, noise = evaluated(cells, budget.deviation(MODEL_TEST, "cells", budget.rho))
+    before = outcome.evaluation or Evaluation(0, None, None, None, None)
+    told: dict[str, Any] = {
+        "epsilon": settings.test_epsilon,
+        "delta": TEST_DELTA,
+        "colluders": settings.colluders,
+        "answers": sum(one.answers for one in budget.spent),
+        "accuracy_noise": noise,
+    }
+    if all(site.simulated for site in federation.sites.values()):
+        told["true_accuracy"] = before.accuracy
+    else:
+        told["accuracy_of_copies"] = before.accuracy
+    figures = {name: figure for name, figure in outcome.figures.items() if name != "confusion"}
+    return replace(
+        outcome,
+        evaluation=evaluation,
+        figures={**figures, "tested_on": TRUE_RECORDS, "test_on_true_records": told},
+    )

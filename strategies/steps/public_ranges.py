@@ -12,11 +12,10 @@ from flower_pansvm.privacy.exact import MOST_COLUMNS
 from flower_pansvm.schema import NEGATIVE, POSITIVE, Schema
 from flower_pansvm.systems.dp_svm import RANGES
 from flower_pansvm.table_schema import TableSchema
-from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.settings import PromiseSettings
-from strategies.steps.joining import check_extremes, join
-from strategies.steps.site_differences import range_differences, tell
+from strategies.steps.joining import join
+from strategies.steps.scaling import learn_extremes
 
 
 def public_classes(public: TableSchema, positive: tuple[str, ...]) -> tuple[str, ...]:
@@ -62,11 +61,11 @@ def join_with_ranges(federation: Federation, settings: PromiseSettings) -> tuple
             f"There are {len(schema.columns)} columns, and {settings.strategy} takes at most {MOST_COLUMNS}: sums over "
             "more would not be exact. Leave columns out with 'drop'."
         )
-    ends = ranges_of(public, schema) if public else ranges_of_tables(federation, len(schema.columns))
+    ends = ranges_of(public, schema) if public else ranges_of_tables(federation)
     return schema, *ends
 
 
-def ranges_of_tables(federation: Federation, columns: int) -> tuple[Floats, Floats]:
+def ranges_of_tables(federation: Federation) -> tuple[Floats, Floats]:
     """Return the ends of the columns of simulated sites' tables, rounded outward to two digits, shape (columns,).
 
     Raises
@@ -76,13 +75,7 @@ def ranges_of_tables(federation: Federation, columns: int) -> tuple[Floats, Floa
     FederationError
         If what a site disclosed cannot be.
     """
-    answers = federation.collect(RANGES, Nothing())
-    by_site = {name: answers[site.node_id] for name, site in federation.sites.items()}
-    check_extremes(by_site, (1, columns))
-    ends = {name: (answer.low[0], answer.high[0]) for name, answer in by_site.items()}
-    tell(federation, range_differences(federation.columns, ends))
-    low = np.min([answer.low[0] for answer in by_site.values()], axis=0)
-    high = np.max([answer.high[0] for answer in by_site.values()], axis=0)
+    low, high = (ends[0] for ends in learn_extremes(federation, RANGES))
     # A column without any cell.
     low, high = np.where(low <= high, low, 0.0), np.where(low <= high, high, 1.0)
     low = np.array([rounded_outward(end, up=False) for end in low])

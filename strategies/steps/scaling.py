@@ -1,22 +1,110 @@
 """The scaling of the features, and what the sites' moments tell about the rows, with or without a fold of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TableError
-from flower_pansvm.scaling import Scaling
-from flower_pansvm.systems.common import EXTREMES, MOMENTS, NO_FOLD, SCALING, ScalingBroadcast
-from flower_pansvm.tasks import Nothing
+from flower_pansvm.scaling import Scaling, moments
+from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
+from flower_pansvm.systems.common import EXTREMES, MOMENTS, NO_FOLD, SCALING, ExtremesAnswer, ScalingBroadcast
+from flower_pansvm.tasks import Nothing, Task
 from strategies.federation.federation import Federation
-from strategies.steps import fitted_scaling
-from strategies.steps.fitted_scaling import mean_and_variance
-from strategies.steps.joining import check_extremes
+from strategies.steps.joining import refusal
 from strategies.steps.site_differences import range_differences, tell
-from strategies.svm_settings import SvmSettings
+
+CONSTANT = 1e-12
+"""A column whose variance is below this share of its mean square is constant but for rounding."""
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """What :func:`flower_pansvm.scaling.moments` gives, summed over the sites, of one group of rows or of several.
+
+    Variances come from sums of squares, so cells should be centred and scaled where small ones matter: a spread below a
+    millionth of the distance from 0 counts as none.
+
+    Parameters
+    ----------
+    count, total, square : ndarray of shape (features,) or (groups, features)
+        Number of cells present, their sum and the sum of their squares. Counts need not be whole: rows may have
+        weights.
+
+    Examples
+    --------
+    >>> classes = ColumnSums(np.array([[2.0], [1.0]]), np.array([[4.0], [7.0]]), np.array([[10.0], [49.0]]))
+    >>> classes.mean.ravel(), classes.variance(ddof=1).ravel()
+    (array([2., 7.]), array([2., 0.]))
+    """
+
+    count: Floats
+    total: Floats
+    square: Floats
+
+    def of(self, groups: Bools | slice = slice(None)) -> "ColumnSums":
+        """Return the sums over several groups together, by default all."""
+        return ColumnSums(*(part[groups].sum(axis=0) for part in (self.count, self.total, self.square)))
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of each column; 0 where no cell is present."""
+        return self.total / np.where(self.count > 0, self.count, 1.0)
+
+    def variance(self, ddof: int = 0) -> Floats:
+        """Return the variance of each column; never negative, and 0 where it is constant but for rounding.
+
+        Parameters
+        ----------
+        ddof : int
+            What is taken off the number of cells in the divisor: 0 for the population's variance, 1 for the
+            sample's. Where no more cells than that are present, the variance is 0.
+        """
+        mean_square = self.square / np.where(self.count > 0, self.count, 1.0)
+        variance = mean_square - np.square(self.mean)
+        variance = np.where(variance > CONSTANT * mean_square, variance, 0.0)
+        freedom = self.count - ddof
+        return np.where(freedom > 0, variance * (self.count / np.where(freedom > 0, freedom, 1.0)), 0.0)
+
+    def constant(self, columns: Sequence[str]) -> list[str]:
+        """Return the names of the columns in which all cells are equal, or missing."""
+        return [name for name, spread in zip(columns, self.variance(), strict=True) if spread == 0]
+
+
+def fit_scaling(kind: str, sums: ColumnSums, low: Floats, high: Floats) -> Scaling:
+    """Return the scaling that the setting ``scaling`` names; missing cells are filled with the federated mean.
+
+    A constant column, and one that is missing everywhere, becomes 0 but with ``none``.
+
+    Parameters
+    ----------
+    kind : {'standard', 'minmax', 'none'}
+        To mean 0 and variance 1; of the extremes to [-1, 1], as the paper's data sets are scaled; or not at all.
+    sums : ColumnSums
+        Over all rows.
+    low, high : ndarray of shape (features,)
+        Smallest and largest cell, infinite where there is none; used by ``minmax`` only.
+    """
+    mean = sums.mean
+    if kind == "none":
+        return Scaling(mean, np.zeros_like(mean), np.ones_like(mean))
+    if kind == "minmax":
+        seen = low <= high
+        low, high = np.where(seen, low, 0.0), np.where(seen, high, 0.0)
+        shift, spread = (low + high) / 2, (high - low) / 2
+    else:
+        shift, spread = mean, np.sqrt(sums.variance())
+    return Scaling(mean, shift, np.where(spread > 0, spread, 1.0))
+
+
+def scaling_of_rows(kind: str, X: Floats) -> Scaling:
+    """Return the scaling of rows in one place, shape (rows, features), as a federation finds it from its sums."""
+    missing = np.isnan(X)
+    low, high = (np.where(missing, end, X) for end in (np.inf, -np.inf))
+    return fit_scaling(kind, ColumnSums(**moments(X)), low.min(axis=0), high.max(axis=0))
 
 
 @dataclass(frozen=True)
@@ -49,11 +137,6 @@ class ScaledFeatures:
         cells = self.rows * len(squares)
         return float(squares.sum() / cells - (sums.sum() / cells) ** 2)
 
-    def variances(self) -> NDArray[np.float64]:
-        """Return the variance of each scaled feature over all rows, shape (features,)."""
-        _, variance = mean_and_variance(np.full(len(self.sums), float(self.rows)), self.sums, self.squares)
-        return variance
-
 
 @dataclass(frozen=True)
 class Moments:
@@ -65,8 +148,8 @@ class Moments:
         Training rows of each class.
     test_rows : int
         Rows kept for evaluation.
-    count, total, square : ndarray of shape (folds, features)
-        Cells present, their sum and the sum of their squares.
+    cells : ColumnSums
+        Of shape (folds, features).
     low, high : ndarray of shape (folds, features)
         Extremes; infinite unless the scaling is ``minmax``.
     kind : str
@@ -77,9 +160,7 @@ class Moments:
 
     rows: NDArray[np.float64]
     test_rows: int
-    count: NDArray[np.float64]
-    total: NDArray[np.float64]
-    square: NDArray[np.float64]
+    cells: ColumnSums
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     kind: str
@@ -96,38 +177,21 @@ class Moments:
 
     def constant_columns(self, columns: Sequence[str]) -> list[str]:
         """Return which of the columns are the same in all training rows of all sites."""
-        sums = (part.sum(axis=0) for part in (self.count, self.total, self.square))
-        return fitted_scaling.constant_columns(columns, *sums)
+        return self.cells.of().constant(columns)
 
     def scaled(self, fold: int = NO_FOLD) -> ScaledFeatures:
         """Return the scaling that the rows outside of a fold give."""
         others = self._others(fold)
-        rows = float(self.class_rows(fold).sum())
-        count, total, square = (part[others].sum(axis=0) for part in (self.count, self.total, self.square))
-        if self.kind == "minmax":
-            low, high = self.low[others].min(axis=0), self.high[others].max(axis=0)
-            seen = low <= high
-            mean, _ = mean_and_variance(count, total, square)
-            scaling = fitted_scaling.minmax(mean, np.where(seen, low, 0.0), np.where(seen, high, 0.0))
-        else:
-            scaling = {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[self.kind](
-                count, total, square
-            )
-        squares, sums = _scaled_sums(scaling, rows, count, total, square)
-        return ScaledFeatures(
-            scaling=scaling,
-            fold=fold,
-            rows=int(rows),
-            squares=squares,
-            sums=sums,
-        )
+        rows, cells = float(self.class_rows(fold).sum()), self.cells.of(others)
+        scaling = fit_scaling(self.kind, cells, self.low[others].min(axis=0), self.high[others].max(axis=0))
+        return ScaledFeatures(scaling, fold, int(rows), *_scaled_sums(scaling, rows, cells))
 
     def _others(self, fold: int) -> NDArray[np.bool_]:
         others: NDArray[np.bool_] = np.arange(len(self.rows)) != fold
         return others
 
 
-def learn_moments(federation: Federation, settings: SvmSettings) -> Moments:
+def learn_moments(federation: Federation, scaling: str) -> Moments:
     """Learn the sums behind mean and variance, of every fold, by one secure sum; with ``minmax`` the extremes, too.
 
     Raises
@@ -143,31 +207,80 @@ def learn_moments(federation: Federation, settings: SvmSettings) -> Moments:
             "the label column."
         )
     low, high = np.full(sums.count.shape, np.inf), np.full(sums.count.shape, -np.inf)
-    if settings.scaling == "minmax":
-        answers = federation.collect(EXTREMES, Nothing())
-        names = {contact.node_id: name for name, contact in federation.sites.items()}
-        by_site = {names[node]: answer for node, answer in answers.items()}
-        check_extremes(by_site, low.shape)
-        ends = {name: (one.low.min(axis=0), one.high.max(axis=0)) for name, one in by_site.items()}
-        tell(federation, range_differences(federation.columns, ends))
-        low = np.min([answer.low for answer in answers.values()], axis=0)
-        high = np.max([answer.high for answer in answers.values()], axis=0)
+    if scaling == "minmax":
+        low, high = learn_extremes(federation, EXTREMES, len(sums.rows))
     return Moments(
         rows=sums.rows,
         test_rows=int(sums.test_rows[0]),
-        count=sums.count,
-        total=sums.total,
-        square=sums.square,
+        cells=ColumnSums(sums.count, sums.total, sums.square),
         low=low,
         high=high,
-        kind=settings.scaling,
+        kind=scaling,
         sites=sites,
     )
 
 
-def tell_scalings(federation: Federation, scaled_sets: Sequence[ScaledFeatures]) -> None:
+def learn_extremes(
+    federation: Federation,
+    task: Task[Nothing, ExtremesAnswer],
+    folds: int = 1,
+    held_by: Callable[[str], Bools | slice] = lambda _: slice(None),
+) -> tuple[Floats, Floats]:
+    """Have each site disclose its smallest and largest cells, and warn of sites that most likely use other units.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    task : Task
+        By which they disclose them.
+    folds : int
+        How many folds they tell apart.
+    held_by : callable
+        Of a site's name, which columns it has; by default all.
+
+    Returns
+    -------
+    low, high : ndarray of shape (folds, columns)
+        Over all sites; infinite where no site has a cell.
+
+    Raises
+    ------
+    FederationError
+        If what a site disclosed cannot be; it names the site.
+    """
+    answers = federation.collect(task, Nothing())
+    shape = len(answers), folds, len(federation.columns)
+    lows, highs = np.full(shape, np.inf), np.full(shape, -np.inf)
+    for place, (name, answer) in enumerate(answers.items()):
+        own = held_by(name)
+        check_extremes(name, answer, lows[place][:, own].shape)
+        lows[place][:, own], highs[place][:, own] = answer.low, answer.high
+    ends = zip(lows.min(axis=1), highs.max(axis=1), strict=True)
+    tell(federation, range_differences(federation.columns, dict(zip(answers, ends, strict=True))))
+    return lows.min(axis=0), highs.max(axis=0)
+
+
+def check_extremes(name: str, answer: ExtremesAnswer, shape: tuple[int, ...]) -> None:
+    """Check the smallest and largest cells that a site has disclosed, ``shape`` being its folds and columns.
+
+    Raises
+    ------
+    FederationError
+        If they cannot be; it names the site.
+    """
+    low, high = answer.low, answer.high
+    if not low.shape == high.shape == shape:
+        raise refusal(name, "'low' and 'high' are not one number for each fold and column")
+    # A feature without any cell has the extremes of nothing.
+    nothing = (low == np.inf) & (high == -np.inf)
+    small = np.maximum(np.abs(low), np.abs(high)) <= WIDE_LIMIT
+    if not (nothing | (small & (low <= high))).all():
+        raise refusal(name, "the smallest cell of a column is above its largest, not a number, or too large")
+
+
+def tell_scalings(federation: Federation, scalings: Sequence[Scaling]) -> None:
     """Tell the sites the scalings; from now on they go by their place in the list."""
-    scalings = [scaled.scaling for scaled in scaled_sets]
     federation.broadcast(
         SCALING,
         ScalingBroadcast(
@@ -179,15 +292,11 @@ def tell_scalings(federation: Federation, scaled_sets: Sequence[ScaledFeatures])
 
 
 def _scaled_sums(
-    scaling: Scaling,
-    rows: float,
-    count: NDArray[np.float64],
-    total: NDArray[np.float64],
-    square: NDArray[np.float64],
+    scaling: Scaling, rows: float, cells: ColumnSums
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sum of squares and sum of each scaled feature over all rows, missing cells filled."""
-    filled = scaling.fill
-    total = total + (rows - count) * filled
-    square = square + (rows - count) * np.square(filled)
+    missing = rows - cells.count
+    total = cells.total + missing * scaling.fill
+    square = cells.square + missing * np.square(scaling.fill)
     shifted = square - 2 * scaling.shift * total + rows * np.square(scaling.shift)
     return np.maximum(shifted, 0.0) / np.square(scaling.scale), (total - rows * scaling.shift) / scaling.scale

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.tasks import SCORES, ScoresQuestion
 from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
 
 SPREAD = 0.3
 """How far decision values lie apart, in shares of the largest distance that is to be expected."""
@@ -77,17 +80,44 @@ def score(
     return sums.confusion, sums.histogram
 
 
+def evaluate(federation: Federation, model: PanSVC) -> Evaluation:
+    """Try a model, whose feature map is the sites' number 0, on the test rows of all sites."""
+    weights = np.column_stack([model.coef_, model.intercept_])
+    confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_)
+    return Evaluation.from_counts(confusion[0], histograms[0])
+
+
 def evaluate_counts(counts: NDArray[np.float64]) -> Evaluation:
     """Return what counts of test rows say, shape (classes, classes), true by predicted; AUC is not in them."""
     return Evaluation.from_counts(counts, np.empty((0, 2, BINS)))
 
 
-def shares_right(confusion: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of rows predicted right, shape (trials,), of confusion counts as `score` gives them."""
-    shares: NDArray[np.float64] = np.trace(confusion, axis1=1, axis2=2) / np.maximum(
-        confusion.sum(axis=(1, 2)), 1
-    )
-    return shares
+def score_held_out(
+    federation: Federation, models: Sequence[Sequence[Progress]], pairs: Sequence[Pair]
+) -> tuple[Floats, Floats]:
+    """Try trained models on the rows of the fold that each has not seen, or on the test rows, in one secure sum.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    models : sequence of sequence of Progress
+        Of each model, one of each binary problem; at least one model.
+    pairs : sequence of Pair
+        The binary problems of each model.
+
+    Returns
+    -------
+    right, rows : ndarray of shape (models,)
+        The share of rows predicted right, 0 without rows, and how many rows there are.
+    """
+    trials = [
+        Trial(own[0].problem.feature_map, own[0].problem.fold, np.stack([state.best for state in own]))
+        for own in models
+    ]
+    confusion, _ = score(federation, trials, pairs)
+    rows = confusion.sum(axis=(1, 2))
+    return np.trace(confusion, axis1=1, axis2=2) / np.maximum(rows, 1), rows
 
 
 def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

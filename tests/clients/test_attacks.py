@@ -102,7 +102,7 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Its own program would end the run at such a sum.
-    monkeypatch.setattr("strategies.federation.opening.check_sum", lambda *_: None)
+    monkeypatch.setattr("strategies.federation.messages.check_sum", lambda *_: None)
 
     def rename(message: Message) -> None:
         other = ask_others_something_else(message)

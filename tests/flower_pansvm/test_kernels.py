@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
-from strategies.steps.binary_problems import scale_gamma
+from strategies.steps.feature_maps import scale_gamma
 
 KERNELS = [
     Kernel("rbf", gamma=0.3),

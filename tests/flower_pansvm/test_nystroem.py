@@ -11,7 +11,7 @@ from sklearn.kernel_approximation import Nystroem
 
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 KERNELS = [Kernel("rbf", gamma=0.4), Kernel("linear")]
 

@@ -18,7 +18,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableSchema
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -17,7 +17,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from strategies.registry import all_strategies
 from strategies.settings import default_config
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -11,7 +11,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.version import VERSION
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 Run = Callable[..., tuple[int, str, str]]
 

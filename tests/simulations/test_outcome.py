@@ -71,8 +71,8 @@ class NearestCentroid(PhasedStrategy):
     def fit(self, federation: Federation) -> Outcome:
         schema = join(federation, self.settings)
         with federation.costs.phase("scaling"):
-            scaled = learn_moments(federation, self.settings).scaled()
-            tell_scalings(federation, [scaled])
+            scaled = learn_moments(federation, self.settings.scaling).scaled()
+            tell_scalings(federation, [scaled.scaling])
         with federation.costs.phase("centroids"):
             sums = federation.secure_sum(CLASS_MOMENTS, Nothing())
             rows = federation.secure_sum(ROWS, Nothing()).rows.sum(axis=0)
@@ -88,7 +88,7 @@ class CountsOnly(PhasedStrategy):
 
     def fit(self, federation: Federation) -> Outcome:
         join(federation, self.settings)
-        moments = learn_moments(federation, self.settings)
+        moments = learn_moments(federation, self.settings.scaling)
         return Outcome(figures={"class_rows": moments.class_rows().astype(int).tolist()})
 
 

@@ -25,8 +25,8 @@ from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
-from strategies.steps.evaluation import TRUE_RECORDS
 from strategies.steps.joining import join
+from strategies.steps.private_training import TRUE_RECORDS
 from tests.conftest import kept_rows
 
 MakeGrid = Callable[..., InProcessGrid]

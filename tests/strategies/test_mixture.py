@@ -15,7 +15,7 @@ from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.tasks import ClassModels
 from simulations.attack.audit import audit
 from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid

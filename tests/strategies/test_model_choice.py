@@ -15,12 +15,13 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from simulations.engines.running import train_in_process
+from strategies.master.progress import Progress
 from strategies.pan_svm import model_choice
 from strategies.pan_svm.model_choice import Choice, GridPoint
 from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe
 from strategies.settings import make_settings
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
 
@@ -45,27 +46,26 @@ class Told:
     """What each fold's models were made of."""
 
     landmarks: list[Matrix]
-    weights: dict[tuple[float, float, int], Matrix]
+    weights: dict[tuple[float, int], Matrix]
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """Record the landmarks and the weights of every fold."""
+    """Record the landmarks of every fold, and the weights by C and fold."""
     found = Told([], {})
-    gather, accuracies = model_choice.gather_landmarks, model_choice._accuracies
+    gather, train = model_choice.gather_landmarks, model_choice._train
 
     def gather_and_tell(*arguments: Any) -> list[Matrix]:
         found.landmarks = gather(*arguments)
         return found.landmarks
 
-    def tell(federation: Any, states: Any, pairs: Any) -> Any:
-        for (C, gamma), solved in states.items():
-            for state in solved:
-                found.weights[C, gamma, state.problem.fold] = state.best
-        return accuracies(federation, states, pairs)
+    def train_and_tell(*arguments: Any) -> list[Progress]:
+        solved = train(*arguments)
+        found.weights = {(state.problem.C, state.problem.fold): state.best for state in solved}
+        return solved
 
     monkeypatch.setattr(model_choice, "gather_landmarks", gather_and_tell)
-    monkeypatch.setattr(model_choice, "_accuracies", tell)
+    monkeypatch.setattr(model_choice, "_train", train_and_tell)
     return found
 
 
@@ -214,7 +214,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
     changed = np.array([moved[place[tuple(row)]] for row in X])
     train_in_process(replace(settings, data=write_table(changed, y, "changed")))
     assert told.landmarks[0] == pytest.approx(before.landmarks[0], abs=1e-9)
-    assert told.weights[2.0, 0.5, 0] == pytest.approx(before.weights[2.0, 0.5, 0], abs=1e-6)
+    assert told.weights[2.0, 0] == pytest.approx(before.weights[2.0, 0], abs=1e-6)
     assert np.abs(told.landmarks[1] - before.landmarks[1]).max() > 0.1
 
 

@@ -13,7 +13,7 @@ import pytest
 from clients.ledger.budget import read_ledger
 from clients.systems.admm import solve
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
-from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
+from flower_pansvm.models.fourier_svc import RandomFourierSVC
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.schema import Schema

@@ -13,7 +13,7 @@ from flower_pansvm.systems.admm import CONSENSUS, ConsensusAnswer
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid
-from strategies.admm import Consensus, SvmAdmm, agreed
+from strategies.admm import Consensus, Penalty, SvmAdmm, agreed
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from tests.grids import from_message, silence
@@ -115,9 +115,9 @@ def scripted(
         for w, r in zip(models, primal, strict=True)
     ]
     federation = ScriptedFederation(answers)
-    chosen = {"rho": 1.0, "adaptive": True, "absolute": 1e-9, "relative": 0.01, "most_steps": len(models)}
+    penalty = Penalty(**{"rho": 1.0, "adaptive": True, "absolute": 1e-9, "relative": 0.01, **changes})
     problem = Problem("", 1, 10.0, 1.0, Pair(1, REST))
-    return Consensus(federation, [problem], **{**chosen, **changes}), federation
+    return Consensus(federation, [problem], penalty, len(models)), federation
 
 
 def test_training_stops_when_both_residuals_are_small_and_not_before() -> None:

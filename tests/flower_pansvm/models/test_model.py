@@ -20,7 +20,7 @@ from flower_pansvm.models.model_file import read_arrays, write_arrays
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 
 class Constant(Model):

@@ -31,7 +31,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 COLUMNS = ("age", "dose", "größe")
 

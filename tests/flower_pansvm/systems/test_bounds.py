@@ -14,7 +14,6 @@ from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.scaling import moments
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
 from flower_pansvm.systems.admm import CONSENSUS, ConsensusQuestion
 from flower_pansvm.systems.output_perturbation import RffCutsQuestion
@@ -29,8 +28,8 @@ from flower_pansvm.systems.selection import SUPPORT, SupportQuestion
 from flower_pansvm.tasks import LARGEST_CELL, MOST_ROWS, UNKNOWN, Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
 from strategies.settings import make_settings
-from strategies.steps import fitted_scaling
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
+from strategies.steps.scaling import scaling_of_rows
 from tests.tasks import TASKS
 
 
@@ -203,8 +202,7 @@ def test_no_honest_row_breaks_the_bounds_of_scaled_cells(
     X = rng.normal(size=(rows, 4)) * 10.0 ** rng.integers(-6, 6, size=4)
     X[0, 0] += outlier
     X[rng.random(X.shape) < missing] = np.nan
-    sums = moments(X)
-    scaled = fitted_scaling.standard(sums["count"], sums["total"], sums["square"]).transform(X)
+    scaled = scaling_of_rows("standard", X).transform(X)
     # As many rows as there can be would be as far from the mean as their square root.
     slack = 1 + 1e-6
     assert np.abs(scaled).max() <= np.sqrt(rows) * slack <= LARGEST_CELL

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from simulations.data.pooling import fit_scaling, pooled
+from simulations.data.pooling import pooled
 from simulations.data.sites import table_of
 from simulations.engines.running import train_in_process
 from strategies.settings import make_settings
+from strategies.steps.scaling import scaling_of_rows
 
 
 @pytest.mark.parametrize("split", ["iid", "dirichlet:0.5", "feature:alcohol"])
@@ -40,4 +41,4 @@ def test_the_federation_tests_on_as_many_rows_of_each_class(level: str) -> None:
 def test_scaling_is_scikit_learns() -> None:
     X = pooled(make_settings(data="wine")).train.X
     for kind, scaler in (("standard", StandardScaler()), ("minmax", MinMaxScaler((-1, 1)))):
-        np.testing.assert_allclose(fit_scaling(kind, X).transform(X), scaler.fit_transform(X), atol=1e-9)
+        np.testing.assert_allclose(scaling_of_rows(kind, X).transform(X), scaler.fit_transform(X), atol=1e-9)

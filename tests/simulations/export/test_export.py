@@ -25,7 +25,7 @@ from simulations.export import export as exporting
 from simulations.export.export import TRUSTED, export, likely_rows
 from simulations.running import with_sites_of_data
 from strategies.settings import make_settings
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 onnx = pytest.importorskip("onnx", reason="the extra export is not installed")
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -17,12 +17,12 @@ import pytest
 
 from clients import cache
 from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.tasks import Nothing
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.running import resumed
 from strategies.app import run
 from strategies.federation.checkpoint import FOLDER, Checkpoint, sums_in
-from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER
 from strategies.settings import Settings, make_settings
 from tests.grids import KilledError, from_message, kill, silence
 
@@ -204,7 +204,7 @@ def test_a_full_disk_is_told_in_words_and_leaves_the_earlier_sums(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = Checkpoint(tmp_path, make_settings(out=str(tmp_path)))
-    checkpoint.write("moments", ("a", "b"), {"sums": np.ones(3)})
+    checkpoint.write("moments", Nothing(), ("a", "b"), {"sums": np.ones(3)})
 
     def savez(file: Any, **_: object) -> None:
         file.write(b"the beginning")
@@ -212,7 +212,7 @@ def test_a_full_disk_is_told_in_words_and_leaves_the_earlier_sums(
 
     monkeypatch.setattr(np, "savez", savez)
     with pytest.raises(FederationError, match="device"):
-        checkpoint.write("cuts", ("a", "b"), {"sums": np.ones(3)})
+        checkpoint.write("cuts", Nothing(), ("a", "b"), {"sums": np.ones(3)})
     assert sums_in(tmp_path) == 1
     assert not list((tmp_path / FOLDER).glob("*.part"))
 
@@ -221,11 +221,10 @@ def test_other_accounts_read_neither_sums_nor_the_runs_folder(tmp_path: Path) ->
     before = os.umask(0o022)
     try:
         stop_before(4, make_settings(data="wine", sites=3, audit=True), tmp_path / "run")
-        checkpoint, transcript = tmp_path / "run" / FOLDER, tmp_path / "run" / TRANSCRIPT_FOLDER
+        checkpoint = tmp_path / "run" / FOLDER
         files = list(checkpoint.glob("*.npz"))
-        assert files
-        assert list(transcript.iterdir())
-        for path in (tmp_path / "run", checkpoint, transcript, *files):
+        assert {len(path.stem.split("-")) for path in files} == {2, 4}
+        for path in (tmp_path / "run", checkpoint, *files):
             assert path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0, path
         # A folder that is there is somebody's choice; what is in a checkpoint is not.
         (tmp_path / "own" / FOLDER).mkdir(parents=True)

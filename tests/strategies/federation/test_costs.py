@@ -2,8 +2,8 @@
 
 import pytest
 
-from strategies.federation import costs as costs_module
-from strategies.federation.costs import Costs
+from strategies.federation import exchange as costs_module
+from strategies.federation.exchange import Costs
 
 
 def test_waiting_is_told_apart_from_the_coordinator_s_own_work(monkeypatch: pytest.MonkeyPatch) -> None:

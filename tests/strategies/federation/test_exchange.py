@@ -7,8 +7,7 @@ from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
 from strategies.federation import exchange as exchanging
-from strategies.federation.costs import Costs
-from strategies.federation.exchange import exchange
+from strategies.federation.exchange import Costs, exchange
 
 
 def silent_grid(messages: list[str]) -> Grid:

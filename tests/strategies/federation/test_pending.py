@@ -4,7 +4,7 @@ from flwr.app import RecordDict
 
 from flower_pansvm import records
 from flower_pansvm.summing import AllKeys
-from strategies.federation.pending import Pending
+from strategies.federation.messages import Pending
 
 
 def message_to(pending: Pending, site: str) -> RecordDict:

@@ -8,10 +8,12 @@ import numpy as np
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.records import Texts
-from flower_pansvm.systems.common import ROWS, RowsAnswer
+from flower_pansvm.systems.common import RowsAnswer
 from flower_pansvm.systems.pan_svm.tasks import FEATURE_MAP, FeatureMapBroadcast
 from flower_pansvm.tasks import Broadcast, Nothing, Task
-from strategies.federation.transcript import FOLDER, Transcript, read_transcript, remove_transcript
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.transcript import FOLDER, read_transcript, remove_transcript
+from strategies.settings import make_settings
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,18 @@ def gamma(value: float) -> FeatureMapBroadcast:
     return FeatureMapBroadcast(0, np.ones(2, dtype=np.bool_), "rbf", value, np.eye(2, dtype=np.float32))
 
 
+def audited(folder: Path) -> Checkpoint:
+    return Checkpoint(folder, make_settings(audit=True))
+
+
 def test_values_come_back_as_they_were(tmp_path: Path) -> None:
     asked = Everything(
         np.arange(6.0).reshape(2, 3), ("x ", "ü"), np.empty((0, 4)), np.array([True]), "rbf", 3, 0.1, True
     )
-    transcript = Transcript(tmp_path)
-    transcript.add_told(Broadcast("everything", Everything), asked)
-    transcript.add_sum(EVERYTHING, asked, ("north", "south"), {"rows": np.ones((2, 3))})
+    transcript = audited(tmp_path)
+    transcript.write_told(Broadcast("everything", Everything), asked)
+    transcript.write("everything", asked, ("north", "south"), {"rows": np.ones((2, 3))})
+    transcript.finish()
     (found,) = read_transcript(tmp_path)
     assert (found.task, found.sites) == ("everything", ("north", "south"))
     np.testing.assert_array_equal(found.answer(EVERYTHING).rows, np.ones((2, 3)))
@@ -52,14 +59,15 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_a_sum_knows_the_latest_broadcast_of_each_name_before_it(tmp_path: Path) -> None:
-    transcript = Transcript(tmp_path)
+    transcript = audited(tmp_path)
     zero, one = FEATURE_MAP.numbered(0), FEATURE_MAP.numbered(1)
-    transcript.add_told(zero, gamma(1.0))
-    transcript.add_told(one, gamma(2.0))
-    transcript.add_sum(ROWS, Nothing(), ("a", "b"), {"rows": np.ones(2)})
-    transcript.add_sum(ROWS, Nothing(), ("a",), {"rows": np.ones(2)})
-    transcript.add_told(zero, gamma(3.0))
-    transcript.add_sum(ROWS, Nothing(), ("a",), {"rows": np.ones(2)})
+    transcript.write_told(zero, gamma(1.0))
+    transcript.write_told(one, gamma(2.0))
+    transcript.write("rows", Nothing(), ("a", "b"), {"rows": np.ones(2)})
+    transcript.write("rows", Nothing(), ("a",), {"rows": np.ones(2)})
+    transcript.write_told(zero, gamma(3.0))
+    transcript.write("rows", Nothing(), ("a",), {"rows": np.ones(2)})
+    transcript.finish()
     first, second, third = read_transcript(tmp_path)
     assert second.told is first.told
     assert [first.heard(own).gamma for own in (zero, one)] == [1.0, 2.0]
@@ -67,8 +75,11 @@ def test_a_sum_knows_the_latest_broadcast_of_each_name_before_it(tmp_path: Path)
 
 
 def test_a_new_record_replaces_an_old_one_and_it_can_be_removed(tmp_path: Path) -> None:
-    Transcript(tmp_path).add_sum(ROWS, Nothing(), ("a",), {"rows": np.ones(2)})
-    Transcript(tmp_path)
+    transcript = audited(tmp_path)
+    transcript.write("rows", Nothing(), ("a",), {"rows": np.ones(2)})
+    transcript.finish()
+    assert len(read_transcript(tmp_path)) == 1
+    audited(tmp_path)
     assert read_transcript(tmp_path) == []
     remove_transcript(tmp_path)
     remove_transcript(tmp_path)

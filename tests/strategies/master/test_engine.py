@@ -32,7 +32,7 @@ from strategies.master.line_search import LineSearch
 from strategies.master.master import MasterSolution, solve_master
 from strategies.master.progress import Progress
 from strategies.master.search import CURVATURE_PLANES, PointSearch
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
 Rows = tuple[Matrix, Matrix]

@@ -14,7 +14,7 @@ from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Labels, Problem, Qu
 from strategies.master.line_search import STEP, LineSearch
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
 

@@ -19,7 +19,8 @@ from strategies.federation.federation import Federation
 from strategies.master import progress, search
 from strategies.settings import make_settings
 from strategies.steps import cutting_planes
-from strategies.steps.cutting_planes import CuttingPlanes, side_rows, weighted_rows
+from strategies.steps.binary_problems import side_rows, weighted_rows
+from strategies.steps.cutting_planes import CuttingPlanes
 
 Matrix = NDArray[np.float64]
 

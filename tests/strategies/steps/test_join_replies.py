@@ -16,7 +16,7 @@ from flower_pansvm.tasks import Task
 from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
-from strategies.steps.joining import check_extremes
+from strategies.steps.scaling import check_extremes
 from tests.grids import forge
 
 MakeGrid = Callable[..., InProcessGrid]
@@ -200,8 +200,6 @@ def test_smallest_and_largest_cells_that_cannot_be_name_their_site(parts: dict[s
     def group(name: str, values: dict[str, Any]) -> ExtremesAnswer:
         return records.message_of(ExtremesAnswer, values, "disclosed", f"Site '{name}'")
 
-    check_extremes({"north": group("north", EXTREMES)}, (1, 2))
+    check_extremes("north", group("north", EXTREMES), (1, 2))
     with pytest.raises(FederationError, match="'south'"):
-        check_extremes(
-            {"north": group("north", EXTREMES), "south": group("south", {**EXTREMES, **parts})}, (1, 2)
-        )
+        check_extremes("south", group("south", {**EXTREMES, **parts}), (1, 2))

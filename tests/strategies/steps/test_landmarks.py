@@ -24,9 +24,9 @@ def gathered(
 ) -> tuple[list[Matrix], list[ScaledFeatures], Federation]:
     """Return the landmarks of a run, or those of each of its folds, with their scalings."""
     federation = joined(settings)
-    moments = learn_moments(federation, settings)
+    moments = learn_moments(federation, settings.scaling)
     scaled_sets = [moments.scaled(fold) for fold in moments.folds] if folds else [moments.scaled()]
-    tell_scalings(federation, scaled_sets)
+    tell_scalings(federation, [scaled.scaling for scaled in scaled_sets])
     return gather_landmarks(federation, settings, scaled_sets), scaled_sets, federation
 
 

@@ -29,7 +29,7 @@ def data(write_table: Callable[..., str]) -> str:
 
 def learned(settings: Settings) -> tuple[Schema, Moments]:
     federation = joined(settings)
-    return federation.schema, learn_moments(federation, settings)
+    return federation.schema, learn_moments(federation, settings.scaling)
 
 
 def filled(X: NDArray[np.float64], others: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from flower_pansvm.scaling import moments
-from strategies.steps import fitted_scaling
-from strategies.steps.fitted_scaling import mean_and_variance
+from flower_pansvm.scaling import Scaling, moments
+from strategies.steps.scaling import ColumnSums, fit_scaling, scaling_of_rows
 
 
 def table(rows: int = 60, missing: float = 0.2, seed: int = 0) -> NDArray[np.float64]:
@@ -20,9 +19,14 @@ def table(rows: int = 60, missing: float = 0.2, seed: int = 0) -> NDArray[np.flo
     return X
 
 
-def summed(parts: list[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+def summed(parts: list[NDArray[np.float64]]) -> ColumnSums:
     each = [moments(part) for part in parts]
-    return {name: np.sum([one[name] for one in each], axis=0) for name in ("count", "total", "square")}
+    return ColumnSums(*(np.sum([one[name] for one in each], axis=0) for name in ("count", "total", "square")))
+
+
+def standard(parts: list[NDArray[np.float64]]) -> Scaling:
+    nothing = np.empty(0)
+    return fit_scaling("standard", summed(parts), nothing, nothing)
 
 
 @settings(deadline=None)
@@ -30,14 +34,14 @@ def summed(parts: list[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
 def test_sums_over_any_partition_are_those_of_the_pooled_table(seed: int, cuts: list[int]) -> None:
     X = table(seed=seed)
     sums = summed(np.split(X, sorted(cuts)))
-    assert sums["count"].tolist() == (~np.isnan(X)).sum(axis=0).tolist()
-    assert sums["total"] == pytest.approx(np.nansum(X, axis=0), rel=1e-9, abs=1e-9)
-    assert sums["square"] == pytest.approx(np.nansum(X**2, axis=0), rel=1e-9)
+    assert sums.count.tolist() == (~np.isnan(X)).sum(axis=0).tolist()
+    assert sums.total == pytest.approx(np.nansum(X, axis=0), rel=1e-9, abs=1e-9)
+    assert sums.square == pytest.approx(np.nansum(X**2, axis=0), rel=1e-9)
 
 
 def test_standard_equals_scikit_learns_scaler_of_the_pooled_table() -> None:
     X = table()
-    scaling = fitted_scaling.standard(**summed(np.array_split(X, 4)))
+    scaling = standard(np.array_split(X, 4))
     scaler = StandardScaler().fit(X)
     assert scaling.shift == pytest.approx(scaler.mean_)
     assert scaling.scale == pytest.approx(scaler.scale_)
@@ -47,10 +51,8 @@ def test_standard_equals_scikit_learns_scaler_of_the_pooled_table() -> None:
 
 def test_minmax_equals_scikit_learns_scaler() -> None:
     X = table()
-    sums = summed([X])
-    mean, _ = mean_and_variance(**sums)
     scaler = MinMaxScaler((-1, 1)).fit(X)
-    scaling = fitted_scaling.minmax(mean, np.nanmin(X, axis=0), np.nanmax(X, axis=0))
+    scaling = scaling_of_rows("minmax", X)
     assert scaling.transform(X)[~np.isnan(X)] == pytest.approx(scaler.transform(X)[~np.isnan(X)])
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     assert scaling.transform(X) == pytest.approx(scaler.transform(filled))
@@ -58,7 +60,7 @@ def test_minmax_equals_scikit_learns_scaler() -> None:
 
 def test_none_only_fills_missing_cells_with_the_mean() -> None:
     X = table()
-    scaling = fitted_scaling.none(**summed([X]))
+    scaling = scaling_of_rows("none", X)
     assert (scaling.transform(X)[~np.isnan(X)] == X[~np.isnan(X)]).all()
     assert scaling.transform(X) == pytest.approx(np.where(np.isnan(X), np.nanmean(X, axis=0), X))
 
@@ -66,20 +68,16 @@ def test_none_only_fills_missing_cells_with_the_mean() -> None:
 @pytest.mark.parametrize("value", [0.0, 1.0, -7.3, 1e-9, 123456.789, 1e15])
 def test_a_constant_column_becomes_zero(value: float) -> None:
     X = np.full((997, 1), value)
-    scaling = fitted_scaling.standard(**summed(np.array_split(X, 7)))
+    scaling = standard(np.array_split(X, 7))
     assert scaling.scale.tolist() == [1.0]
     assert np.abs(scaling.transform(X)).max() <= 1e-12 * abs(value)
-    half = fitted_scaling.minmax(scaling.fill, X.min(axis=0), X.max(axis=0))
+    half = scaling_of_rows("minmax", X)
     assert (half.transform(X) == 0).all()
 
 
 def test_a_column_missing_everywhere_becomes_zero() -> None:
     X = np.column_stack([np.arange(5.0), np.full(5, np.nan)])
-    for scaling in (
-        fitted_scaling.standard(**summed([X])),
-        fitted_scaling.none(**summed([X])),
-        fitted_scaling.minmax(np.array([2.0, 0.0]), np.array([0.0, 0.0]), np.array([4.0, 0.0])),
-    ):
+    for scaling in (scaling_of_rows(kind, X) for kind in ("standard", "none", "minmax")):
         assert (scaling.transform(X)[:, 1] == 0).all()
         assert np.isfinite(scaling.transform(X)).all()
 
@@ -87,7 +85,7 @@ def test_a_column_missing_everywhere_becomes_zero() -> None:
 @pytest.mark.parametrize("offset", [1e2, 1e4, -1e5])
 def test_a_huge_offset_keeps_the_variance(offset: float) -> None:
     x = np.random.default_rng(0).normal(size=(2000, 1))
-    scaling = fitted_scaling.standard(**summed(np.array_split(x + offset, 5)))
+    scaling = standard(np.array_split(x + offset, 5))
     expected = StandardScaler().fit_transform(x + offset)
     assert scaling.transform(x + offset) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
@@ -95,6 +93,6 @@ def test_a_huge_offset_keeps_the_variance(offset: float) -> None:
 def test_an_offset_beyond_the_precision_of_sums_counts_as_constant() -> None:
     # Mean square 1e18, variance 1: the sums hold no digit of the variance, and noise must not be blown up.
     x = np.random.default_rng(0).normal(size=(500, 1)) + 1e9
-    scaling = fitted_scaling.standard(**summed(np.array_split(x, 3)))
+    scaling = standard(np.array_split(x, 3))
     assert scaling.scale.tolist() == [1.0]
     assert np.abs(scaling.transform(x)).max() < 10

@@ -1,0 +1,161 @@
+"""The feature map of landmarks (Lu 2016, section 3.2.2.2, equations (3.4)-(3.6)): fitted, and told to the sites."""
+
+from logging import INFO
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.arrays import in_single_precision
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.systems.pan_svm.tasks import (
+    FEATURE_MAP,
+    LANDMARK_SET,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+)
+from strategies.federation.federation import Federation
+from strategies.steps.scaling import ScaledFeatures
+from strategies.svm_settings import NystroemSettings
+
+EIGENVALUE_TOLERANCE = 1e-8
+"""Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped. The smallest make numbers 10^4
+times as large as the largest one does: with the map N in single precision N^T k(L, L) N is the identity to 10^-4."""
+
+SMALLEST = 1e-70
+"""Eigenvalues below this are dropped, too: their root's inverse is beyond single precision."""
+
+
+def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
+    """Decompose k(L, L) = U Lambda U^T, keep the eigenvalues that are not noise, and round the map to single precision.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    landmarks : ndarray of shape (landmarks, features)
+        The matrix L.
+
+    Raises
+    ------
+    TrainingError
+        If no eigenvalue is left: then every landmark is mapped to zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L = np.array([[0.0], [1.0], [2.0]])
+    >>> f = fit_map(Kernel("rbf", gamma=1.0), L).transform(L)
+    >>> bool(np.allclose(f @ f.T, Kernel("rbf", gamma=1.0)(L, L)))
+    True
+    """
+    values, vectors = np.linalg.eigh(kernel(landmarks, landmarks))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), SMALLEST)
+    if not kept.any():
+        raise TrainingError(
+            "The kernel matrix of the landmarks is zero or next to it, so no feature map exists. With a linear kernel "
+            "this happens when every feature is constant; check the table, or choose kernel=rbf."
+        )
+    return NystromMap(kernel, landmarks, in_single_precision(vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def scale_gamma(features: int, variance: float) -> float:
+    """Return scikit-learn's ``gamma='scale'``: 1 / (features * variance of all cells).
+
+    Parameters
+    ----------
+    features : int
+        Number of columns.
+    variance : float
+        Variance over all cells of the scaled table; 0 for a constant table.
+    """
+    return 1.0 / (features * variance) if variance > 0 else 1.0
+
+
+def fit_feature_map(
+    settings: NystroemSettings,
+    scaled: ScaledFeatures,
+    landmarks: NDArray[np.float64],
+    features: NDArray[np.bool_],
+) -> NystromMap:
+    """Return the feature map of some features of the landmarks; ``gamma=scale`` is that of these features.
+
+    Parameters
+    ----------
+    settings : NystroemSettings
+        Kernel and its parameters; C and gamma are not to be chosen any more.
+    scaled : ScaledFeatures
+        The scaling that the landmarks are in, and what it tells of the rows.
+    landmarks : ndarray of shape (landmarks, all features)
+        The landmarks.
+    features : ndarray of shape (all features,)
+        Mask of the features.
+    """
+    count = int(np.count_nonzero(features))
+    (gamma,) = settings.gamma_values(scale_gamma(count, scaled.variance(features)))
+    return fit_map(Kernel(settings.kernel, gamma), landmarks[:, features])  # type: ignore[arg-type]
+
+
+def tell_landmarks(federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int) -> None:
+    """Tell the sites a set of landmarks, and by which of the scalings rows are scaled for it."""
+    federation.broadcast(LANDMARK_SET.numbered(number), LandmarkBroadcast(scaling, landmarks))
+
+
+def tell_feature_map(
+    federation: Federation,
+    number: int,
+    feature_map: NystromMap,
+    landmark_set: int,
+    features: NDArray[np.bool_] | None = None,
+) -> None:
+    """Tell the sites a feature map: one of the sets of landmarks they have, and which features of it are looked at.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    number : int
+        Number of the feature map.
+    feature_map : NystromMap
+        The map.
+    landmark_set : int
+        Number of the landmarks it was made of.
+    features : ndarray of shape (all features,), optional
+        Mask of the features; all by default.
+    """
+    kernel = feature_map.kernel
+    if features is None:
+        features = np.ones(feature_map.landmarks.shape[1], dtype=np.bool_)
+    federation.broadcast(
+        FEATURE_MAP.numbered(number),
+        FeatureMapBroadcast(
+            landmark_set=landmark_set,
+            features=features,
+            kernel=kernel.name,
+            gamma=kernel.gamma,
+            normalization=feature_map.normalization.astype(np.float32),
+        ),
+    )
+
+
+def map_rows(
+    federation: Federation,
+    settings: NystroemSettings,
+    scaled: ScaledFeatures,
+    landmarks: NDArray[np.float64],
+    features: NDArray[np.bool_] | None = None,
+) -> NystromMap:
+    """Fit the one feature map of a run, and tell the sites landmarks and map; parameters as of `fit_feature_map`.
+
+    ``features`` are all by default.
+    """
+    if features is None:
+        features = np.ones(landmarks.shape[1], dtype=np.bool_)
+    feature_map = fit_feature_map(settings, scaled, landmarks, features)
+    log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
+    tell_landmarks(federation, 0, landmarks, scaling=0)
+    tell_feature_map(federation, 0, feature_map, landmark_set=0, features=features)
+    return feature_map
