@@ -10,7 +10,6 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Bools, Floats, in_single_precision
 from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
@@ -235,19 +234,6 @@ PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, F
 """By the setting ``search``. The published one is the linear SVM of Boyd et al. (2011), far from the optimum."""
 
 
-@dataclass(frozen=True)
-class SvmAdmmSettings(NystroemSettings):
-    """Those of a Nyström map, with a penalty and a gamma that are given."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tunes:
-            raise SettingError(
-                "C or gamma is 'auto', but svm-admm does not choose them. Give numbers, or gamma='scale'; "
-                "'pansvm tune' chooses them with pan-svm."
-            )
-
-
 @strategies.register("svm-admm")
 class SvmAdmm(PhasedStrategy):
     """The linear SVMs of PAN-SVM's map, by consensus of the sites' own models in place of cutting planes.
@@ -255,8 +241,8 @@ class SvmAdmm(PhasedStrategy):
     Only sums of the models leave, masked.
     """
 
-    settings_class = SvmAdmmSettings
-    settings: SvmAdmmSettings
+    settings_class = NystroemSettings
+    settings: NystroemSettings
 
     def fit(self, federation: Federation) -> Outcome:
         """Train one class against the rest, all classes in each message, and try the model on the test rows."""
@@ -274,10 +260,10 @@ class SvmAdmm(PhasedStrategy):
             feature_map = fit_feature_map(chosen, scaled, landmarks, features)
             tell_landmarks(federation, 0, landmarks, scaling=0)
             tell_feature_map(federation, 0, feature_map, landmark_set=0)
-        pairs = one_versus_all(len(schema.classes))
+        pairs, (C,) = one_versus_all(len(schema.classes)), chosen.C_values
         problems = [
             with_rows(
-                Problem(name_of(pair, schema), feature_map.rank, 0.0, float(chosen.C or 0), pair),
+                Problem(name_of(pair, schema), feature_map.rank, 0.0, C, pair),
                 chosen,
                 moments.rows,
             )

@@ -160,11 +160,6 @@ class SsvdSettings(SvmSettings):
             raise SettingError(
                 "ssvd-test=distorted tries the model on published rows, and test-epsilon on true ones. Leave one out."
             )
-        if self.tunes:
-            raise SettingError(
-                "C or gamma is 'auto', but ssvd does not choose them. Give numbers, or gamma='scale'; 'pansvm tune' "
-                "chooses them with pan-svm."
-            )
 
 
 @strategies.register("ssvd")
@@ -238,10 +233,10 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
     """
     scaling = fit_scaling(settings.scaling, train.X)
     X = scaling.transform(train.X)
-    gamma = settings.gamma if isinstance(settings.gamma, float) else scale_gamma(X.shape[1], float(X.var()))
+    (C,), (gamma,) = settings.C_values, settings.gamma_values(scale_gamma(X.shape[1], float(X.var())))
     kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
     svc = SVC(
-        C=float(settings.C or 0),
+        C=C,
         kernel=kernel.name,
         gamma=gamma,
         class_weight="balanced" if settings.class_weight == "balanced" else None,

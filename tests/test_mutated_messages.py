@@ -54,7 +54,7 @@ SECONDS_EACH = 40.0
 GIGABYTES = 4
 
 RUNS: dict[str, dict[str, Any]] = {
-    "training": {"C": "auto", "C_grid": "1,8", "cv_folds": 2, "probability": True},
+    "training": {"C": "1,8", "cv_folds": 2, "probability": True},
     "hops": {"aggregation": "ring-hops"},
     "k-secure": {"aggregation": "k-secure", "scaling": "minmax"},
     "selection": {"strategy": "svm-t", "cv_folds": 2},

@@ -69,11 +69,7 @@ BAD: list[tuple[str, Scalar]] = [
         )
         for value in (0, -1, "nan", "inf", "much")
     ],
-    *[
-        (name, f"1,{value}")
-        for name in ("C-grid", "gamma-grid")
-        for value in (0, -4, "nan", "inf", "much", "", "4;16")
-    ],
+    *[(name, f"1,{value}") for name in ("C", "gamma") for value in (0, -4, "nan", "inf", "much", "", "4;16")],
     *[
         (name, value)
         for name in (
@@ -180,9 +176,7 @@ def test_settings_survive_the_run_config() -> None:
     changed = make_settings(
         C=3.5, min_cluster=1, probability=True, gamma="0.25", landmarks="30", positive="a, b"
     )
-    chosen_later = make_settings(
-        C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", privacy="exact", noise=0.5
-    )
+    chosen_later = make_settings(C="1,1e3", gamma="0.5,0.5", privacy="exact", noise=0.5)
     selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filters="welch=40%")
     for settings in (changed, chosen_later, selecting, make_settings()):
         assert settings_from(settings.to_config()) == settings
@@ -193,8 +187,16 @@ def test_settings_survive_the_run_config() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("gamma", "skale", "gamma is 'skale', but it must be a number above 0, or 'scale', or 'auto'."),
-        ("C-grid", "1,,4", "C-grid is '1,,4', but it must be numbers above 0, separated by commas."),
+        (
+            "gamma",
+            "skale",
+            "gamma is 'skale', but it must be a number above 0, or several, separated by commas, or 'scale', or 'auto'.",
+        ),
+        (
+            "C",
+            "1,,4",
+            "C is '1,,4', but it must be a number above 0, or several, separated by commas, or 'auto'.",
+        ),
         ("cv-folds", 1, "cv-folds is '1', but it must be a whole number of at least 2."),
         ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
     ],
@@ -207,7 +209,7 @@ def test_an_error_says_what_the_setting_must_be(name: str, value: Scalar, told: 
 
 def test_what_is_not_to_be_chosen_is_tried_at_its_one_value() -> None:
     assert not make_settings().tunes
-    both = make_settings(C="auto", gamma="auto", C_grid="4,1,4", gamma_grid="0.5,0.1")
+    both = make_settings(C="4,1,4", gamma="0.5,0.1")
     assert both.tunes
     assert (both.C_values, both.gamma_values(0.02)) == ((1.0, 4.0), (0.1, 0.5))
     assert make_settings(C="auto", gamma="0.3").gamma_values(0.02) == (0.3,)
@@ -361,7 +363,7 @@ def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "written",
     [
-        {"C-grid": "4, 1,4", "C": "auto", "step": "auto"},
+        {"C": "4, 1,4", "step": "auto"},
         {"landmarks": "1e1", "gamma": "0.50", "tol": "1e-3", "sites": 5.0},
         {"probability": "True", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
         {"strategy": "filter-wrapper", "filters": " welch = p=0.010"},
@@ -389,16 +391,16 @@ def test_values_are_of_real_types_and_written_as_they_were() -> None:
             "strategy": "filter-wrapper",
             "landmarks": "0.250",
             "gamma": "2",
-            "C-grid": "4,0.5",
+            "C": "4,0.5",
             "filters": "fisher=7",
         }
     )
     assert isinstance(found, FilterWrapperSettings)
-    assert (found.landmarks, found.gamma, found.C_grid, found.gamma_grid) == (0.25, 2.0, (0.5, 4.0), None)
+    assert (found.landmarks, found.gamma, found.C) == (0.25, 2.0, (0.5, 4.0))
     assert found.filters.fisher.count == 7
     config = found.to_config()
-    assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filters", "step")] == [
-        "0.25", "2", "0.5,4", "auto", "fisher=7,welch=p=0.01,scatter=75%", "auto",
+    assert [config[name] for name in ("landmarks", "gamma", "C", "filters", "step")] == [
+        "0.25", "2", "0.5,4", "fisher=7,welch=p=0.01,scatter=75%", "auto",
     ]  # fmt: skip
 
 
