@@ -52,7 +52,7 @@ def number_or_grid() -> Constraint:
             return value
         return several.write(value if len(value) > 1 else 2 * value)
 
-    return Constraint("a number above 0, or several, separated by commas", found, write)
+    return Constraint("a number above 0, or several by commas", found, write)
 
 
 def share_or_count() -> Constraint:

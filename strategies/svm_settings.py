@@ -33,8 +33,8 @@ class KernelSettings(Settings):
     gamma: float | tuple[float, ...] | Literal["scale"] | None = setting(
         "scale",
         or_word("auto", or_word("scale", number_or_grid(), "scale")),
-        "Of the kernel. Of several, cross-validation chooses; auto: of a sixteenth, a quarter, one and four times "
-        "scale. scale: as in scikit-learn's SVC; of random-kernel: 1 over the columns.",
+        "Of the kernel, as in scikit-learn's SVC. Of several, cross-validation chooses; auto: of a sixteenth, a "
+        "quarter, one and four times scale.",
     )
     C: float | tuple[float, ...] = setting(
         1.0,

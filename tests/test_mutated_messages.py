@@ -62,7 +62,7 @@ RUNS: dict[str, dict[str, Any]] = {
     # What is nothing like PAN-SVM may have tasks of its own.
     **{name: {"strategy": name} for name, kind in all_strategies().items() if not issubclass(kind, PanSVM)},
     # private-svm has the tasks of a release.
-    "hybrid-svm": {"strategy": "hybrid-svm", "guarantee": "local"},
+    "hybrid-svm": {"strategy": "hybrid-svm", "privacy": "dp"},
 }
 SMALL: dict[str, Any] = {
     "sites": 3,

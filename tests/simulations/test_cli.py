@@ -301,7 +301,7 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     assert code == 0
     lines = {line.split()[0]: line for line in out.splitlines() if line.split()}
     assert set(default_config()) <= set(lines)
-    assert "several, separated by commas" in lines["C"]
+    assert "or several by commas" in lines["C"]
     assert "k-secure, k-secure-hops, paillier, plain, ring, ring-hops" in lines["aggregation"]
     assert set(all_strategies()) <= set(out.replace(",", " ").split())
     assert "a whole number of at least 2" in lines["cv-folds"]

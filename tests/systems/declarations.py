@@ -364,8 +364,8 @@ RANDOM_KERNEL = System(
 
 PRIVATE_SVM = System(
     "private-svm",
-    {"data": "breast_cancer", "sites": 3, "frequencies": 4, "guarantee": "local"},
-    ({"guarantee": "sites"}, {"epsilon": 25.0}, {"epsilon": -1.0}, {"C": 3.0}),
+    {"data": "breast_cancer", "sites": 3, "frequencies": 4, "privacy": "dp"},
+    ({"gamma": "auto"}, {"gamma": "1,2"}, {"epsilon": 25.0}, {"epsilon": -1.0}, {"C": 3.0}),
     answers=(wrong(LOCAL_WEIGHTS, weights=without_first("weights")),),
 )
 
