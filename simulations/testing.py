@@ -19,7 +19,6 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -179,7 +178,8 @@ def check_same_with_every_protocol(strategy: str) -> None:
         if name.endswith("-hops"):
             continue
         protocol = variants(protocol_class(name))[0]
-        options = {key_of(option.name): getattr(protocol, option.name) for option in fields(protocol)}
+        own = setting_fields(type(protocol))
+        options = {key: getattr(protocol, option.name) for key, option in own.items()}
         config = {**{"privacy": level}, **options, "aggregation": name}
         with _folder() as folder:
             found = _train(_settings(strategy, folder, config))

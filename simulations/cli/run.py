@@ -139,8 +139,7 @@ def select(
 ) -> None:
     """Choose features, all sites together, and train with these; without --strategy, voted-wrapper selects.
 
-    --step 1 says how many features go at a time, --features 10 how many are left, --select-tolerance 0.01 how much
-    worse than the best fewer may be.
+    --step 1 says how many features go at a time, --features 10 how many are left.
     """
     from strategies.registry import all_strategies  # noqa: PLC0415
 

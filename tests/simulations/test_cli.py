@@ -315,7 +315,6 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     assert {
         "Strategies: filter-wrapper",
         "Secure sums: k-secure, k-secure-hops",
-        "Secure sums: paillier",
     } <= set(titles)
 
 

@@ -238,7 +238,7 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
         {"aggregation": "ring-hops"},
         {"aggregation": "k-secure"},
         {"aggregation": "k-secure-hops"},
-        {"aggregation": "paillier", "key_bits": 2048},
+        {"aggregation": "paillier"},
     ],
     ids=lambda protocol: " ".join(map(str, protocol.values())),
 )

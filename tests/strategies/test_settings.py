@@ -38,7 +38,6 @@ BAD: list[tuple[str, Scalar]] = [
     ("step", "1:2:3"),
     ("features", "some"),
     ("features", "2.5"),
-    ("select-tolerance", -0.1),
     *[
         ("filters", value)
         for value in ("fisher=p=0.01", "welch=p=0", "scatter=0%", "75%", "fisher=2,fisher=3", "f=2")
@@ -53,7 +52,6 @@ BAD: list[tuple[str, Scalar]] = [
     ("class-weight", "even"),
     ("class-weight", "1,0"),
     ("ssvd-order", "first"),
-    ("ssvd-test", "rows"),
     *[
         (name, value)
         for name in (
@@ -74,7 +72,6 @@ BAD: list[tuple[str, Scalar]] = [
             "min-cluster",
             "seed",
             "k",
-            "key-bits",
             "cv-folds",
             "colluders",
             "steps",
@@ -100,7 +97,7 @@ FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregati
     "schema",
     "drop",
 }
-"""What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
+"""What these name is looked up elsewhere: data, files and protocols."""
 
 
 def with_owner(config: dict[str, Scalar]) -> dict[str, Scalar]:
@@ -289,7 +286,6 @@ def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, valu
     [
         ("pan-svm", "filters", "welch=50%", "filter-wrapper"),
         ("pan-svm", "k", 3, "k-secure, k-secure-hops"),
-        ("svm-rfe", "key-bits", 2048, "paillier"),
         ("pan-svm", "step", "0.5", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
         ("pan-svm", "features", "no number", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
     ],
@@ -308,10 +304,8 @@ def test_a_setting_of_another_strategy_is_refused_with_whose_it_is(
 def test_the_defaults_of_other_strategies_are_let_pass_however_they_are_written(strategy: str) -> None:
     written = {
         "strategy": strategy,
-        "key-bits": "3072",
         "k": "0.0",
         "filters": "welch=p=0.01",
-        "select-tolerance": 0,
     }
     assert settings_from({**default_config(), **written}) == make_settings(strategy=strategy)
 
