@@ -1,8 +1,8 @@
 """Secure sums: the coordinator learns the sum over the sites and nothing else.
 
 A protocol is a subclass of :class:`~flower_pansvm.secure_sum.contract.SecureSum`: a frozen dataclass, whose fields that
-are settings are its options. ``register`` makes it selectable by its name. What is unknown, or has an option that cannot work, is a
-SettingError.
+are settings are its options. ``register`` makes it selectable by its name. What is unknown, or has an option that
+cannot work, is a SettingError.
 """
 
 from dataclasses import fields
@@ -44,7 +44,7 @@ def protocol_names() -> list[str]:
 
 
 def options_class(name: str) -> type:
-    """Return the dataclass whose settings are the options of a protocol: Paillier, whose packages may lack, has none."""
+    """Return the dataclass whose settings are a protocol's options; Paillier, whose packages may lack, has none."""
     return SecureSum if name == PAILLIER else protocol_class(name)
 
 

@@ -9,7 +9,7 @@ from strategies.selection.outcome import Point, choose
 
 
 def points(*accuracies: tuple[int, float]) -> list[Point]:
-    return [Point(features, accuracy, None) for features, accuracy in accuracies]
+    return [Point(features, accuracy, 0.0, None) for features, accuracy in accuracies]
 
 
 def test_nothing_is_less_accurate_than_all_features() -> None:
