@@ -2,7 +2,6 @@
 
 import logging
 import tempfile
-from numbers import Real
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -84,9 +83,9 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        C: float | str = 1.0,
+        C: float | str | tuple[float, ...] = 1.0,
         kernel: str = "rbf",
-        gamma: float | str = "scale",
+        gamma: float | str | tuple[float, ...] = "scale",
         landmarks: float | str = "auto",
         class_weight: str | dict[Any, float] | None = None,
         probability: bool = False,
@@ -185,7 +184,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "strategy": "pan-svm",
                     "data": join_data(files),
                     "sites": self.sites,
-                    "C": self.C * heaviest if isinstance(self.C, Real) else self.C,
+                    "C": self.C if isinstance(self.C, str | tuple) else self.C * heaviest,
                     "kernel": self.kernel,
                     "gamma": self.gamma,
                     "landmarks": self.landmarks,
