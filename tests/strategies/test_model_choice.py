@@ -121,21 +121,21 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
     assert strategy.training.problems[0].C == 10.0
     result = describe(strategy, settings)
     assert (result["chosen"]["C"], result["chosen"]["gamma"]) == (10.0, 1.0)
-    assert (result["config"]["C"], result["config"]["gamma"]) == ("auto", "auto")
+    assert (result["config"]["C"], result["config"]["gamma"]) == ("0.01,10", "0.001,1")
     assert len(result["chosen"]["grid"]) == 4
 
 
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ({"C": "auto", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)]),
-        ({"C": 2.0, "gamma": "auto"}, [(2.0, 0.25), (2.0, 1.0)]),
-        ({"C": "auto", "gamma": "auto"}, [(1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0)]),
+        ({"C": "1,4", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)]),
+        ({"C": 2.0, "gamma": "0.25,1"}, [(2.0, 0.25), (2.0, 1.0)]),
+        ({"C": "1,4", "gamma": "0.25,1"}, [(1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0)]),
     ],
     ids=["C alone", "gamma alone", "both"],
 )
 @pytest.mark.slow
-def test_what_is_auto_is_chosen_and_what_is_given_stays(
+def test_of_several_one_is_chosen_and_what_is_given_stays(
     config: dict[str, Any], expected: list[tuple[float, float]], moons: str
 ) -> None:
     settings = make_settings(data=moons, cv_folds=2, landmarks="20", tol=0.5, **config)
