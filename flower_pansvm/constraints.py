@@ -81,18 +81,17 @@ def one_of_numbers(*choices: float) -> Constraint:
     return Constraint(f"one of {', '.join(f'{choice:g}' for choice in choices)}", found)
 
 
-def whole(least: int, most: float = math.inf, multiple: int = 1) -> Constraint:
-    """Return the constraint of whole numbers from ``least`` to ``most``, all or the multiples of one."""
+def whole(least: int, most: float = math.inf) -> Constraint:
+    """Return the constraint of whole numbers from ``least`` to ``most``."""
 
     def found(value: object) -> int:
         number = float(str(value))
-        if not (least <= number <= most and number % multiple == 0):
+        if not (least <= number <= most and number.is_integer()):
             raise ValueError
         return int(number)
 
     upper = f" and at most {most}" if most < math.inf else ""
-    what = "a whole number" if multiple == 1 else f"a multiple of {multiple}"
-    return Constraint(f"{what} of at least {least}{upper}", found)
+    return Constraint(f"a whole number of at least {least}{upper}", found)
 
 
 def number(

@@ -17,7 +17,7 @@ MIN_CLUSTER = 5  # fewest rows behind a landmark, unless the run or a hospital a
 
 LEVELS = (
     "What sums are made of. exact: the records; perturbed: a copy of them; dp: the records, with noise by epsilon and "
-    "delta; auto: dp if the strategy has a proof, else perturbed."
+    "delta; auto: dp of dp-svm, else perturbed."
 )
 NOISES = (0.25, 0.5, 1.0)
 """What the noise of level perturbed may be, in deviations of a column: the steps by which it grows."""

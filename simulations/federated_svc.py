@@ -34,12 +34,12 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    C : float
-        Penalty of rows on the wrong side.
+    C : float, 'auto' or tuple of float
+        Penalty of rows on the wrong side; of several, cross-validation chooses.
     kernel : {'rbf', 'linear'}
         The kernel.
-    gamma : float, 'scale' or 'auto'
-        Of the kernel; 'scale' as in ``SVC``, 'auto' is chosen by cross-validation.
+    gamma : float, 'scale', 'auto' or tuple of float
+        Of the kernel; 'scale' as in ``SVC``, of 'auto' or several cross-validation chooses.
     landmarks : float, int or 'auto'
         A share of all rows, or how many.
     class_weight : {'balanced', None} or dict
@@ -83,9 +83,9 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        C: float | str = 1.0,
+        C: float | str | tuple[float, ...] = 1.0,
         kernel: str = "rbf",
-        gamma: float | str = "scale",
+        gamma: float | str | tuple[float, ...] = "scale",
         landmarks: float | str = "auto",
         class_weight: str | dict[Any, float] | None = None,
         probability: bool = False,
@@ -128,8 +128,8 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Whose each row is: equal values are one site's. By default rows are dealt to ``self.sites``.
         sample_weight : array-like of shape (rows,), optional
             Factor of each row's loss, as in ``SVC``: not negative, and 0 for a row without a part. Landmarks, scaling
-            and ``class_weight='balanced'`` are of the rows as they are. With ``C='auto'`` the values that are tried are
-            those of the heaviest row. Weights are not perturbed.
+            and ``class_weight='balanced'`` are of the rows as they are. Of several ``C`` each is that of the heaviest
+            row. Weights are not perturbed.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "strategy": "pan-svm",
                     "data": join_data(files),
                     "sites": self.sites,
-                    "C": self.C if isinstance(self.C, str) else self.C * heaviest,
+                    "C": self.C if isinstance(self.C, str | tuple) else self.C * heaviest,
                     "kernel": self.kernel,
                     "gamma": self.gamma,
                     "landmarks": self.landmarks,

@@ -134,9 +134,7 @@ def why_so_many(result: Mapping[str, Any]) -> str:
     if config["features"] != "auto":
         return f"as features={config['features']} asks"
     best = "the best number" + (" after the filters" if result["filters"] else "")
-    if config["select-tolerance"] == 0:
-        return f"the fewest that are as accurate as {best}"
-    return f"the fewest whose accuracy is at most {config['select-tolerance']:g} below that of {best}"
+    return f"the fewest that are as accurate as {best}"
 
 
 def advice(result: Mapping[str, Any]) -> str:
@@ -144,10 +142,7 @@ def advice(result: Mapping[str, Any]) -> str:
     if result["config"]["features"] != "auto":
         return ""
     if len(result["selected"]) == len(result["ranking"]):
-        return (
-            "No smaller number is as accurate. --select-tolerance 0.01 takes fewer features that are at most so "
-            "much less accurate, --features 10 ten."
-        )
+        return "No smaller number is as accurate. --features 10 takes ten."
     every, *others = (point["accuracy"] for point in result["accuracy_by_count"])
     if result["filters"] and every > max(others) + ROUNDING:
         return (

@@ -19,7 +19,6 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -53,16 +52,13 @@ Result = Mapping[str, Any]
 SITES = 4
 LOST = "site-001"
 QUICK: dict[str, Scalar] = {
-    "C": 1.0,
     "landmarks": "20",
     "tol": 0.1,
     "cv-folds": 2,
     "step": "0.5",
     "epsilon": 20.0,
     "C-total": 30.0,
-    "sigma": "0.3",
     "frequencies": 25,
-    "nu": 100.0,
 }
 """Settings that keep a run short, for strategies that have them."""
 
@@ -73,10 +69,12 @@ LEAST_ACCURACY: dict[str, float] = {"random-kernel": 0.75}
 """The same of strategies that need not reach as much. With three columns a random matrix has two rows at the most, and
 30 draws of them had 0.83 in the middle."""
 
-WITH_PROOF: dict[str, dict[str, Scalar]] = {
-    name: {"guarantee": "local"} for name in ("private-svm", "hybrid-svm")
+QUICK_OF: dict[str, dict[str, Scalar]] = {
+    "random-kernel": {"C": 100.0},
+    "private-svm": {"gamma": "11"},
+    "hybrid-svm": {"gamma": "11"},
 }
-"""Settings with which strategies that have other levels besides are at level dp."""
+"""Settings with which single strategies learn the two moons, besides `QUICK`."""
 
 SAME = ("model_sha256", "accuracy", "auc", "round_trips", "disclosed")
 """What two runs of the same training agree in."""
@@ -180,8 +178,9 @@ def check_same_with_every_protocol(strategy: str) -> None:
         if name.endswith("-hops"):
             continue
         protocol = variants(protocol_class(name))[0]
-        options = {key_of(option.name): getattr(protocol, option.name) for option in fields(protocol)}
-        config = {**_of_level(strategy, level), **options, "aggregation": name}
+        own = setting_fields(type(protocol))
+        options = {key: getattr(protocol, option.name) for key, option in own.items()}
+        config = {**{"privacy": level}, **options, "aggregation": name}
         with _folder() as folder:
             found = _train(_settings(strategy, folder, config))
         _same(_trained(strategy, level), found, f"with {protocol} at level {level}", SAME[:3])
@@ -247,18 +246,18 @@ def levels(strategy: str) -> list[str]:
     usual = settings_from({"strategy": strategy}).level
     if usual == "dp":
         return [usual]
-    return ["perturbed", "exact", *(["dp"] if strategy in WITH_PROOF else [])]
-
-
-def _of_level(strategy: str, level: str) -> dict[str, Scalar]:
-    return WITH_PROOF.get(strategy, {}) if level == "dp" else {"privacy": level}
+    try:
+        settings_from({"strategy": strategy, "privacy": "dp"})
+    except SettingError:
+        return ["perturbed", "exact"]
+    return ["perturbed", "exact", "dp"]
 
 
 @lru_cache(maxsize=32)
 def _whole_run(strategy: str, level: str) -> tuple[Result, list[Message]]:
     """Return the result of an undisturbed run and all that the sites have answered."""
     with _folder() as folder:
-        settings = _settings(strategy, folder, _of_level(strategy, level))
+        settings = _settings(strategy, folder, {"privacy": level})
         grid = _grid(settings, InProcessGrid)
         return _train(settings, grid), grid.replies
 
@@ -284,7 +283,7 @@ def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = 
     noise = np.random.default_rng(0).normal(size=len(X))
     pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "noise": noise, "label": y}).to_csv(data, index=False)
     own = map(key_of, setting_fields(all_strategies()[strategy].settings_class))
-    quick = {key: QUICK[key] for key in own if key in QUICK}
+    quick = {key: QUICK[key] for key in own if key in QUICK} | QUICK_OF.get(strategy, {})
     common: dict[str, Scalar] = {"data": str(data), "sites": SITES, "out": str(Path(folder) / "out")}
     return settings_from({**common, "strategy": strategy, **quick, **(config or {})})
 

@@ -11,8 +11,8 @@ from simulations.data.sites import SEPARATOR
 from strategies.constraints import number_text
 from strategies.settings import default_config
 
-NOT_REPEATED = ("C-grid", "gamma-grid", "out", "resume", "audit")
-"""Settings without a meaning when C and gamma are given, or that belong to one run only."""
+NOT_REPEATED = ("out", "resume", "audit")
+"""Settings that belong to one run only."""
 
 
 def accuracy(point: Mapping[str, Any]) -> str:
@@ -65,7 +65,7 @@ def command(result: Mapping[str, Any]) -> str:
     """Return the command that trains with the chosen setting and all other settings of a run (its ``result.json``)."""
     config, chosen = result["config"], result["chosen"]
     usual = default_config()
-    tuned = [name for name in ("C", "gamma") if config[name] == "auto"]
+    tuned = [name for name in ("C", "gamma") if config[name] == "auto" or "," in str(config[name])]
     changed = {
         name: value
         for name, value in config.items()
@@ -90,6 +90,6 @@ def print_choice(result: Mapping[str, Any], engine_option: str) -> None:
     )
     console.print(grid_table(chosen))
     for name in edges(chosen):
-        console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --{name}-grid ...")
+        console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --{name} ...")
     console.print(f"\nBest setting: {command(result)}{engine_option}", soft_wrap=True)
     console.print("The model of the best setting has been trained as well, on all training rows:\n")

@@ -10,7 +10,6 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Bools, Floats, in_single_precision
 from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.errors import SettingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.pan_svm.cuts import Problem
@@ -217,19 +216,6 @@ def agreed(mean: Floats, rho_sites: Floats) -> Floats:
     return point
 
 
-@dataclass(frozen=True)
-class SvmAdmmSettings(NystroemSettings):
-    """Those of a Nyström map, with a penalty and a gamma that are given."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tunes:
-            raise SettingError(
-                "C or gamma is 'auto', but svm-admm does not choose them. Give numbers, or gamma='scale'; "
-                "'pansvm tune' chooses them with pan-svm."
-            )
-
-
 @strategies.register("svm-admm")
 class SvmAdmm(PhasedStrategy):
     """The linear SVMs of PAN-SVM's map, by consensus of the sites' own models in place of cutting planes.
@@ -237,8 +223,8 @@ class SvmAdmm(PhasedStrategy):
     Only sums of the models leave, masked.
     """
 
-    settings_class = SvmAdmmSettings
-    settings: SvmAdmmSettings
+    settings_class = NystroemSettings
+    settings: NystroemSettings
 
     def fit(self, federation: Federation) -> Outcome:
         """Train one class against the rest, all classes in each message, and try the model on the test rows."""

@@ -1,7 +1,6 @@
 """The constraints of the coordinator's own settings, beyond words and whole numbers."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from flower_pansvm.constraints import Constraint, number
@@ -35,10 +34,25 @@ def numbers(most: float = math.inf, least: float = -math.inf, above: float = -ma
     )
 
 
-def grid() -> Constraint:
-    """Return the constraint of several numbers above 0, kept as a tuple: each once, the smallest first."""
-    several = numbers(above=0)
-    return replace(several, read=lambda written: tuple(sorted(set(several.read(written)))))
+def number_or_grid() -> Constraint:
+    """Return the constraint of a number above 0, or of several, kept as a tuple: each once, the smallest first.
+
+    A grid of a single value, which is not a number that is given, is written as twice that value.
+    """
+    single, several = number(above=0), numbers(above=0)
+
+    def found(written: Any) -> float | tuple[float, ...]:
+        if isinstance(written, tuple) or "," in str(written):
+            return tuple(sorted(set(several.read(written))))
+        value: float = single.read(written)
+        return value
+
+    def write(value: Any) -> Any:
+        if not isinstance(value, tuple):
+            return value
+        return several.write(value if len(value) > 1 else 2 * value)
+
+    return Constraint("a number above 0, or several by commas", found, write)
 
 
 def share_or_count() -> Constraint:

@@ -14,12 +14,13 @@ from flower_pansvm.systems.ensemble import (
 )
 from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
-from strategies.local_only import LocalOnlySettings
+from strategies.local_only import local_question
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.joining import join, refusal
 from strategies.steps.scoring import evaluate_counts
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import SvmSettings
 
 
 @strategies.register("svm-ensemble")
@@ -30,8 +31,8 @@ class SvmEnsemble(PhasedStrategy):
     agreed to that; their labels stay.
     """
 
-    settings_class = LocalOnlySettings
-    settings: LocalOnlySettings
+    settings_class = SvmSettings
+    settings: SvmSettings
     makes_model = False
 
     def fit(self, federation: Federation) -> Outcome:
@@ -46,7 +47,7 @@ class SvmEnsemble(PhasedStrategy):
             ballot = gather(federation, len(schema.columns))
             federation.broadcast(BALLOT, ballot)
         with federation.costs.phase("votes"):
-            votes = federation.secure_sum(VOTES, self.settings.question()).votes
+            votes = federation.secure_sum(VOTES, local_question(self.settings)).votes
             _check_votes(votes, (len(ballot.rows), classes), len(federation.sites))
         most = votes.max(axis=1)
         with federation.costs.phase("scores"):

@@ -1,8 +1,5 @@
 """Each hospital alone: what a federation has to be better than (Lu 2016's comparison with local models)."""
 
-from dataclasses import dataclass
-
-from flower_pansvm.errors import SettingError
 from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
@@ -13,22 +10,10 @@ from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import SvmSettings
 
 
-@dataclass(frozen=True)
-class LocalOnlySettings(SvmSettings):
-    """Those of an SVM; C and gamma cannot be left to cross-validation."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tunes:
-            raise SettingError(
-                f"C or gamma is 'auto', but {self.strategy} does not choose them: every site trains with the run's. "
-                "Give numbers, or gamma='scale'; 'pansvm tune' chooses them with pan-svm."
-            )
-
-    def question(self) -> LocalScoresQuestion:
-        """Return what the sites are told of their SVM."""
-        gamma = self.gamma if isinstance(self.gamma, float) else 0.0
-        return LocalScoresQuestion(float(self.C or 0), gamma)
+def local_question(settings: SvmSettings) -> LocalScoresQuestion:
+    """Return what the sites are told of their SVM; of gamma 0 for ``scale``, which is each site's own."""
+    (C,), (gamma,) = settings.C_values, settings.gamma_values(0.0)
+    return LocalScoresQuestion(C, gamma)
 
 
 @strategies.register("local-only")
@@ -38,8 +23,8 @@ class LocalOnly(PhasedStrategy):
     Only the counts of test rows leave, summed over the sites; no model does.
     """
 
-    settings_class = LocalOnlySettings
-    settings: LocalOnlySettings
+    settings_class = SvmSettings
+    settings: SvmSettings
     makes_model = False
 
     def fit(self, federation: Federation) -> Outcome:
@@ -47,6 +32,6 @@ class LocalOnly(PhasedStrategy):
         with federation.costs.phase("join"):
             join(federation, self.settings)
         with federation.costs.phase("local training"):
-            counts = federation.secure_sum(LOCAL_SCORES, self.settings.question()).confusion
+            counts = federation.secure_sum(LOCAL_SCORES, local_question(self.settings)).confusion
         evaluation = evaluate_counts(counts)
         return Outcome(evaluation=evaluation, figures={"confusion": counts.astype(int).tolist()})

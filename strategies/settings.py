@@ -286,7 +286,7 @@ def _check_level(settings: Settings) -> None:
     if settings.privacy == "dp" and not settings.dp:
         raise SettingError(
             f"{settings.strategy} with these settings has no proof of differential privacy for what leaves a hospital, "
-            "and privacy is dp. Choose strategy=dp-svm, or private-svm with guarantee=local, or privacy=perturbed."
+            "and privacy is dp. Choose strategy=dp-svm or private-svm, or privacy=perturbed."
         )
     if settings.dp and settings.privacy not in ("auto", "dp"):
         raise SettingError(

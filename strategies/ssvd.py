@@ -10,7 +10,6 @@ from sklearn.svm import SVC
 
 from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.constraints import one_of, setting
-from flower_pansvm.counts import confusion_counts, winners
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
@@ -31,7 +30,7 @@ from strategies.registry import strategies
 from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
 from strategies.steps.joining import join, refusal
 from strategies.steps.scaling import scaling_of_rows, tell_scalings
-from strategies.steps.scoring import evaluate, evaluate_counts
+from strategies.steps.scoring import evaluate
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import SvmSettings
@@ -73,10 +72,8 @@ def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
     return chosen
 
 
-def gather_rows(
-    federation: Federation, schema: Schema, columns: NDArray[np.bool_], *, test: bool
-) -> tuple[PublishedRows, PublishedRows]:
-    """Return the distorted training and test rows of all sites, one site after the other.
+def gather_rows(federation: Federation, schema: Schema, columns: NDArray[np.bool_]) -> PublishedRows:
+    """Return the distorted training rows of all sites, one site after the other.
 
     Parameters
     ----------
@@ -86,8 +83,6 @@ def gather_rows(
         The common columns and classes.
     columns : ndarray of shape (columns,)
         Which of the columns are distorted.
-    test : bool
-        Whether the test rows are published as well; else there is none.
 
     Raises
     ------
@@ -96,7 +91,7 @@ def gather_rows(
     SettingError
         If a class has no training row.
     """
-    own = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, int(test)))
+    own = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns))
     for name, answer in own.items():
         if not _fits(answer, int(columns.sum()), len(schema.classes)):
             raise refusal(
@@ -109,19 +104,18 @@ def gather_rows(
     tell(federation, share_differences(schema.classes, counts))
     X = np.concatenate([answer.rows for answer in own.values()])
     classes = np.concatenate([answer.classes for answer in own.values()])
-    kept = np.concatenate([answer.test for answer in own.values()])
-    missing = np.setdiff1d(np.arange(len(schema.classes)), classes[~kept])
+    missing = np.setdiff1d(np.arange(len(schema.classes)), classes)
     if len(missing):
         raise SettingError(
             f"No site has published a training row of the class '{schema.classes[missing[0]]}'. Lower test-fraction, "
             "or merge rare classes with the setting 'positive'."
         )
-    return PublishedRows(X[~kept], classes[~kept]), PublishedRows(X[kept], classes[kept])
+    return PublishedRows(X, classes)
 
 
 def _fits(answer: DistortedRowsAnswer, columns: int, classes: int) -> bool:
     rows = len(answer.classes)
-    shapes = answer.rows.shape == (rows, columns) and answer.classes.shape == answer.test.shape == (rows,)
+    shapes = answer.rows.shape == (rows, columns) and answer.classes.shape == (rows,)
     known = ((answer.classes >= 0) & (answer.classes < classes)).all()
     return bool(shapes and known and np.isfinite(answer.rows).all())
 
@@ -143,31 +137,14 @@ class SsvdSettings(SvmSettings):
         one_of("select-first", "perturb-first"),
         "Whether columns are selected by votes of the sites before rows are distorted, or among the published rows.",
     )
-    ssvd_test: str = setting(
-        "original",
-        one_of("original", "distorted"),
-        "What the model is tried on: test rows as they are at the sites, or published ones, as in the paper.",
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ssvd_test == "distorted" and self.test_epsilon > 0:
-            raise SettingError(
-                "ssvd-test=distorted tries the model on published rows, and test-epsilon on true ones. Leave one out."
-            )
-        if self.tunes:
-            raise SettingError(
-                "C or gamma is 'auto', but ssvd does not choose them. Give numbers, or gamma='scale'; 'pansvm tune' "
-                "chooses them with pan-svm."
-            )
 
 
 @strategies.register("ssvd")
 class Ssvd(PhasedStrategy):
     """Every site publishes a distorted copy of its rows; scikit-learn's SVC is trained on all of them.
 
-    The paper has one data owner. That each site distorts its own rows by its own decomposition, and that columns are
-    selected first by a vote, is ours.
+    The paper has one data owner. That each site distorts its own rows by its own decomposition, that columns are
+    selected first by a vote, and that the model is tried on test rows as they are, is ours.
     """
 
     settings_class = SsvdSettings
@@ -187,7 +164,7 @@ class Ssvd(PhasedStrategy):
             with phase("votes"):
                 columns = vote_on_columns(federation)
         with phase("distorted rows"):
-            train, test = gather_rows(federation, schema, columns, test=chosen.ssvd_test == "distorted")
+            train = gather_rows(federation, schema, columns)
         if chosen.ssvd_order == "perturb-first":
             with phase("selection"):
                 kept = select(train.X, train.classes)
@@ -197,18 +174,14 @@ class Ssvd(PhasedStrategy):
                         "one at every site? Else use another strategy."
                     )
                 columns[columns] = kept
-                train, test = of_columns(train, kept), of_columns(test, kept)
+                train = PublishedRows(train.X[:, kept], train.classes)
         with phase("training"):
             model, converged = train_svc(chosen, of_schema(schema, columns), train)
         with phase("evaluation"):
-            if chosen.ssvd_test == "distorted":
-                evaluation = evaluate_on(model, test)
-            else:
-                evaluation = evaluate_at_sites(federation, model, columns)
+            evaluation = evaluate_at_sites(federation, model, columns)
         figures = {
             "rows_train": len(train.X),
             "rows_train_by_class": np.bincount(train.classes, minlength=len(schema.classes)).tolist(),
-            "tested_on_distorted_rows": chosen.ssvd_test == "distorted",
             "columns_kept": list(model.schema_.columns),
             "support_vectors": len(model.feature_map_.landmarks),
             "converged": converged,
@@ -221,11 +194,6 @@ def of_schema(schema: Schema, columns: NDArray[np.bool_]) -> Schema:
     return replace(schema, columns=tuple(np.array(schema.columns)[columns].tolist()))
 
 
-def of_columns(rows: PublishedRows, kept: NDArray[np.bool_]) -> PublishedRows:
-    """Return rows with some of their columns only."""
-    return PublishedRows(rows.X[:, kept], rows.classes)
-
-
 def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> tuple[PanSVC, bool]:
     """Return scikit-learn's SVC as a model made of its support vectors, and whether its solver has converged.
 
@@ -233,10 +201,10 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
     """
     scaling = scaling_of_rows(settings.scaling, train.X)
     X = scaling.transform(train.X)
-    gamma = settings.gamma if isinstance(settings.gamma, float) else scale_gamma(X.shape[1], float(X.var()))
+    (C,), (gamma,) = settings.C_values, settings.gamma_values(scale_gamma(X.shape[1], float(X.var())))
     kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
     svc = SVC(
-        C=float(settings.C or 0),
+        C=C,
         kernel=kernel.name,
         gamma=gamma,
         class_weight="balanced" if settings.class_weight == "balanced" else None,
@@ -251,12 +219,6 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
     weights = np.column_stack([(decisions - bias).T @ feature_map.normalization, bias])
     pairs = one_versus_one(len(schema.classes)) if len(schema.classes) > 2 else None
     return PanSVC.from_parts(schema, scaling, feature_map, weights, pairs), svc.fit_status_ == 0
-
-
-def evaluate_on(model: PanSVC, test: PublishedRows) -> Evaluation:
-    """Return how good a model is on published rows; AUC is not measured."""
-    said = winners(model.decisions_of(test.X))
-    return evaluate_counts(confusion_counts(test.classes, said, len(model.classes_)))
 
 
 def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np.bool_]) -> Evaluation:

@@ -6,11 +6,14 @@ from typing import ClassVar, Literal
 from flower_pansvm import terms
 from flower_pansvm.constraints import key_of, number, one_of, setting, whole
 from flower_pansvm.errors import SettingError
-from strategies.constraints import flag, grid, numbers, or_word, share_or_count
+from strategies.constraints import flag, number_or_grid, numbers, or_word, share_or_count
 from strategies.settings import Settings, term
 
+C_GRID = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)
+"""The values of C that ``auto`` stands for."""
+
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
-"""The default grid of gamma, in shares of ``scale``."""
+"""The values of gamma that ``auto`` stands for, in shares of ``scale``."""
 
 PUBLISHED = {
     "privacy": "exact",
@@ -23,21 +26,63 @@ scaling is not stated there; its figures fit [-1, 1] best."""
 
 
 @dataclass(frozen=True)
-class SvmSettings(Settings):
-    """Scaling, kernel and penalty. Defaults are those of scikit-learn; ``None`` is what a user calls auto."""
+class KernelSettings(Settings):
+    """Kernel and penalty. Defaults are those of scikit-learn; several values are tried by cross-validation."""
+
+    kernel: str = term("kernel")
+    gamma: float | tuple[float, ...] | Literal["scale"] | None = setting(
+        "scale",
+        or_word("auto", or_word("scale", number_or_grid(), "scale")),
+        "Of the kernel, as in scikit-learn's SVC. Of several, cross-validation chooses; auto: of a sixteenth, a "
+        "quarter, one and four times scale.",
+    )
+    C: float | tuple[float, ...] = setting(
+        1.0,
+        or_word("auto", number_or_grid(), C_GRID),
+        "Penalty of rows on the wrong side. Of several, cross-validation chooses; auto: of 0.25, 1, 4, 16, 64, 256.",
+    )
+
+    cross_validates: ClassVar[bool] = False
+    """Whether C and gamma may be left to cross-validation."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tunes and not self.cross_validates:
+            raise SettingError(
+                f"C or gamma is 'auto' or several numbers, but {self.strategy} does not choose them. Give a number "
+                "each, or gamma='scale'; 'pansvm tune' chooses them with pan-svm."
+            )
+
+    @property
+    def tunes(self) -> bool:
+        """Whether C or gamma is to be chosen by cross-validation."""
+        return isinstance(self.C, tuple) or self.tunes_gamma
+
+    @property
+    def tunes_gamma(self) -> bool:
+        """Whether gamma is to be chosen; a linear kernel has none."""
+        return (self.gamma is None or isinstance(self.gamma, tuple)) and self.kernel != "linear"
+
+    @property
+    def C_values(self) -> tuple[float, ...]:
+        """The values of C to try, or the one that is given."""
+        return self.C if isinstance(self.C, tuple) else (self.C,)
+
+    def gamma_values(self, scale: float) -> tuple[float, ...]:
+        """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
+        if isinstance(self.gamma, tuple) and self.tunes_gamma:
+            return self.gamma
+        if self.tunes_gamma:
+            # Rounded, so that a person can give the chosen value again.
+            return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
+        return (self.gamma if isinstance(self.gamma, float) else scale,)
+
+
+@dataclass(frozen=True)
+class SvmSettings(KernelSettings):
+    """Scaling and the weights of classes, besides kernel and penalty."""
 
     scaling: str = term("scaling")
-    kernel: str = term("kernel")
-    gamma: float | Literal["scale"] | None = setting(
-        "scale",
-        or_word("auto", or_word("scale", number(above=0), "scale")),
-        "Of the kernel, as in scikit-learn's SVC; auto: chosen by cross-validation.",
-    )
-    C: float | None = setting(
-        1.0,
-        or_word("auto", number(above=0)),
-        "Penalty of rows on the wrong side; auto: chosen by cross-validation.",
-    )
     class_weight: str | tuple[float, ...] = setting(
         "none",
         or_word("none", or_word("balanced", numbers(above=0), "balanced"), "none"),
@@ -52,16 +97,6 @@ class SvmSettings(Settings):
         super().__post_init__()
         if isinstance(self.class_weight, tuple) and not self.weighs_classes:
             raise SettingError(f"class-weight is a list, but {self.strategy} knows none and balanced only.")
-
-    @property
-    def tunes(self) -> bool:
-        """Whether C or gamma is to be chosen by cross-validation."""
-        return self.C is None or self.tunes_gamma
-
-    @property
-    def tunes_gamma(self) -> bool:
-        """Whether gamma is to be chosen; a linear kernel has none."""
-        return self.gamma is None and self.kernel != "linear"
 
 
 @dataclass(frozen=True)
@@ -84,10 +119,6 @@ class NystroemSettings(SvmSettings):
         "How the SVMs are searched for; published: by cutting planes or ADMM as in the papers.",
     )
 
-    def gamma_values(self, scale: float) -> tuple[float, ...]:
-        """Return the values of gamma to try, given what ``scale`` stands for: the one of the settings."""
-        return (self.gamma if isinstance(self.gamma, float) else scale,)
-
     def landmark_count(self, rows: int) -> int:
         """Return how many landmarks the federation asks its sites for, given all training rows.
 
@@ -109,7 +140,9 @@ class NystroemSettings(SvmSettings):
 
 @dataclass(frozen=True)
 class PanSvmSettings(NystroemSettings):
-    """The settings of PAN-SVM; ``None`` is what a user calls auto."""
+    """The settings of PAN-SVM."""
+
+    cross_validates: ClassVar[bool] = True
 
     multi_class: str = setting(
         "ovr", one_of("ovr", "ovo"), "One versus the rest, as the paper, or one versus one."
@@ -120,14 +153,6 @@ class PanSvmSettings(NystroemSettings):
         "Whether the model gives probabilities: a model more for each fold, in the same messages.",
     )
     cv_folds: int = setting(5, whole(2), "Folds of cross-validation.")
-    C_grid: tuple[float, ...] = setting(
-        (0.25, 1.0, 4.0, 16.0, 64.0, 256.0), grid(), "Values of C that cross-validation tries."
-    )
-    gamma_grid: tuple[float, ...] | None = setting(
-        None,
-        or_word("auto", grid()),
-        "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
-    )
     tol: float = setting(0.02, number(above=0), "Relative gap at which training stops.")
 
     @property
@@ -143,17 +168,3 @@ class PanSvmSettings(NystroemSettings):
         return [
             f"{key_of(name)}={value}" for name, value in PUBLISHED.items() if getattr(self, name) != value
         ]
-
-    @property
-    def C_values(self) -> tuple[float, ...]:
-        """The values of C to try: those of the grid, or the one that is given."""
-        return self.C_grid if self.C is None else (self.C,)
-
-    def gamma_values(self, scale: float) -> tuple[float, ...]:
-        """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
-        if not self.tunes_gamma:
-            return super().gamma_values(scale)
-        if self.gamma_grid is None:
-            # Rounded, so that a person can give the chosen value again.
-            return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
-        return self.gamma_grid

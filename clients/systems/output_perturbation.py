@@ -100,7 +100,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     if not gap <= question.tol * question.C:
         raise SumError(
             f"Site '{site.name}' has not found its weights as exactly as the noise was sized for, and keeps them. "
-            "Raise exactness, or lower C-total."
+            "Lower C-total."
         )
     return tasks.LocalWeightsAnswer(weights)
 

@@ -31,7 +31,7 @@ def column_votes(site: Site, question: Nothing) -> tasks.ColumnVotesAnswer:  # n
 
 @answers(tasks.DISTORTED_ROWS)
 def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.DistortedRowsAnswer:
-    """Disclose a distorted copy of the site's rows, if the hospital has agreed to that and no row is left as it is."""
+    """Disclose a distorted copy of the site's training rows, if it has agreed to that and no row is left as it is."""
     refusal = "to distort its rows twice in this run: of two copies, each tells what the other hides"
     site.settle(tasks.DISTORTED_ROWS.name, records.digest(records.values_of(question)), refusal)
     X = cells_to_distort(site, question)
@@ -39,16 +39,14 @@ def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.D
     _warn_of_identities(site, question, X)
     distorted = distort(X)
     _check_distortion(site, X, distorted)
-    classes = np.concatenate([site.train().classes, site.test().classes])[: len(X)]
-    test = np.arange(len(X)) >= len(site.train().X)
     # Sorted by their own cells: the table's order could tell whose they are.
     order = np.lexsort(distorted.T)
-    return tasks.DistortedRowsAnswer(distorted[order], classes[order], test[order])
+    return tasks.DistortedRowsAnswer(distorted[order], site.train().classes[order])
 
 
 def cells_to_distort(site: Site, question: tasks.DistortedRowsQuestion) -> Floats:
-    """Return the cells that are to be distorted: training rows and, if they are wanted, test rows after them."""
-    X = np.vstack([site.train().X, site.test().X]) if question.test else site.train().X
+    """Return the cells of the training rows that are to be distorted."""
+    X = site.train().X
     if question.columns.shape != (X.shape[1],) or not question.columns.any():
         raise FederationError(
             f"Site '{site.name}' was not told which of its columns are to be distorted. {NOT_FOLLOWED}"

@@ -1,8 +1,8 @@
 """Secure sums: the coordinator learns the sum over the sites and nothing else.
 
-A protocol is a subclass of :class:`~flower_pansvm.secure_sum.contract.SecureSum`: a frozen dataclass, whose fields are
-its options. ``register`` makes it selectable by its name. What is unknown, or has an option that cannot work, is a
-SettingError.
+A protocol is a subclass of :class:`~flower_pansvm.secure_sum.contract.SecureSum`: a frozen dataclass, whose fields that
+are settings are its options. ``register`` makes it selectable by its name. What is unknown, or has an option that
+cannot work, is a SettingError.
 """
 
 from dataclasses import fields
@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from flower_pansvm.constraints import key_of
 from flower_pansvm.registry import Registry
-from flower_pansvm.secure_sum.contract import PaillierOptions, SecureSum
+from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.terms import Terms
 
 Protocol = TypeVar("Protocol", bound=type[SecureSum])
@@ -44,8 +44,8 @@ def protocol_names() -> list[str]:
 
 
 def options_class(name: str) -> type:
-    """Return the dataclass whose fields are the options of the protocol called ``name``."""
-    return PaillierOptions if name == PAILLIER else protocol_class(name)
+    """Return the dataclass whose settings are a protocol's options; Paillier, whose packages may lack, has none."""
+    return SecureSum if name == PAILLIER else protocol_class(name)
 
 
 def protocol_class(name: str) -> type[SecureSum]:
@@ -61,5 +61,6 @@ def make(name: str, **options: Any) -> SecureSum:
 
 def protocol_of(terms: Terms) -> SecureSum:
     """Return the secure sum of a run, with its options of the run config: the same at the coordinator and all sites."""
-    own = {key_of(one.name): one.name for one in fields(options_class(terms.aggregation))}
+    options = fields(options_class(terms.aggregation))
+    own = {key_of(one.name): one.name for one in options if "constraint" in one.metadata}
     return make(terms.aggregation, **{own[key]: value for key, value in terms.config.items() if key in own})

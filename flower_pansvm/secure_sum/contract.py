@@ -18,7 +18,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
-from flower_pansvm.constraints import parse, setting, whole
+from flower_pansvm.constraints import parse
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 
 Words = NDArray[np.uint64]
@@ -118,13 +118,3 @@ class SecureSum(ABC):
     @abstractmethod
     def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
         """Return the sum over all sites of the roster, modulo 2**64, at the coordinator."""
-
-
-@dataclass(frozen=True)
-class PaillierOptions:
-    """The options of the Paillier sum, which are known where its packages are not installed.
-
-    Length of the public key n in bits: at least 2048, shorter ones can be broken, and a multiple of 16.
-    """
-
-    key_bits: int = setting(3072, whole(2048, multiple=16), "Length of a Paillier key in bits.")

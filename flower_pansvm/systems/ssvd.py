@@ -31,16 +31,14 @@ class DistortedRowsQuestion:
     """Which cells are to be distorted."""
 
     columns: Bools  # (columns,): those that are wanted
-    test: int  # 1 if the test rows are to be published as well, else 0
 
 
 @dataclass(frozen=True)
 class DistortedRowsAnswer:
-    """The site's rows, distorted, in an order that is not the table's."""
+    """The site's training rows, distorted, in an order that is not the table's."""
 
     rows: Floats = disclosed(consent="distorted-rows")  # (rows, columns wanted): in the table's units
     classes: Ints = disclosed(consent="distorted-rows")  # (rows,): class index
-    test: Bools = disclosed(consent="distorted-rows")  # (rows,): whether it is a test row
 
 
 DISTORTED_ROWS = Task("distorted_rows", "train", DistortedRowsQuestion, DistortedRowsAnswer)

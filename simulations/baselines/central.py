@@ -31,15 +31,15 @@ SMALLEST_SPLIT = 10
 
 
 def check_given(settings: PanSvmSettings) -> None:
-    """Raise a SettingError if C or gamma is ``auto``, or classes have weights of their own."""
+    """Raise a SettingError if C or gamma is left to cross-validation, or classes have weights of their own."""
     if isinstance(settings.class_weight, tuple):
         raise SettingError(
             "A central baseline knows class-weight=balanced and none only, and no weights of each class."
         )
     if settings.tunes:
         raise SettingError(
-            "C or gamma is 'auto', but a central baseline does not choose them. Give numbers, or gamma='scale'; "
-            "'pansvm tune' chooses them with pan-svm."
+            "C or gamma is 'auto' or several numbers, but a central baseline does not choose them. Give a number "
+            "each, or gamma='scale'; 'pansvm tune' chooses them with pan-svm."
         )
 
 
@@ -108,20 +108,18 @@ def svc(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> Baseli
 
     Several classes are one versus one, as LIBSVM does it.
     """
-    classifier = SVC(
-        C=settings.C or 1.0,
-        kernel=settings.kernel,
-        gamma=settings.gamma,
-        class_weight=class_weight(settings),
-    )
-    return measure(classifier, *scaled(settings, train, test))
+    rows = scaled(settings, train, test)
+    (C,) = settings.C_values
+    classifier = SVC(C=C, kernel=settings.kernel, gamma=settings.gamma, class_weight=class_weight(settings))
+    return measure(classifier, *rows)
 
 
 @baselines.register("central:linear")
 def linear(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
     """Train scikit-learn's SVC with a linear kernel, whatever the kernel of the run."""
-    classifier = SVC(C=settings.C or 1.0, kernel="linear", class_weight=class_weight(settings))
-    return measure(classifier, *scaled(settings, train, test))
+    rows = scaled(settings, train, test)
+    (C,) = settings.C_values
+    return measure(SVC(C=C, kernel="linear", class_weight=class_weight(settings)), *rows)
 
 
 @baselines.register("central:nystroem")
@@ -135,6 +133,7 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
     landmarks = KMeans(settings.landmark_count(len(train.X)), n_init=1, random_state=settings.seed).fit(
         train.X
     )
+    (C,) = settings.C_values
     (gamma,) = settings.gamma_values(scale_gamma(train.X.shape[1], float(train.X.var())))
     feature_map = Nystroem(
         kernel=settings.kernel,
@@ -143,7 +142,7 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
         random_state=settings.seed,
     ).fit(landmarks.cluster_centers_)
     linear = LinearSVC(
-        C=settings.C or 1.0,
+        C=C,
         loss="hinge",
         class_weight=class_weight(settings),
         max_iter=MOST_STEPS,

@@ -99,6 +99,7 @@ def _app(settings: PanSvmSettings, rows: PooledRows, classes: NDArray[np.int64])
     """Return what a site runs: passes of stochastic gradient descent over its own rows from the weights it is sent."""
     app = ClientApp()
     positives = [1] if len(classes) == 2 else classes.tolist()
+    (C,) = settings.C_values
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
@@ -107,7 +108,7 @@ def _app(settings: PanSvmSettings, rows: PooledRows, classes: NDArray[np.int64])
         for column, positive in enumerate(positives):
             model = SGDClassifier(
                 loss="log_loss",
-                alpha=1.0 / ((settings.C or 1.0) * len(rows.classes)),
+                alpha=1.0 / (C * len(rows.classes)),
                 learning_rate="constant",
                 eta0=LEARNING_RATE,
                 class_weight=_weights(settings, rows.classes == positive),

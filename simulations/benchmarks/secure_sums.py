@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import protocol_of
-from flower_pansvm.secure_sum.contract import SecureSum, SumRound, Words
+from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.terms import Terms
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 from simulations.engines.running import train_in_process
 from strategies.pan_svm.strategy import PanSVM
@@ -37,11 +36,6 @@ Result = TypeVar("Result")
 
 AGGREGATIONS = ("plain", "ring", "ring-hops", "k-secure", "k-secure-hops", "paillier")
 """k is the number of sites."""
-
-
-def protocol(aggregation: str, key_bits: int = 3072) -> SecureSum:
-    """Return a protocol; a Paillier key has so many bits."""
-    return protocol_of(Terms(aggregation, config={"key-bits": key_bits}))
 
 
 class TimedRehearsal(Rehearsal):
@@ -82,7 +76,7 @@ class Bench:
 
     def __init__(self, aggregation: str, roster: tuple[str, ...]) -> None:
         self.aggregation, self.roster = aggregation, roster
-        self.protocol = protocol(aggregation)
+        self.protocol = make(aggregation)
         self.members = gather_members(self.protocol, roster)
         self.sums = 0
 
@@ -136,9 +130,9 @@ def sums(
                 yield {"aggregation": aggregation, "sites": count, "values": values, **costs[0], **medians}
 
 
-def whole_runs(settings: Settings, repeats: int = REPEATS, key_bits: int = 3072) -> Iterator[dict[str, Any]]:
+def whole_runs(settings: Settings, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
     """Train with each protocol; seconds are medians."""
-    tasks = {name: partial(_train, settings, name, key_bits) for name in AGGREGATIONS}
+    tasks = {name: partial(_train, settings, name) for name in AGGREGATIONS}
     for aggregation, runs in take_turns(tasks, repeats).items():
         median = statistics.median(run["cpu_seconds"] for run in runs)
         yield {"aggregation": aggregation, **runs[0], "cpu_seconds": median}
@@ -154,9 +148,9 @@ def _random_vector(values: int, sites: int) -> Words:
     return encode(np.random.default_rng().uniform(-1.0, 1.0, values), bound=1.0, sites=sites)
 
 
-def _train(settings: Settings, aggregation: str, key_bits: int) -> dict[str, Any]:
+def _train(settings: Settings, aggregation: str) -> dict[str, Any]:
     started = time.process_time()
-    strategy = train_in_process(replace(settings, protocol=protocol(aggregation, key_bits)))
+    strategy = train_in_process(replace(settings, protocol=make(aggregation)))
     seconds = time.process_time() - started
     assert isinstance(strategy, PanSVM)
     costs = strategy.federation.costs

@@ -114,7 +114,7 @@ def tune(
 ) -> None:
     """Choose C and gamma by federated cross-validation, and train with the best.
 
-    --C-grid 1,4,16 and --gamma-grid 0.01,0.1 say what is tried; a C or gamma that is given is kept.
+    --C 1,4,16 and --gamma 0.01,0.1 say what is tried; a single C or gamma that is given is kept.
     """
     training = Training("tune", given(context, set_ or ()), engine, out, resume, overwrite, as_json, quiet)
     settings = training.settings({"C": "auto", "gamma": "auto"})
@@ -139,8 +139,7 @@ def select(
 ) -> None:
     """Choose features, all sites together, and train with these; without --strategy, voted-wrapper selects.
 
-    --step 1 says how many features go at a time, --features 10 how many are left, --select-tolerance 0.01 how much
-    worse than the best fewer may be.
+    --step 1 says how many features go at a time, --features 10 how many are left.
     """
     from strategies.registry import all_strategies  # noqa: PLC0415
 

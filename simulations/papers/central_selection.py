@@ -133,7 +133,7 @@ def select(settings: SelectionSettings) -> Selection:
     removed = [feature for step in steps for feature in step.removed]
     filtered_out = least_important(order, ~kept, len(order))[::-1]
     ranking = _indices([*np.flatnonzero(remaining).tolist(), *reversed(removed), *filtered_out])
-    chosen = points[choose(points, settings.select_tolerance, settings.features)]
+    chosen = points[choose(points, settings.features)]
     return Selection(ranking, tuple(points), tuple(steps), ranking[: chosen.features], screening)
 
 

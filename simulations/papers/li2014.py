@@ -66,7 +66,7 @@ def census(data: str, method: str, epsilon: float = 1.0, rate: float = 1.0) -> l
             "epsilon": epsilon,
             "C_total": C_TOTAL[epsilon],
             "frequencies": FREQUENCIES,
-            "sigma": SIGMA,
+            "gamma": 1 / SIGMA**2,
         }
         return [Setup(f"{method}-svm", name, private | common)]
     central: dict[str, Scalar] = {"scaling": "none", "gamma": 1 / SIGMA**2, "C": 1.0}

@@ -29,7 +29,7 @@ def pan(one: ThesisSet, share: int, scheme: str) -> Setup:
     }
     values |= {"gamma": one.gamma, "landmarks": share / 100}
     if scheme == "CV1":
-        values |= {"C": "auto", "C_grid": f"{one.C:g}", "test_fraction": 0.0}
+        values |= {"C": f"{one.C:g},{one.C:g}", "test_fraction": 0.0}
     else:
         values |= {"C": one.C, "test_fraction": 0.2}
     return Setup("pan-svm", one.data, values)

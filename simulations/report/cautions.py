@@ -5,7 +5,6 @@ from typing import Any
 
 from simulations.report.section import quoted, some
 from simulations.report.shares import class_figures, count, percent
-from simulations.systems.system import every_system
 from strategies.shares import all_right, classes_not_tested
 
 FEW = 20
@@ -16,7 +15,7 @@ Result = Mapping[str, Any]
 
 def cautions(result: Result) -> list[str]:
     """Return all that is true of a run, the gravest first."""
-    found = (caution(result) for caution in (*(system.caution for system in every_system()), *CAUTIONS))
+    found = (caution(result) for caution in CAUTIONS)
     return [text for text in found if text]
 
 

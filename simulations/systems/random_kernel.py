@@ -16,7 +16,7 @@ from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
 from strategies.random_kernel.strategy import RandomKernelSettings
-from strategies.random_kernel.training import most_rows
+from strategies.random_kernel.training import most_rows, scale_of
 
 CLOSE = 1e-6
 """Largest difference of a cell, in shares of its column's range, of a row that counts as found."""
@@ -69,7 +69,8 @@ class RandomKernelWords(SystemWords):
         assert isinstance(chosen, RandomKernelSettings)
         rows = next(one for one in transcript if one.task == CELL.name).answer(CELL).rows
         size = chosen.random_kernel_rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))
-        kernel = Kernel(chosen.kernel, chosen.mu or 1.0 / len(layout.columns))  # type: ignore[arg-type]
+        (gamma,) = chosen.gamma_values(scale_of(len(layout.columns)))
+        kernel = Kernel(chosen.kernel, gamma)  # type: ignore[arg-type]
         blocks: dict[int, list[Site]] = {}
         for site in sites.before(asked[0]):
             blocks.setdefault(site.block_number(), []).append(site)

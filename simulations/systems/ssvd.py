@@ -1,7 +1,6 @@
 """Distortion: how many published rows can be told whose they are, and how much of a column is left in its copy."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -65,12 +64,6 @@ class SsvdWords(SystemWords):
             "matched": sum(matched_rows(*pair) for pair in tables) / rows if few else None,
             "correlation": float(known.mean()) if len(known) else None,
         }
-
-    def caution(self, result: Mapping[str, Any]) -> str:
-        """Tell that real patients may be classified otherwise."""
-        if not result.get("tested_on_distorted_rows"):
-            return ""
-        return "The model was tried on distorted data. How good it is for real patients was not measured."
 
 
 def _tables(site: Site, question: DistortedRowsQuestion) -> tuple[Floats, Floats]:

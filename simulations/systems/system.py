@@ -34,10 +34,6 @@ class SystemWords:
         """
         return {}
 
-    def caution(self, result: Mapping[str, Any]) -> str:  # noqa: ARG002
-        """Return what a reader of the report has to know of a run of the system's, from ``result.json``; or nothing."""
-        return ""
-
 
 SYSTEMS: Registry[type[SystemWords]] = Registry("system")
 """The systems by their name."""

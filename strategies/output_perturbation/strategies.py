@@ -5,13 +5,13 @@ import secrets
 from dataclasses import dataclass
 from logging import INFO, WARNING
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.constraints import number, one_of, setting, text, whole
+from flower_pansvm.constraints import number, setting, text, whole
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.fourier_svc import RandomFourierSVC
@@ -35,16 +35,16 @@ from flower_pansvm.systems.output_perturbation import (
     LocalWeightsQuestion,
     RffPrivateScoresQuestion,
 )
-from strategies.constraints import or_word
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance
 from strategies.output_perturbation.training import exact_weights, public_rows, score
 from strategies.registry import strategies
-from strategies.settings import PromiseSettings
+from strategies.settings import PromiseSettings, term
 from strategies.steps.private_training import Budget, evaluated
 from strategies.steps.public_ranges import join_with_ranges
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import KernelSettings
 
 MOST_NOISIER = 2.0
 """Weights that are not exact enough make the noise larger; more than so many times is refused."""
@@ -56,39 +56,39 @@ MODES = {
     "release": "Whoever gets the model. The coordinator sees exact sums, from which rows can be computed: it has to be "
     "trusted.",
     "local": "Whoever gets the model, and the coordinator: each site adds its own noise before anything leaves.",
-    "none": "Nobody: without noise there is no promise.",
 }
 """Towards whom the promise holds."""
 
 
 @dataclass(frozen=True)
 class PrivateSvmSettings(PromiseSettings):
-    """The map and the SVM; ``None`` is what a user calls auto. C is that of the mean loss, as the proof wants it."""
+    """The map and the SVM, whose C is that of the mean loss, as the proof wants it.
 
-    guarantee: str = setting(
-        "release",
-        one_of(*MODES),
-        "Who adds the noise: release, the coordinator, trusted with exact sums; local, each site; none, nobody.",
-    )
+    Sites add the noise at level dp; else the coordinator does, to what it finds by exact sums.
+    """
+
     C_total: float = setting(
         100.0,
         number(above=0, below=LARGEST_C),
         "Penalty of the mean loss: SVC's C times the number of training rows.",
     )
     frequencies: int = setting(10, whole(1, 2000), "D, number of frequencies of the random Fourier map.")
-    sigma: float | None = setting(
-        None,
-        or_word("auto", number(above=0)),
-        "Width of the kernel exp(-|x - z|²/sigma²), columns from 0 to 1; auto: median distance of public rows.",
-    )
+    gamma: float | Literal["scale"] = term("gamma", KernelSettings)
     public: str = setting(
         "auto", text(), "Public rows: a CSV file's absolute path, or a number of simulated sites' rows."
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.gamma, float) and self.gamma != "scale":
+            raise SettingError(
+                f"{self.strategy} does not choose gamma by cross-validation. Give a number, or gamma='scale'."
+            )
+
     @property
     def dp(self) -> bool:
         """See :attr:`strategies.settings.Settings.dp`."""
-        return self.guarantee == "local"
+        return self.privacy == "dp"
 
 
 @strategies.register("private-svm")
@@ -118,7 +118,7 @@ class PrivateSvm(PhasedStrategy):
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
         asked = (feature_map.size, settings.C_total, settings.epsilon, TOL)
-        if settings.guarantee == "local":
+        if settings.dp:
             weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked))
         else:
             weights, evaluation, figures = self._release(federation, Perturbation(*asked))
@@ -129,20 +129,21 @@ class PrivateSvm(PhasedStrategy):
         """Return the map, of public data only: of the ends of the columns, and of public rows if there are any."""
         settings, columns = self.settings, len(schema.columns)
         public = self.public_by_default if settings.public == "auto" else settings.public
-        self.public_rows, sigma = np.empty((0, columns)), settings.sigma
+        self.public_rows = np.empty((0, columns))
         if public != "0":
             self.public_rows = public_rows(federation, public, schema)
         unfitted = RandomFourierMap(low, high, np.empty((0, columns)))
         seen = unfitted.inside(self.public_rows)
-        if sigma is None:
+        if isinstance(settings.gamma, float):
+            self.gamma = settings.gamma
+        else:
             # Twice the mean squared distance of rows that are spread evenly.
-            sigma = median_distance(seen) if len(seen) else float(np.sqrt(columns / 3))
-        self.sigma = sigma
-        frequencies = self._frequencies(seen, sigma)
+            self.gamma = median_distance(seen) ** -2 if len(seen) else 3 / columns
+        frequencies = self._frequencies(seen, self.gamma**-0.5)
         if np.abs(frequencies).max(initial=0.0) > 2 * np.pi * LARGEST_FREQUENCY:
             raise SettingError(
-                f"sigma={sigma:g} is so small that rows differ from all others, and no sums over them would be exact. "
-                "Set sigma=0.05 or more."
+                f"gamma={self.gamma:g} is so large that rows differ from all others, and no sums over them would be "
+                "exact. Set gamma=400 or less."
             )
         return RandomFourierMap(low, high, in_turns(frequencies))
 
@@ -163,10 +164,8 @@ class PrivateSvm(PhasedStrategy):
         )
         with phase("cutting planes"):
             found = exact_weights(federation, noise.size, noise.C, noise.tol)
-        scale, weights = 0.0, found.weights
-        if settings.guarantee == "release":
-            scale = checked_scale(noise, found.rows)
-            weights = perturbed(weights, scale, random_bits(self._key()))
+        scale = checked_scale(noise, found.rows)
+        weights = perturbed(found.weights, scale, random_bits(self._key()))
         evaluation, figures = None, {}
         if settings.test_fraction > 0:
             with phase("evaluation"):
@@ -216,11 +215,11 @@ class PrivateSvm(PhasedStrategy):
         settings = self.settings
         not_covered = [
             "the number of training rows, which is taken for public",
-            "what choosing C-total, sigma and frequencies by results has told",
+            "what choosing C-total, gamma and frequencies by results has told",
         ]
-        if settings.guarantee == "release" and settings.test_fraction > 0:
+        if not settings.dp and settings.test_fraction > 0:
             not_covered.append("the test rows, which were counted exactly")
-        if settings.guarantee == "local":
+        if settings.dp:
             not_covered.append("whether a site finds its weights exactly enough, which it says")
         not_covered += settings.from_simulated_rows
         if not settings.schema:
@@ -231,19 +230,19 @@ class PrivateSvm(PhasedStrategy):
             not_covered.append(
                 f"{len(self.public_rows)} rows of simulated sites, which were disclosed as public"
             )
-        promise = settings.guarantee != "none"
+        mode = "local" if settings.dp else "release"
         return {
             "guarantee": {
-                "mode": settings.guarantee,
-                "towards": MODES[settings.guarantee],
-                "epsilon": settings.epsilon if promise else None,
+                "mode": mode,
+                "towards": MODES[mode],
+                "epsilon": settings.epsilon,
                 "lambda": scale,
                 "gap": gap,
                 "rows": rows,
-                "not_covered": not_covered if promise else ["anything: no noise was added"],
+                "not_covered": not_covered,
             },
             "frequencies": settings.frequencies,
-            "sigma": self.sigma,
+            "gamma": self.gamma,
             "public_rows": len(self.public_rows),
         }
 

@@ -113,7 +113,7 @@ def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> E
         raise TrainingError(
             f"The weights are known to a gap of {gap:.1e} in their objective, and the noise is sized for "
             f"{tol * C:.1e}: released, they would not keep the promise. "
-            f"{state.failure or 'Raise exactness, or lower C-total.'}"
+            f"{state.failure or 'Lower C-total.'}"
         )
     return ExactWeights(state.best[:-1], rows, gap, state.rounds)
 

@@ -8,7 +8,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.constraints import number, setting, whole
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.kernels import Kernel
@@ -26,26 +26,20 @@ from strategies.random_kernel.training import (
     learn_ranges,
     one_norm_svm,
     rows_of_matrix,
+    scale_of,
 )
 from strategies.registry import strategies
-from strategies.settings import Settings, term
 from strategies.steps.column_blocks import layout_of
 from strategies.steps.joining import join
 from strategies.steps.scaling import tell_scalings
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import KernelSettings
 
 
 @dataclass(frozen=True)
-class RandomKernelSettings(Settings):
-    """Kernel, its width, the weight of the loss, and the rows of the random matrix; as in the paper."""
+class RandomKernelSettings(KernelSettings):
+    """The kernel, whose gamma is the paper's mu; C, its nu, the weight of the loss; and the rows of the matrix."""
 
-    kernel: str = term("kernel")
-    mu: float | None = setting(
-        None,
-        or_word("scale", number(above=0)),
-        "Width of the kernel rbf of random-kernel, exp(-mu ||x - b||^2); scale: 1 over the columns.",
-    )
-    nu: float = setting(10.0, number(above=0), "Weight of the loss in the 1-norm SVM of random-kernel.")
     random_kernel_rows: int | None = setting(
         None,
         or_word("auto", whole(1)),
@@ -86,16 +80,16 @@ class RandomKernel(PhasedStrategy):
         with phase("scaling"):
             scaling = learn_ranges(federation, layout)
             tell_scalings(federation, [scaling])
-        mu = chosen.mu or 1.0 / len(schema.columns)
+        (nu,), (mu,) = chosen.C_values, chosen.gamma_values(scale_of(len(schema.columns)))
         question = KernelQuestion(chosen.kernel, mu, size)
         with phase("kernel rows"):
             train = gather_kernel(federation, layout, question)
         if len(set(train.classes.tolist())) < 2:
             raise TableError("The sites' training rows are all of one class. Lower test-fraction.")
         with phase("linear program"):
-            u, threshold = one_norm_svm(train.K, np.where(train.classes == 1, 1.0, -1.0), chosen.nu)
+            u, threshold = one_norm_svm(train.K, np.where(train.classes == 1, 1.0, -1.0), nu)
         if not u.any():
-            log(WARNING, "all weights are 0, so every row gets the same class: nu=%g is too small", chosen.nu)
+            log(WARNING, "all weights are 0, so every row gets the same class: C=%g is too small", nu)
         kernel = Kernel(chosen.kernel, mu)  # type: ignore[arg-type]
         parts = RandomKernelParts(scaling, kernel, u, threshold, layout.columns, train.digests)
         model = RandomKernelSVC.from_parts(schema, parts)
@@ -120,6 +114,6 @@ def _figures(train: KernelRows, model: RandomKernelSVC) -> dict[str, Any]:
         "rows_of_matrix": train.K.shape[1],
         "row_blocks": len(train.row_blocks),
         "column_blocks": len(train.digests),
-        "mu": model.parts_.kernel.gamma,
+        "gamma": model.parts_.kernel.gamma,
         "weights_in_use": int(np.count_nonzero(model.parts_.u)),
     }

@@ -76,6 +76,11 @@ def count_rows(federation: Federation, layout: LayoutBroadcast) -> int:
     return int(rows[0])
 
 
+def scale_of(columns: int) -> float:
+    """Return what gamma is where the setting says scale: the columns are brought to [0, 1], and no more is known."""
+    return 1.0 / columns
+
+
 def most_rows(rows: int, columns: int) -> int:
     """Return the number of rows of B in the paper's experiments, for so many rows and columns of the smallest block."""
     return max(1, min(columns - 1, rows // ROWS_EACH))
@@ -295,6 +300,6 @@ def one_norm_svm(
             break
     else:
         raise TrainingError(
-            f"HiGHS did not solve the 1-norm SVM of {rows} rows: {found.message} Choose another nu or mu."
+            f"HiGHS did not solve the 1-norm SVM of {rows} rows: {found.message} Choose another C or gamma."
         )
     return found.x[:size] - found.x[size : 2 * size], float(found.x[2 * size])

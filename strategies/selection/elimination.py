@@ -10,7 +10,7 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.constraints import number, setting, whole
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
@@ -91,14 +91,14 @@ class EliminationLog:
         accuracy, gone = self.points[-1].accuracy, self._named(step.removed)
         log(INFO, text, step.features, accuracy, gone, how, *trips, step.bytes_up / 1e6)
 
-    def outcome(self, tolerance: float, wanted: int | None) -> Selection:
+    def outcome(self, wanted: int | None) -> Selection:
         """Return what was found: the ranking, and the chosen subset (:func:`strategies.selection.outcome.choose`)."""
         everything = range(len(self.schema.columns))
         gone = [feature for step in self.steps for feature in step.removed]
         (last,) = set(everything) - set(gone) - set(self.screened)
         ranking = (last, *reversed(gone), *self.screened)
         able = [point for point in self.points if point.features <= len(everything) - len(self.screened)]
-        chosen = able[choose(able, tolerance, wanted)]
+        chosen = able[choose(able, wanted)]
         before = self.points[0]
         text = "chosen: %d of %d features, accuracy %.4f (with %d: %.4f)"
         log(INFO, text, chosen.features, len(everything), chosen.accuracy, before.features, before.accuracy)
@@ -126,7 +126,6 @@ class SelectionSettings(PanSvmSettings):
         or_word("auto", whole(1)),
         "Features to choose; auto: the fewest that are as accurate as the best.",
     )
-    select_tolerance: float = setting(0.0, number(least=0), "How much less accurate fewer features may be.")
 
     @property
     def selects(self) -> bool:
@@ -155,7 +154,7 @@ class Elimination(PanSVM):
 
     def learn(self, federation: Federation) -> PanSVC:
         """Select features, and train on those that are chosen."""
-        phase, settings = federation.costs.phase, self.settings
+        phase = federation.costs.phase
         schema, moments = self.agree(federation)
         with phase("landmarks"):
             compared = replace(self.settings, tol=self.gap_of_subsets)
@@ -164,7 +163,7 @@ class Elimination(PanSVM):
         with phase("selection"):
             self.record = EliminationLog(schema, federation.costs)
             self.eliminate(federation)
-            self.selection = self.record.outcome(settings.select_tolerance, settings.features)
+            self.selection = self.record.outcome(self.settings.features)
         chosen = self.mask(self.selection.selected)
         return self.train(federation, schema, moments, scaled, landmarks, chosen, self._start)
 

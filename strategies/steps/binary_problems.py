@@ -73,7 +73,7 @@ def binary_problems(
     SettingError
         As :func:`with_rows`.
     """
-    C = float(settings.C or 0)
+    (C,) = settings.C_values
     return [
         with_rows(
             Problem(f"{which}{name_of(pair, schema)}", rank, 0.0, C, pair, feature_map, fold), settings, rows

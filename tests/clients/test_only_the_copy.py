@@ -45,7 +45,7 @@ NEW_IN_EACH_RUN = ("public_key", "published", "signature", "row_block")
 SMALL: dict[str, Any] = {"sites": 3, "min_cluster": 2, "landmarks": "8", "tol": 0.3}
 RUNS: dict[str, dict[str, Any]] = {
     "pan-svm": {},
-    "model choice": {"C": "auto", "C_grid": "1,8", "cv_folds": 2, "probability": True},
+    "model choice": {"C": "1,8", "cv_folds": 2, "probability": True},
     "hops": {"aggregation": "ring-hops"},
     "k-secure": {"aggregation": "k-secure", "scaling": "minmax"},
     "svm-t": {"strategy": "svm-t", "cv_folds": 2},

@@ -35,7 +35,7 @@ CLEAR_ERROR = {
     "run --set C=1e400": "C is '1e400'",
     "run --set Kernel=rbf": "Did you mean 'kernel'",
     "run --set kernel=RBF": "rbf",
-    "run --set privacy=dp": "Choose strategy=dp-svm, or private-svm with guarantee=local, or privacy=perturbed",
+    "run --set privacy=dp": "Choose strategy=dp-svm or private-svm, or privacy=perturbed",
     "run --set min-sites=9": "min-sites is 9, but there are 5 sites",
     # Two answers to one question.
     "run --set C=10 --set C=20": "more than once",

@@ -143,7 +143,7 @@ def test_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_secure_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secure_sums, "sums", partial(secure_sums.sums, (3,), (10, 100), repeats=1))
-    quick = partial(secure_sums.whole_runs, repeats=1, key_bits=2048)
+    quick = partial(secure_sums.whole_runs, repeats=1)
     monkeypatch.setattr(
         secure_sums, "whole_runs", lambda _: quick(make_settings(sites=3, tol=0.1, landmarks=10))
     )

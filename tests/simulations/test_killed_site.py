@@ -67,7 +67,7 @@ def run_with_a_murder(
 # Each phase with each protocol is tried in one process: tests/strategies/test_failures.py.
 @pytest.mark.slow
 def test_the_run_goes_on_without_the_key_holder(tmp_path: Path) -> None:
-    result, lines = run_with_a_murder("cuts", 0, tmp_path, aggregation="paillier", key_bits=2048)
+    result, lines = run_with_a_murder("cuts", 0, tmp_path, aggregation="paillier")
     assert result["sites"] == SITES - 1
     assert result["dropped_sites"] == ["site-000"]
     assert any("site-000" in line and "left out" in line for line in lines)

@@ -218,7 +218,6 @@ def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
     ("changed", "words"),
     [
         ({}, "the fewest that are as accurate as the best number"),
-        ({"select-tolerance": 0.01}, "at most 0.01 below"),
         ({"features": "12"}, "as features=12 asks"),
     ],
 )
@@ -232,7 +231,7 @@ def test_it_is_told_why_so_many_were_chosen(changed: dict[str, Any], words: str,
 
 def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() -> None:
     assert selecting.advice(selection(30, 12)) == ""
-    assert "select-tolerance" in selecting.advice(selection(30, 30))
+    assert "--features" in selecting.advice(selection(30, 30))
     filtered = selection(100, 12, left=30)
     assert selecting.advice(filtered) == ""
     filtered["accuracy_by_count"][0]["accuracy"] = 0.99

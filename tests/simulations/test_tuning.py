@@ -89,7 +89,8 @@ def test_a_best_value_at_the_edge_of_the_grid_is_told(
     [
         make_settings(C="auto", gamma="auto"),
         make_settings(C="auto"),
-        make_settings(C=2.5, gamma="auto", C_grid="1,2", gamma_grid="1,2", cv_folds=3),
+        make_settings(C="1,4,16"),
+        make_settings(C=2.5, gamma="1,2", cv_folds=3),
         make_settings(C="auto", gamma="auto", kernel="linear", probability=True, tol=1e-4),
         make_settings(C="auto", sites=4, seed=7, landmarks="0.1", test_fraction=0.0),
     ],
@@ -118,10 +119,8 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
     assert err.endswith("Error: enough\n")
     expected = replace(
         settings,
-        C=4.0 if settings.C is None else settings.C,
-        gamma="scale" if gamma is None else 0.0125 if settings.gamma is None else settings.gamma,
-        C_grid=make_settings().C_grid,
-        gamma_grid=make_settings().gamma_grid,
+        C=4.0 if isinstance(settings.C, tuple) else settings.C,
+        gamma="scale" if gamma is None else 0.0125 if settings.tunes_gamma else settings.gamma,
         out=seen[0].out,
     )
     assert seen == [expected]

@@ -203,7 +203,7 @@ def test_several_classes(strategy: str) -> None:
 
 @pytest.mark.slow
 def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) -> None:
-    strategy = select(strategy="svm-rfe", data=table, probability=True, C="auto", C_grid="0.5,4")
+    strategy = select(strategy="svm-rfe", data=table, probability=True, C="0.5,4")
     assert strategy.choice is not None
     frame = pd.read_csv(table)
     proba = strategy.model.predict_proba(frame[list(strategy.model.feature_names_in_)])

@@ -117,7 +117,6 @@ def test_a_hospital_that_cannot_give_it_says_so_as_it_joins(
         {"strategy": "svm-ensemble"},
         {"strategy": "local-only"},
         {"strategy": "random-kernel"},
-        {"strategy": "ssvd", "ssvd_test": "distorted"},
         {"test_fraction": 0},
         {"test_epsilon": 20.5},
     ],

@@ -238,7 +238,7 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
         {"aggregation": "ring-hops"},
         {"aggregation": "k-secure"},
         {"aggregation": "k-secure-hops"},
-        {"aggregation": "paillier", "key_bits": 2048},
+        {"aggregation": "paillier"},
     ],
     ids=lambda protocol: " ".join(map(str, protocol.values())),
 )
@@ -270,8 +270,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
         sites=4,
         timeout=0.05,
         landmarks="12",
-        C="auto",
-        C_grid="1,8",
+        C="1,8",
         cv_folds=2,
         tol=0.02,
     )

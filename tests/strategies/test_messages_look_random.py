@@ -25,8 +25,7 @@ FALSE_ALARM = 1e-6
 JOBS: dict[str, dict[str, Any]] = {
     "training": {},
     "everything": {
-        "C": "auto",
-        "C_grid": "0.5,1",
+        "C": "0.5,1",
         "cv_folds": 2,
         "probability": True,
         "multi_class": "ovo",

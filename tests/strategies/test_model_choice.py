@@ -78,10 +78,8 @@ def test_accuracies_are_those_of_a_central_cross_validation(
 ) -> None:
     settings = make_settings(
         data=moons if data == "moons" else data,
-        C="auto",
-        C_grid="0.5,8",
-        gamma="auto",
-        gamma_grid="0.01,0.03",
+        C="0.5,8",
+        gamma="0.01,0.03",
         cv_folds=3,
         landmarks="80",
         privacy="exact",
@@ -108,10 +106,8 @@ def test_accuracies_are_those_of_a_central_cross_validation(
 def test_the_best_point_is_trained_with(moons: str) -> None:
     settings = make_settings(
         data=moons,
-        C="auto",
-        C_grid="0.01,10",
-        gamma="auto",
-        gamma_grid="0.001,1",
+        C="0.01,10",
+        gamma="0.001,1",
         cv_folds=2,
         landmarks="30",
         tol=0.02,
@@ -125,26 +121,24 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
     assert strategy.training.problems[0].C == 10.0
     result = describe(strategy, settings)
     assert (result["chosen"]["C"], result["chosen"]["gamma"]) == (10.0, 1.0)
-    assert (result["config"]["C"], result["config"]["gamma"]) == ("auto", "auto")
+    assert (result["config"]["C"], result["config"]["gamma"]) == ("0.01,10", "0.001,1")
     assert len(result["chosen"]["grid"]) == 4
 
 
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ({"C": "auto", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)]),
-        ({"C": 2.0, "gamma": "auto"}, [(2.0, 0.25), (2.0, 1.0)]),
-        ({"C": "auto", "gamma": "auto"}, [(1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0)]),
+        ({"C": "1,4", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)]),
+        ({"C": 2.0, "gamma": "0.25,1"}, [(2.0, 0.25), (2.0, 1.0)]),
+        ({"C": "1,4", "gamma": "0.25,1"}, [(1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0)]),
     ],
     ids=["C alone", "gamma alone", "both"],
 )
 @pytest.mark.slow
-def test_what_is_auto_is_chosen_and_what_is_given_stays(
+def test_of_several_one_is_chosen_and_what_is_given_stays(
     config: dict[str, Any], expected: list[tuple[float, float]], moons: str
 ) -> None:
-    settings = make_settings(
-        data=moons, C_grid="1,4", gamma_grid="0.25,1", cv_folds=2, landmarks="20", tol=0.5, **config
-    )
+    settings = make_settings(data=moons, cv_folds=2, landmarks="20", tol=0.5, **config)
     strategy = train_in_process(settings)
     assert sorted(accuracy_of(strategy)) == expected
     assert (chosen(strategy).best.C, chosen(strategy).best.gamma) in expected
@@ -154,9 +148,9 @@ def test_what_is_auto_is_chosen_and_what_is_given_stays(
 def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: str) -> None:
     gammas = [
         train_in_process(
-            make_settings(data=moons, C=C, C_grid="1", cv_folds=2, landmarks="20", tol=0.05)
+            make_settings(data=moons, C=C, cv_folds=2, landmarks="20", tol=0.05)
         ).model.feature_map_
-        for C in (1.0, "auto")
+        for C in (1.0, "1,1")
     ]
     assert gammas[0].kernel.gamma == pytest.approx(gammas[1].kernel.gamma)
 
@@ -165,17 +159,15 @@ def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: st
 @pytest.mark.slow
 def test_the_whole_grid_takes_few_round_trips(level: str, moons: str) -> None:
     trips = {}
-    for C_grid in ("1", "0.25,1,4,16"):
+    for C_grid in ("1,1", "0.25,1,4,16"):
         strategy = train_in_process(
-            make_settings(
-                data=moons, C="auto", C_grid=C_grid, cv_folds=2, landmarks="20", tol=0.02, privacy=level
-            )
+            make_settings(data=moons, C=C_grid, cv_folds=2, landmarks="20", tol=0.02, privacy=level)
         )
         trips[C_grid] = chosen(strategy).cut_rounds
         own = strategy.federation.costs.round_trips - max(s.rounds for s in strategy.training.progress)
         # Landmarks, warm start and scores of all folds, and the six of every run.
         assert own - trips[C_grid] == 8
-    assert trips["0.25,1,4,16"] <= trips["1"] + 5
+    assert trips["0.25,1,4,16"] <= trips["1,1"] + 5
 
 
 def test_of_equal_points_the_simplest_is_best() -> None:
@@ -197,8 +189,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
     X, y = make_moons(200, noise=0.25, random_state=0)
     settings = make_settings(
         data=write_table(X, y),
-        C="auto",
-        C_grid="2",
+        C="2,2",
         gamma="0.5",
         cv_folds=3,
         landmarks="15",
@@ -230,8 +221,7 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
     settings = make_settings(
         data=data,
         sites=4,
-        C="auto",
-        C_grid="2",
+        C="2,2",
         cv_folds=5,
         landmarks="14",
         test_fraction=0.0,
@@ -254,8 +244,7 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
     settings = make_settings(
         data=data,
         sites=3,
-        C="auto",
-        C_grid="1",
+        C="1,1",
         cv_folds=2,
         landmarks="15",
         test_fraction=0.0,
@@ -280,9 +269,7 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
         return fit_map(kernel, landmarks)
 
     monkeypatch.setattr("strategies.pan_svm.model_choice.fit_map", fails)
-    settings = make_settings(
-        data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05
-    )
+    settings = make_settings(data=moons, gamma="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05)
     strategy = train_in_process(settings)
     failures = {point.gamma: point.failure for point in chosen(strategy).points}
     assert failures == {0.25: "", 1.0: "no map for this one", 4.0: ""}
@@ -302,7 +289,7 @@ def test_a_program_that_is_not_solved_leaves_out_its_point_only(
         return solve(a, d, m, C, rows, **options)
 
     monkeypatch.setattr(progress, "solve_master", fails)
-    settings = make_settings(data=moons, C="auto", C_grid="1,4", cv_folds=2, landmarks="20", tol=0.05)
+    settings = make_settings(data=moons, C="1,4", cv_folds=2, landmarks="20", tol=0.05)
     strategy = train_in_process(settings)
     assert {point.C: point.failure for point in chosen(strategy).points} == {1.0: "", 4.0: "not solved"}
 
@@ -312,7 +299,7 @@ def test_when_every_point_fails_the_first_reason_is_said(moons: str, monkeypatch
         raise TrainingError("no map")
 
     monkeypatch.setattr("strategies.pan_svm.model_choice.fit_map", fails)
-    settings = make_settings(data=moons, C="auto", C_grid="1,2", gamma="10", cv_folds=2)
+    settings = make_settings(data=moons, C="1,2", gamma="10", cv_folds=2)
     with pytest.raises(
         TrainingError, match=r"Every point of the grid failed; the first, C=1 gamma=10: no map"
     ):

@@ -59,11 +59,14 @@ def exact(z: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
 # The model
 
 
-@pytest.mark.parametrize("changes", [{}, {"strategy": "hybrid-svm", "C_total": 1000.0, "sigma": 0.5}])
+@pytest.mark.parametrize("changes", [{}, {"strategy": "hybrid-svm", "C_total": 1000.0, "gamma": 4.0}])
 def test_without_noise_it_is_what_one_place_would_compute(
-    pool: Callable[..., Any], changes: dict[str, Any]
+    pool: Callable[..., Any], changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = settings_of(guarantee="none", privacy="exact", **changes)
+    monkeypatch.setattr(
+        "strategies.output_perturbation.strategies.perturbed", lambda weights, scale, bits: weights
+    )
+    settings = settings_of(privacy="exact", **changes)
     strategy = trained(settings)
     model, schema = model_of(strategy), strategy.federation.schema
     rows = pool(settings, schema)
@@ -77,7 +80,6 @@ def test_without_noise_it_is_what_one_place_would_compute(
     right = model.predict(test.X) == np.array(schema.classes)[test.classes].astype(model.classes_.dtype)
     assert evaluation.accuracy == pytest.approx(right.mean())
     assert evaluation.auc is not None
-    assert told["not_covered"] == ["anything: no noise was added"]
 
 
 def test_local_models_are_those_of_the_sites_and_the_mean_is_the_model(
@@ -86,7 +88,7 @@ def test_local_models_are_those_of_the_sites_and_the_mean_is_the_model(
     monkeypatch.setattr(
         "flower_pansvm.privacy.output_perturbation.perturbed", lambda weights, scale, bits: weights
     )
-    settings = settings_of(guarantee="local")
+    settings = settings_of(privacy="dp")
     strategy = trained(settings)
     model = model_of(strategy)
     rows = pool(settings, strategy.federation.schema)
@@ -122,7 +124,7 @@ def test_each_sites_noise_is_for_its_own_rows(monkeypatch: pytest.MonkeyPatch) -
         return weights
 
     monkeypatch.setattr("flower_pansvm.privacy.output_perturbation.perturbed", spy)
-    strategy = trained(settings_of(guarantee="local", test_fraction=0.0))
+    strategy = trained(settings_of(privacy="dp", test_fraction=0.0))
     rows = [569 // 3 + (site < 569 % 3) for site in range(3)]
     expected = [2**2.5 * 100 * np.sqrt(8 / 2) / n for n in rows]
     assert sorted(scales, reverse=True) == pytest.approx(sorted(expected, reverse=True), rel=1e-6)
@@ -141,7 +143,7 @@ def test_simulated_noise_follows_from_the_seed_and_other_noise_from_nothing() ->
 def test_more_epsilon_is_less_noise() -> None:
     found = []
     for epsilon in (0.01, 20.0):
-        settings = settings_of(guarantee="local", epsilon=epsilon, frequencies=20, C_total=30.0)
+        settings = settings_of(privacy="dp", epsilon=epsilon, frequencies=20, C_total=30.0)
         evaluation = trained(settings).outcome.evaluation
         found.append(evaluation.accuracy or 0.0)
     assert found[1] > 0.75
@@ -196,7 +198,7 @@ def test_a_site_that_does_not_find_its_weights_keeps_them(monkeypatch: pytest.Mo
         "clients.systems.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
     )
     with pytest.raises(PanSVMError, match="exactly"):
-        trained(settings_of(guarantee="local"))
+        trained(settings_of(privacy="dp"))
 
 
 # Public rows
@@ -243,26 +245,24 @@ def test_files_of_public_rows_that_cannot_be(tmp_path: Path, text: str | None, t
 # What a run says of itself
 
 
-@pytest.mark.parametrize("mode", ["release", "local", "none"])
+@pytest.mark.parametrize("mode", ["release", "local"])
 @pytest.mark.slow
 def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
-    settings = settings_of(guarantee=mode, audit=True, out=str(tmp_path))
+    settings = settings_of(privacy="dp" if mode == "local" else "auto", audit=True, out=str(tmp_path))
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
     told = result["guarantee"]
     assert told["mode"] == mode
-    assert told["epsilon"] == (None if mode == "none" else 1.0)
+    assert told["epsilon"] == 1.0
     assert (told["lambda"] is None) == (mode == "local")
     assert told["gap"] <= 1e-5
-    assert "the number of training rows, which is taken for public" in told["not_covered"] or mode == "none"
+    assert "the number of training rows, which is taken for public" in told["not_covered"]
     found = audit(settings, tmp_path)
     assert set(found.not_examined) <= {"rff_cuts", "rff_scores", "extremes"}
     assert ("rff_cuts" in found.not_examined) == (mode != "local")
     page = write_report(tmp_path).read_text()
     assert "Differential privacy of what is released" in page
-    expected = {"release": "whoever gets the model", "local": "everybody but the site", "none": "no noise"}[
-        mode
-    ]
+    expected = {"release": "whoever gets the model", "local": "everybody but the site"}[mode]
     assert expected in headline(result)["promise"]
 
 
@@ -283,11 +283,11 @@ def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
     usual = {
         "sites": 3,
         "epsilon": 3.0,
-        "sigma": 0.4,
+        "gamma": 6.25,
         "schema": str(tmp_path / "ranges.toml"),
         "C_total": 30.0,
     }
-    return settings_of(**{**usual, "frequencies": 20, "guarantee": "local", **values})
+    return settings_of(**{**usual, "frequencies": 20, "privacy": "dp", **values})
 
 
 @pytest.mark.slow
@@ -322,11 +322,11 @@ def test_local_answers_are_charged_and_then_no_more(
 @pytest.mark.parametrize(
     ("node", "values", "told"),
     [
-        (NODE, {"guarantee": "release"}, "privacy='perturbed'"),
+        (NODE, {"privacy": "auto"}, "privacy='perturbed'"),
         ({}, {}, "no budget for differential privacy"),
         (NODE, {"schema": ""}, "'ranges', which is for simulated sites"),
         (NODE, {"strategy": "hybrid-svm"}, "'public_rows', which is for simulated sites"),
-        ({"privacy": "perturbed"}, {"guarantee": "release", "privacy": "exact"}, "privacy='exact'"),
+        ({"privacy": "perturbed"}, {"privacy": "exact"}, "privacy='exact'"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
         ({key: value for key, value in NODE.items() if key != "own-weights"}, {}, "own-weights='agreed'"),
     ],
@@ -375,6 +375,6 @@ def test_hospitals_that_do_not_find_their_weights_say_so_in_few_runs(
 def test_hospitals_that_agree_to_sums_without_a_proof_train_for_a_release(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
-    settings = of_hospitals(tmp_path, guarantee="release")
+    settings = of_hospitals(tmp_path, privacy="auto")
     strategy = trained(settings, hospitals(settings, files))
     assert (strategy.outcome.evaluation.auc or 0) > 0.8

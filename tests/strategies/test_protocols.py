@@ -18,7 +18,7 @@ OTHERS = [
     {"aggregation": "k-secure"},
     K_SECURE_HOPS,
 ]
-PAILLIER = {"aggregation": "paillier", "key_bits": 2048}
+PAILLIER = {"aggregation": "paillier"}
 JOBS: dict[str, dict[str, Any]] = {
     "pairs of classes": {
         "multi_class": "ovo",

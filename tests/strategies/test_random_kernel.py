@@ -62,12 +62,12 @@ def opened(strategy: RandomKernel, tmp_path: Path) -> Any:
 @pytest.mark.parametrize("split", ["checkerboard:3x1", "checkerboard:1x3", "checkerboard:2x2"])
 def test_the_same_as_in_one_place(split: str, kernel: str, tmp_path: Path) -> None:
     """Trained and tried, cell by cell, as by the whole kernel with the same B."""
-    strategy = trained(settings_of(split=split, kernel=kernel, test_fraction=0.0, nu=3.0))
+    strategy = trained(settings_of(split=split, kernel=kernel, test_fraction=0.0, C=3.0))
     model = opened(strategy, tmp_path)
     data = load_breast_cancer()
     low, width = data.data.min(axis=0), np.ptp(data.data, axis=0)
     X, B = (data.data - low) / width, np.hstack(model.matrices_)
-    mu = strategy.outcome.figures["mu"]
+    mu = strategy.outcome.figures["gamma"]
     distances = np.square(X[:, None] - B).sum(axis=2)
     K = X @ B.T if kernel == "linear" else np.exp(-mu * distances)
     # The classes are in the order of their names: benign, malignant.
@@ -231,7 +231,7 @@ def test_the_paper_s_rows_of_b_and_the_warning(caplog: pytest.LogCaptureFixture)
     assert [most_rows(297, 13), most_rows(452, 279), most_rows(768, 2), most_rows(5, 9)] == [12, 45, 1, 1]
     with caplog.at_level(logging.WARNING, logger="flwr"):
         logging.getLogger("flwr").propagate = True
-        found = trained(settings_of(random_kernel_rows=7, split="checkerboard:2x2", nu=1e-6))
+        found = trained(settings_of(random_kernel_rows=7, split="checkerboard:2x2", C=1e-6))
     assert "more than half" not in caplog.text
     assert "all weights are 0" in caplog.text
     assert found.outcome.figures["weights_in_use"] == 0

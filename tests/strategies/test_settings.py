@@ -38,7 +38,6 @@ BAD: list[tuple[str, Scalar]] = [
     ("step", "1:2:3"),
     ("features", "some"),
     ("features", "2.5"),
-    ("select-tolerance", -0.1),
     *[
         ("filters", value)
         for value in ("fisher=p=0.01", "welch=p=0", "scatter=0%", "75%", "fisher=2,fisher=3", "f=2")
@@ -52,28 +51,19 @@ BAD: list[tuple[str, Scalar]] = [
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("class-weight", "1,0"),
-    ("guarantee", "global"),
     ("ssvd-order", "first"),
-    ("ssvd-test", "rows"),
     *[
         (name, value)
         for name in (
             "C",
             "C-total",
             "tol",
-            "mu",
-            "nu",
             "timeout",
             "gamma",
-            "sigma",
         )
         for value in (0, -1, "nan", "inf", "much")
     ],
-    *[
-        (name, f"1,{value}")
-        for name in ("C-grid", "gamma-grid")
-        for value in (0, -4, "nan", "inf", "much", "", "4;16")
-    ],
+    *[(name, f"1,{value}") for name in ("C", "gamma") for value in (0, -4, "nan", "inf", "much", "", "4;16")],
     *[
         (name, value)
         for name in (
@@ -82,7 +72,6 @@ BAD: list[tuple[str, Scalar]] = [
             "min-cluster",
             "seed",
             "k",
-            "key-bits",
             "cv-folds",
             "colluders",
             "steps",
@@ -108,7 +97,7 @@ FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregati
     "schema",
     "drop",
 }
-"""What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
+"""What these name is looked up elsewhere: data, files and protocols."""
 
 
 def with_owner(config: dict[str, Scalar]) -> dict[str, Scalar]:
@@ -180,9 +169,7 @@ def test_settings_survive_the_run_config() -> None:
     changed = make_settings(
         C=3.5, min_cluster=1, probability=True, gamma="0.25", landmarks="30", positive="a, b"
     )
-    chosen_later = make_settings(
-        C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", privacy="exact", noise=0.5
-    )
+    chosen_later = make_settings(C="1,1e3", gamma="0.5,0.5", privacy="exact", noise=0.5)
     selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filters="welch=40%")
     for settings in (changed, chosen_later, selecting, make_settings()):
         assert settings_from(settings.to_config()) == settings
@@ -193,8 +180,16 @@ def test_settings_survive_the_run_config() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("gamma", "skale", "gamma is 'skale', but it must be a number above 0, or 'scale', or 'auto'."),
-        ("C-grid", "1,,4", "C-grid is '1,,4', but it must be numbers above 0, separated by commas."),
+        (
+            "gamma",
+            "skale",
+            "gamma is 'skale', but it must be a number above 0, or several by commas, or 'scale', or 'auto'.",
+        ),
+        (
+            "C",
+            "1,,4",
+            "C is '1,,4', but it must be a number above 0, or several by commas, or 'auto'.",
+        ),
         ("cv-folds", 1, "cv-folds is '1', but it must be a whole number of at least 2."),
         ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
     ],
@@ -207,7 +202,7 @@ def test_an_error_says_what_the_setting_must_be(name: str, value: Scalar, told: 
 
 def test_what_is_not_to_be_chosen_is_tried_at_its_one_value() -> None:
     assert not make_settings().tunes
-    both = make_settings(C="auto", gamma="auto", C_grid="4,1,4", gamma_grid="0.5,0.1")
+    both = make_settings(C="4,1,4", gamma="0.5,0.1")
     assert both.tunes
     assert (both.C_values, both.gamma_values(0.02)) == ((1.0, 4.0), (0.1, 0.5))
     assert make_settings(C="auto", gamma="0.3").gamma_values(0.02) == (0.3,)
@@ -295,7 +290,6 @@ def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, valu
     [
         ("pan-svm", "filters", "welch=50%", "filter-wrapper"),
         ("pan-svm", "k", 3, "k-secure, k-secure-hops"),
-        ("svm-rfe", "key-bits", 2048, "paillier"),
         ("pan-svm", "step", "0.5", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
         ("pan-svm", "features", "no number", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
     ],
@@ -314,10 +308,8 @@ def test_a_setting_of_another_strategy_is_refused_with_whose_it_is(
 def test_the_defaults_of_other_strategies_are_let_pass_however_they_are_written(strategy: str) -> None:
     written = {
         "strategy": strategy,
-        "key-bits": "3072",
         "k": "0.0",
         "filters": "welch=p=0.01",
-        "select-tolerance": 0,
     }
     assert settings_from({**default_config(), **written}) == make_settings(strategy=strategy)
 
@@ -365,7 +357,7 @@ def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "written",
     [
-        {"C-grid": "4, 1,4", "C": "auto", "step": "auto"},
+        {"C": "4, 1,4", "step": "auto"},
         {"landmarks": "1e1", "gamma": "0.50", "tol": "1e-3", "sites": 5.0},
         {"probability": "True", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
         {"strategy": "filter-wrapper", "filters": " welch = p=0.010"},
@@ -393,16 +385,16 @@ def test_values_are_of_real_types_and_written_as_they_were() -> None:
             "strategy": "filter-wrapper",
             "landmarks": "0.250",
             "gamma": "2",
-            "C-grid": "4,0.5",
+            "C": "4,0.5",
             "filters": "fisher=7",
         }
     )
     assert isinstance(found, FilterWrapperSettings)
-    assert (found.landmarks, found.gamma, found.C_grid, found.gamma_grid) == (0.25, 2.0, (0.5, 4.0), None)
+    assert (found.landmarks, found.gamma, found.C) == (0.25, 2.0, (0.5, 4.0))
     assert found.filters.fisher.count == 7
     config = found.to_config()
-    assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filters", "step")] == [
-        "0.25", "2", "0.5,4", "auto", "fisher=7,welch=p=0.01,scatter=75%", "auto",
+    assert [config[name] for name in ("landmarks", "gamma", "C", "filters", "step")] == [
+        "0.25", "2", "0.5,4", "fisher=7,welch=p=0.01,scatter=75%", "auto",
     ]  # fmt: skip
 
 
@@ -441,7 +433,7 @@ def test_the_level_is_dp_where_there_is_a_proof_and_else_perturbed_unless_exact_
     assert set(levels.values()) == {"dp", "perturbed"}
     assert make_settings(privacy="exact").level == "exact"
     for name in ("private-svm", "hybrid-svm"):
-        assert make_settings(strategy=name, guarantee="local").level == "dp"
+        assert make_settings(strategy=name, privacy="dp").level == "dp"
 
 
 @pytest.mark.parametrize(
@@ -449,9 +441,7 @@ def test_the_level_is_dp_where_there_is_a_proof_and_else_perturbed_unless_exact_
     [
         ({"privacy": "dp"}, "strategy=dp-svm.*or privacy=perturbed"),
         ({"privacy": "dp", "strategy": "svm-rfe"}, "strategy=dp-svm.*or privacy=perturbed"),
-        ({"privacy": "dp", "strategy": "private-svm"}, "guarantee=local"),
         ({"privacy": "exact", "strategy": "dp-svm"}, "Leave privacy out, or choose another strategy"),
-        ({"privacy": "perturbed", "strategy": "hybrid-svm", "guarantee": "local"}, "Leave privacy out"),
     ],
 )
 def test_a_level_that_the_strategy_does_not_have_is_refused_with_what_to_choose(

@@ -55,11 +55,10 @@ def published(grid: Any) -> Iterator[dict[str, Any]]:
     [
         {},
         {"ssvd_order": "perturb-first", "kernel": "linear"},
-        {"ssvd_test": "distorted", "scaling": "minmax"},
+        {"scaling": "minmax"},
         {
             "data": "breast_cancer",
             "ssvd_order": "perturb-first",
-            "ssvd_test": "distorted",
             "kernel": "linear",
         },
         {"data": "breast_cancer", "split": "dirichlet:2", "class_weight": "balanced", "C": 3.0},
@@ -82,11 +81,11 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
     y, rows, tried = [], [], []
     for one in sites:
         own, others = train.X[train.sites == one][:, columns], test.X[test.sites == one][:, columns]
-        both = distort(np.vstack([own, others])) if settings.ssvd_test == "distorted" else distort(own)
-        order = np.lexsort(both[: len(own)].T)
-        rows.append(both[: len(own)][order])
+        copies = distort(own)
+        order = np.lexsort(copies.T)
+        rows.append(copies[order])
         y.append(train.classes[train.sites == one][order])
-        tried.append(both[len(own) :] if settings.ssvd_test == "distorted" else others)
+        tried.append(others)
     X = np.vstack(rows)
     if settings.ssvd_order == "perturb-first":
         kept = select(X, np.concatenate(y))
@@ -109,10 +108,9 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
 
 
 @pytest.mark.parametrize("order", ["select-first", "perturb-first"])
-@pytest.mark.parametrize("test", ["original", "distorted"])
 @pytest.mark.parametrize("data", ["wine", "breast_cancer"])
-def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: str, test: str) -> None:
-    settings = settings_of(data=data, ssvd_order=order, ssvd_test=test, privacy="exact")
+def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: str) -> None:
+    settings = settings_of(data=data, ssvd_order=order, privacy="exact")
     grid = in_process_grid(settings)
     strategy = trained(settings, grid)
     schema = strategy.federation.schema
@@ -125,26 +123,13 @@ def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: s
         original = original[:, np.isin(schema.columns, strategy.outcome.figures["columns_kept"])]  # type: ignore[union-attr]
     assert columns == original.shape[1]
     sent = np.vstack([answer["rows"] for answer in answers])
-    assert len(sent) == (len(original) if test == "distorted" else len(own[0]))
+    assert len(sent) == len(own[0])
     for row in original:
         assert np.abs(sent - row).max(axis=1).min() > 1e-6 * np.abs(row).max()
     # No other answer is as long as a site's rows, and what else is disclosed is names and keys.
     told = {(one["task"], one["how"]) for one in strategy.federation.costs.disclosed()}
     assert {task for task, how in told if how == "disclosed"} == {"join", "distorted_rows"}
     assert {task for task, how in told if how == "exact"} <= {"column_votes", "scores"}
-
-
-def test_test_rows_stay_unless_they_are_asked_for_and_have_no_part_in_what_is_published() -> None:
-    parts = []
-    for test in range(2):
-        federation = joined(settings_of(data="breast_cancer"))
-        federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(np.ones(30, dtype=bool), test))
-        parts.append(list(published(federation.grid)))
-    for without, whole in zip(*parts, strict=True):
-        assert not without["test"].any()
-        assert whole["test"].sum() == len(whole["rows"]) - len(without["rows"]) > 0
-        # Distorted together with test rows, training rows have other copies.
-        assert not np.isin(without["rows"][:, 0].round(6), whole["rows"][:, 0].round(6)).all()
 
 
 def test_the_order_of_the_published_rows_is_not_the_tables(write_table: Callable[..., str]) -> None:
@@ -259,11 +244,6 @@ def test_missing_cells_are_filled_with_the_sites_own_mean(write_table: Callable[
     assert first == pytest.approx(second)
 
 
-def test_without_test_rows_nothing_is_measured_on_distorted_rows_either() -> None:
-    found = trained(settings_of(test_fraction=0.0, ssvd_test="distorted")).outcome.evaluation
-    assert (found.rows, found.accuracy) == (0, None)
-
-
 def changing(change: Callable[[Any], Any]) -> Callable[..., Any]:
     """Return a `Federation.collect` that has the sites publish something else."""
     collect = Federation.collect
@@ -282,7 +262,7 @@ def test_votes_are_numbers_of_sites() -> None:
     assert votes.max() == 3
 
 
-@pytest.mark.parametrize("changes", [{}, {"ssvd_order": "perturb-first", "ssvd_test": "distorted"}], ids=str)
+@pytest.mark.parametrize("changes", [{}, {"ssvd_order": "perturb-first"}], ids=str)
 def test_the_audit_says_how_many_rows_are_linked(
     changes: dict[str, Any], pool: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -290,13 +270,13 @@ def test_the_audit_says_how_many_rows_are_linked(
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
     found = audit(settings, tmp_path)
-    wanted = 178 if changes else result["rows_train"]
+    wanted = result["rows_train"]
     assert found.entries["rows_published"] == wanted
     assert found.not_examined == []
     assert f"{wanted} distorted rows published with their labels" in str(found)
     schema = trained(settings).federation.schema
-    parts = [pool(settings, schema), *([pool(settings, schema, test=True)] if changes else [])]
-    X, sites = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "sites"))
+    rows = pool(settings, schema)
+    X, sites = rows.X, rows.sites
     if not changes:
         X = X[:, np.isin(schema.columns, result["columns_kept"])]  # type: ignore[union-attr]
     linked, matched, correlations = 0, 0, []
@@ -350,7 +330,7 @@ def test_a_coordinator_that_asks_for_two_columns_has_most_cells_of_one_nearly_as
     settings = settings_of(data="breast_cancer", test_fraction=0.0, privacy="exact")
     federation = joined(settings)
     radius_and_area = np.isin(np.arange(30), [0, 3])
-    answers = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(radius_and_area, 0))
+    answers = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(radius_and_area))
     for name in federation.sites:
         original = table_of(settings, int(name.removeprefix("site-"))).X[:, radius_and_area]
         copies = distort(original)

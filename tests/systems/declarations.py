@@ -244,13 +244,13 @@ LOCAL_ONLY = System(
 SSVD = System(
     "ssvd",
     {"data": "wine", "sites": 3},
-    (*NOT_CHOSEN, {"ssvd_order": "select"}, {"ssvd_test": "distort"}),
+    (*NOT_CHOSEN, {"ssvd_order": "select"}),
     ("distorted-rows",),
     # The vote may keep the small column alone, of which the distortion leaves nothing: all columns are distorted.
     {"ssvd_order": "perturb-first"},
     {
         ("column_votes", "votes"): "perturbed",
-        **{("distorted_rows", part): "disclosed" for part in ("rows", "classes", "test")},
+        **{("distorted_rows", part): "disclosed" for part in ("rows", "classes")},
         ("scores", "confusion"): "perturbed",
         ("scores", "histogram"): "perturbed",
     },
@@ -268,13 +268,9 @@ SSVD = System(
         ),
         wrong(DISTORTED_ROWS, classes=lambda answer: answer.classes + 3),
         wrong(DISTORTED_ROWS, classes=lambda answer: answer.classes - 1),
-        wrong(DISTORTED_ROWS, test=without_first("test")),
         *(wrong(COLUMN_VOTES, votes=times("votes", factor)) for factor in (0.3, -1.0)),
     ),
-    once=(
-        wrong(DISTORTED_ROWS, test=1),
-        wrong(DISTORTED_ROWS, columns=lambda asked: asked.columns & (np.cumsum(asked.columns) > 1)),
-    ),
+    once=(wrong(DISTORTED_ROWS, columns=lambda asked: asked.columns & (np.cumsum(asked.columns) > 1)),),
 )
 
 ADMM = System(
@@ -364,8 +360,8 @@ RANDOM_KERNEL = System(
 
 PRIVATE_SVM = System(
     "private-svm",
-    {"data": "breast_cancer", "sites": 3, "frequencies": 4, "guarantee": "local"},
-    ({"guarantee": "sites"}, {"epsilon": 25.0}, {"epsilon": -1.0}, {"C": 3.0}),
+    {"data": "breast_cancer", "sites": 3, "frequencies": 4, "privacy": "dp"},
+    ({"gamma": "auto"}, {"gamma": "1,2"}, {"epsilon": 25.0}, {"epsilon": -1.0}, {"C": 3.0}),
     answers=(wrong(LOCAL_WEIGHTS, weights=without_first("weights")),),
 )
 
@@ -413,7 +409,7 @@ SELECTION = System(
         "step": "0.5",
         "privacy": "exact",
     },
-    ({"step": "0"}, {"features": "0"}, {"select_tolerance": -1.0}),
+    ({"step": "0"}, {"features": "0"}),
     leaves={
         (task.name, part): "exact"
         for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES, CLASS_MOMENTS, SUPPORT)

@@ -32,7 +32,7 @@ from typing import ClassVar
 import numpy as np
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum.contract import Member, PaillierOptions, Relay, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.wire import everyone, from_bytes, hold, join_fields, take, to_bytes
 
 try:
@@ -53,8 +53,17 @@ SMALL = 2**16  # no prime factor of a key may be smaller
 
 
 @dataclass(frozen=True)
-class Paillier(PaillierOptions, SecureSum):
-    """The sum under Paillier encryption."""
+class Paillier(SecureSum):
+    """The sum under Paillier encryption.
+
+    Parameters
+    ----------
+    key_bits : int
+        Length of the public key n in bits, a multiple of 16. All sites of a run have the default; shorter keys are
+        quick, and below 2048 bits they can be broken.
+    """
+
+    key_bits: int = 3072
 
     name: ClassVar[str] = "paillier"
     protected: ClassVar[bool] = True

@@ -137,7 +137,7 @@ def change_scores(folder: Path) -> Attempt:
 
 @attack(
     "rounding-local",
-    promise="private-svm, hybrid-svm with guarantee=local: a test row changes an answer by what is charged for it.",
+    promise="private-svm, hybrid-svm with privacy=dp: a test row changes an answer by what is charged for it.",
     tries="Lets the last bit of a product decide about several test rows of a hospital.",
 )
 def change_local_scores(folder: Path) -> Attempt:

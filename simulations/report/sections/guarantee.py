@@ -5,10 +5,9 @@ import math
 from simulations.report.section import SECTIONS, Result, Section, render
 
 TEMPLATE = """\
-{% if told.epsilon is none %}<p>No noise was added: nothing is promised.</p>
-{% else %}<p>Towards: {{ told.towards }} If another row stood in place of any one training row, the odds of anything they
+<p>Towards: {{ told.towards }} If another row stood in place of any one training row, the odds of anything they
 conclude would change by a factor of at most {{ "%.3g" | format(factor) }} (e<sup>ε</sup>, ε = {{ told.epsilon }}).</p>
-{% endif %}<p>The weights' objective is above the least one by at most {{ "%.1e" | format(told.gap) }}.
+<p>The weights' objective is above the least one by at most {{ "%.1e" | format(told.gap) }}.
 {% if told["lambda"] %}Laplace noise of scale {{ "%.4g" | format(told["lambda"]) }} was added to each.{% endif %}
 {% if told.mode == "local" %}Each site has added Laplace noise of scale {{ "%.4g" | format(told.lambda_times_rows) }}
 divided by its number of training rows, or more if these are many.{% endif %}</p>
@@ -26,13 +25,11 @@ class GuaranteeSection(Section):
     def html(self, result: Result) -> str:
         """Return the promise in words."""
         told = result["guarantee"]
-        return render(TEMPLATE, told=told, factor=math.exp(told["epsilon"] or 0.0))
+        return render(TEMPLATE, told=told, factor=math.exp(told["epsilon"]))
 
     def headline(self, result: Result) -> dict[str, str]:
         """Return the promise in a line."""
         told = result["guarantee"]
-        if told["epsilon"] is None:
-            return {"promise": "none: no noise was added"}
         whom = "whoever gets the model" if told["mode"] == "release" else "everybody but the site itself"
         return {
             "promise": f"epsilon {told['epsilon']:g} for every training row, towards {whom}",

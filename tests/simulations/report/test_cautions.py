@@ -23,7 +23,6 @@ GOOD: dict[str, Any] = {
     "constant_columns": [],
     "converged": True,
     "tested_on": "true records",
-    "tested_on_distorted_rows": False,
     "disclosed": [{"task": "cuts", "how": "perturbed"}, {"task": "scores", "how": "exact"}],
 }
 
@@ -50,7 +49,6 @@ def test_a_good_run_has_none() -> None:
         ({"converged": False}, "Training ended before"),
         ({"constant_columns": ["zip code"]}, "tell the model nothing: zip code"),
         ({"aggregation": "plain"}, "Nothing was masked"),
-        ({"tested_on_distorted_rows": True}, "tried on distorted data"),
         ({"tested_on": "perturbed records"}, "perturbed copies"),
         ({"count_noise": 3.2}, "each is off by about 3.2"),
         ({"disclosed": [{"task": "cuts", "how": "exact"}]}, "can be computed from these"),

@@ -44,7 +44,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Return what runs have written: one with a chosen grid, a selection, and one of differential privacy."""
     found = []
     for changes in (
-        {"C": "auto", "C-grid": "1,4", "gamma": 0.1, "probability": True, "audit": True},
+        {"C": "1,4", "gamma": 0.1, "probability": True, "audit": True},
         {"strategy": "voted-wrapper", "step": 0.5, "data": "wine"},
         {"strategy": "dp-svm"},
     ):

@@ -51,7 +51,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "extremes": {"scaling": "minmax", "test_fraction": 0.0},
     "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},
     "voted wrapper": {"strategy": "voted-wrapper", "step": "0.7", "cv_folds": 2},
-    "model choice": {"C": "auto", "C_grid": "1,16", "cv_folds": 2},
+    "model choice": {"C": "1,16", "cv_folds": 2},
 }
 
 

@@ -121,7 +121,7 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
         pytest.param(
             SCORES,
             put_first("confusion", 1),
-            {"C": "auto", "C_grid": "1,8", "cv_folds": 2},
+            {"C": "1,8", "cv_folds": 2},
             "not have the training rows that the sites have counted of each class",
             marks=pytest.mark.slow,
         ),

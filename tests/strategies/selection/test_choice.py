@@ -12,39 +12,28 @@ def points(*accuracies: tuple[int, float]) -> list[Point]:
     return [Point(features, accuracy, 0.0, None) for features, accuracy in accuracies]
 
 
-def test_the_fewest_features_within_the_tolerance_are_chosen() -> None:
-    found = points((5, 0.90), (4, 0.95), (3, 0.948), (2, 0.946), (1, 0.80))
-    assert choose(found, 0.0, None) == 1
-    assert choose(found, 0.003, None) == 2
-    assert choose(found, 0.005, None) == 3
-
-
-def test_a_tolerance_counts_to_its_edge() -> None:
-    assert choose(points((2, 0.955), (1, 0.9499)), 0.005, None) == 0
-    assert choose(points((3, 0.90), (2, 0.955), (1, 0.95)), 0.005, None) == 2
-
-
-def test_without_a_tolerance_nothing_is_less_accurate_than_all_features() -> None:
-    assert choose(points((3, 0.95), (2, 0.95 - 1e-16), (1, 0.949)), 0.0, None) == 1
-    assert choose(points((3, 0.95), (2, 0.94), (1, 0.93)), 0.0, None) == 0
+def test_nothing_is_less_accurate_than_all_features() -> None:
+    assert choose(points((3, 0.95), (2, 0.95 - 1e-16), (1, 0.949)), None) == 1
+    assert choose(points((5, 0.90), (4, 0.95), (3, 0.948), (2, 0.946), (1, 0.80)), None) == 1
+    assert choose(points((3, 0.95), (2, 0.94), (1, 0.93)), None) == 0
 
 
 def test_equally_good_subsets_give_the_smallest_even_if_a_larger_one_is_worse() -> None:
-    assert choose(points((4, 0.9), (3, 0.8), (2, 0.9), (1, 0.5)), 0.005, None) == 2
+    assert choose(points((4, 0.9), (3, 0.8), (2, 0.9), (1, 0.5)), None) == 2
 
 
 @pytest.mark.parametrize(("wanted", "index"), [(100, 0), (99, 0), (90, 1), (50, 2), (12, 2), (10, 3), (1, 3)])
 def test_a_wanted_number_is_met_or_the_next_larger_subset_chosen(wanted: int, index: int) -> None:
-    assert choose(points((100, 0.5), (90, 0.6), (50, 0.9), (10, 0.1)), 0.0, wanted) == index
+    assert choose(points((100, 0.5), (90, 0.6), (50, 0.9), (10, 0.1)), wanted) == index
 
 
 def test_more_features_than_there_are_cannot_be_wanted() -> None:
     with pytest.raises(SettingError, match="features"):
-        choose(points((30, 0.9)), 0.005, 40)
+        choose(points((30, 0.9)), 40)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0, 0.2))
-def test_what_is_chosen_is_within_the_tolerance(accuracies: list[float], tolerance: float) -> None:
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_what_is_chosen_is_as_accurate_as_the_best(accuracies: list[float]) -> None:
     found = points(*((len(accuracies) - index, accuracy) for index, accuracy in enumerate(accuracies)))
-    accuracy = accuracies[choose(found, tolerance, None)]
-    assert accuracy >= max(accuracies) - tolerance - 1e-9
+    accuracy = accuracies[choose(found, None)]
+    assert accuracy >= max(accuracies) - 1e-9
