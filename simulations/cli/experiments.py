@@ -12,7 +12,8 @@ from simulations.cli.app import cli
 from simulations.cli.output import check_can_be_folder
 
 if TYPE_CHECKING:
-    from simulations.papers.reproduction import Result, Run
+    from simulations.comparison.workers import Result
+    from simulations.papers.reproduction import Run
 
 TOLD = ("strategy", "data", "seed", "blocks", "fold")
 """What is told of a run when it has ended."""

@@ -1,11 +1,12 @@
 """The table of a comparison as means and deviations, and as blocks that tests can compare."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from simulations.comparison.run import Finished
+from simulations.comparison.run import COLUMNS
 from simulations.comparison.significance import FEWEST_BLOCKS, Ranking, rank
 
 PLACE = ["data", "split", "settings"]
@@ -41,10 +42,11 @@ class Blocks:
         return rank(self.table)
 
 
-def frame(lines: Sequence[Finished]) -> pd.DataFrame:
-    """Return the runs as a table, in which numbers are numbers."""
-    found = pd.DataFrame([asdict(one) for one in lines], columns=[one.name for one in fields(Finished)])
-    return found.astype(dict.fromkeys([*MEASURES, *COSTS], "float64"))
+def frame(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return runs as a table of `COLUMNS`, in which numbers are numbers and texts that are not there are empty."""
+    found = pd.DataFrame(lines, columns=COLUMNS, dtype=object)
+    texts = found[["level", "disclosed", "error"]].fillna("")
+    return found.assign(**texts).astype(dict.fromkeys([*MEASURES, *COSTS], "float64"))
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:

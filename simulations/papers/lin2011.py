@@ -15,9 +15,10 @@ from sklearn.svm import SVC
 from clients.systems.ssvd import filled
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.systems.ssvd import distort, select, sparsified, values_kept
+from simulations.comparison.workers import Result
 from simulations.data.datasets import load_dataset
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Result, Setup, per_cell
+from simulations.papers.reproduction import Place, Setup, per_cell
 from simulations.systems.ssvd import column_correlation, linked_rows, matched_rows
 
 FOLDS = 10

@@ -6,6 +6,7 @@ from dataclasses import replace
 from matplotlib.figure import Figure
 
 from flower_pansvm.terms import Scalar
+from simulations.comparison.workers import Result
 from simulations.papers.declared import declared
 from simulations.papers.lu2016_sets import (
     ADULT,
@@ -20,7 +21,7 @@ from simulations.papers.lu2016_sets import (
     ThesisSet,
 )
 from simulations.papers.plots import bars, legend
-from simulations.papers.reproduction import Cell, Place, Result, Setup, per_cell, per_run
+from simulations.papers.reproduction import Cell, Place, Setup, per_cell, per_run
 
 PAPER: dict[str, Scalar] = {
     "search": "published",

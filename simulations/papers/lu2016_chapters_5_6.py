@@ -12,9 +12,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from simulations.comparison.workers import Result
 from simulations.papers.declared import declared
 from simulations.papers.lu2016_sets import COLON, DIA, GENES, SIX, WBC, ThesisSet
-from simulations.papers.reproduction import Place, Result, Setup
+from simulations.papers.reproduction import Place, Setup
 
 METHODS = {
     "SVM-RFE": "svm-rfe",

@@ -15,9 +15,10 @@ from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.random_kernel import random_matrix
+from simulations.comparison.workers import Result
 from simulations.data.datasets import load_dataset
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Prepared, Result, Setup, per_cell
+from simulations.papers.reproduction import Place, Prepared, Setup, per_cell
 from strategies.random_kernel.training import most_rows, one_norm_svm
 
 SETS = {

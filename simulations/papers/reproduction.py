@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from flower_pansvm.terms import Scalar
+from simulations.comparison.workers import Result
 from strategies.registry import all_strategies
 from strategies.settings import Settings, setting_fields, settings_from
-
-Result = Mapping[str, Any]
-"""What a run has found, ready for JSON: entries of ``result.json``, or ``error`` alone if it failed."""
 
 Place = tuple[str, str]
 """Row and column of a cell."""
@@ -48,6 +45,11 @@ class Run:
     def config(self) -> dict[str, Scalar]:
         """The run config."""
         return dict(self.items)
+
+    @property
+    def key(self) -> dict[str, Scalar]:
+        """What tells it from other runs: all of it."""
+        return self.config
 
     @property
     def strategy(self) -> str:

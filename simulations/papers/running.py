@@ -1,6 +1,5 @@
-"""Does the runs of a table on all cores, and keeps each at once, so that a stopped reproduction goes on."""
+"""Does the runs of a table: trainings of strategies, and what is no training of one."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
@@ -13,9 +12,9 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from clients.table.file import read_frame, suffix_of
-from flower_pansvm.errors import PanSVMError, SettingError
 from simulations.baselines.registry import all_baselines
-from simulations.comparison.workers import DIED, run_each
+from simulations.comparison.finished import RUNS_FILE, check_folder, finish
+from simulations.comparison.workers import Result
 from simulations.data.datasets import SHIPPED, locate
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
@@ -27,8 +26,8 @@ from simulations.papers import (
     luo2009,
     mangasarian2008,
 )
-from simulations.papers.reproduction import Prepared, Result, Run
-from strategies.locking import COMMAND, locked
+from simulations.papers.reproduction import Prepared, Run
+from strategies.locking import locked
 from strategies.mixture import MixtureSettings
 from strategies.results import describe
 from strategies.selection.elimination import SelectionSettings
@@ -42,9 +41,6 @@ PREPARED: dict[str, Prepared] = {
     **mangasarian2008.PREPARED,
 }
 """Data sets that are made from files of the folder, by the name that runs use."""
-
-RUNS_FILE = "runs.jsonl"
-"""A line a run: its settings and what it has found."""
 
 KEPT = (
     *("auc", "accuracy", "cut_rounds", "consensus_rounds", "bytes_up", "seconds"),
@@ -196,32 +192,6 @@ IN_ONE_PLACE: Mapping[str, Callable[[str, Settings], dict[str, Any]]] = {
 """What does a run that is no training of a strategy, by the word before the colon."""
 
 
-def read_runs(folder: Path) -> dict[Run, Result]:
-    """Return the runs on file; of a run that was done twice, the last. A line that was cut off is not there.
-
-    Raises
-    ------
-    SettingError
-        If the folder holds something else.
-    """
-    file = folder / RUNS_FILE
-    if not file.exists():
-        if folder.is_dir() and any(path.name != COMMAND for path in folder.iterdir()):
-            raise SettingError(
-                f"'{folder}' holds something else than reproductions: it has no {RUNS_FILE}. Name a new folder, or one "
-                "of an earlier 'pansvm reproduce', whose runs are then not done again."
-            )
-        return {}
-    found: dict[Run, Result] = {}
-    for line in file.read_text(encoding="utf-8").splitlines():
-        try:
-            items, result = json.loads(line)
-        except ValueError:
-            continue
-        found[Run(tuple((key, value) for key, value in items))] = result
-    return found
-
-
 def do_runs(
     runs: Iterable[Run], data_dir: Path, folder: Path, processes: int, show: Show
 ) -> Mapping[Run, Result]:
@@ -234,7 +204,7 @@ def do_runs(
     data_dir, folder : Path
         Folder of data sets, and of the reproductions.
     processes : int
-        How many runs at a time; a single one is done in this process.
+        How many runs at a time.
     show : callable
         See `Show`.
 
@@ -247,32 +217,5 @@ def do_runs(
     for data in sorted({str(run.config["data"]) for run in wanted}):
         check(data, data_dir)
     with locked(folder):
-        return _do_missing(wanted, data_dir, folder, processes, show)
-
-
-def _do_missing(
-    wanted: list[Run], data_dir: Path, folder: Path, processes: int, show: Show
-) -> Mapping[Run, Result]:
-    done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
-    missing = [run for run in wanted if run not in done]
-    do = partial(attempt, data_dir, folder)
-    each = map(do, missing) if processes == 1 else run_each(missing, processes, do, _died)
-    with (folder / RUNS_FILE).open("a", encoding="utf-8") as file:
-        for left, (run, result) in zip(range(len(missing) - 1, -1, -1), each, strict=True):
-            done[run] = result
-            file.write(json.dumps([run.items, result]) + "\n")
-            file.flush()
-            show(run, result, left)
-    return {run: done[run] for run in wanted}
-
-
-def attempt(data_dir: Path, folder: Path, run: Run) -> tuple[Run, Result]:
-    """Return a run and what it has found, or for what it failed, as for a class without a row to train on."""
-    try:
-        return run, execute(run, data_dir, folder)
-    except (PanSVMError, ValueError) as error:
-        return run, {"error": str(error)}
-
-
-def _died(run: Run) -> tuple[Run, Result]:
-    return run, {"error": DIED}
+        check_folder(folder, RUNS_FILE, "reproduction")
+        return finish(wanted, folder, processes, partial(execute, data_dir=data_dir, folder=folder), show)
