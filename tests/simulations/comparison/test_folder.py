@@ -51,13 +51,11 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def finished_by(folder: Path, *numbers: int) -> tuple[dict[int, object], list[int]]:
     """Return what the runs of these numbers have found, and which of them were done for that."""
     done: list[int] = []
-    results = finish(
-        [Work(number) for number in numbers],
-        folder,
-        1,
-        work_on,
-        lambda work, _, left: done.append(work.number) or left,
-    )
+
+    def show(work: Work, *_: object) -> None:
+        done.append(work.number)
+
+    results = finish([Work(number) for number in numbers], folder, 1, work_on, show)
     return {work.number: result for work, result in results.items()}, done
 
 
