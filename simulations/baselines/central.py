@@ -16,8 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
-from simulations.baselines.figures import BaselineFigures, judge
-from simulations.baselines.registry import baselines
+from simulations.baselines.registry import BaselineFigures, baselines, judge
 from simulations.data.pooling import PooledRows, fit_scaling
 from strategies.steps.binary_problems import scale_gamma
 from strategies.svm_settings import PanSvmSettings

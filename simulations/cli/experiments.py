@@ -28,7 +28,6 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; a run that is there is not done again.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
     repeats: Annotated[
         int | None, typer.Option(min=1, help="So many repeats.", show_default="the table's")
     ] = None,
@@ -41,9 +40,9 @@ def reproduce(
 
     console = Console(highlight=False, markup=False)
     if list_:
-        table = Table("name", "what", "minutes", "with --quick", box=None, padding=(0, 2, 0, 0))
+        table = Table("name", "what", "minutes", "repeats", box=None, padding=(0, 2, 0, 0))
         for name, one in all_reproductions().items():
-            table.add_row(name, one.title, f"{one.minutes:g}", f"{one.quick_minutes:g}")
+            table.add_row(name, one.title, f"{one.minutes:g}", f"{one.repeats}")
         console.print(table)
         return
     if not names or out is None:
@@ -53,10 +52,10 @@ def reproduce(
         )
     check_can_be_folder(out)
     for name, what in [(name, all_reproductions()[name]) for name in names]:
-        count = repeats or (what.quick_repeats if quick else what.repeats)
+        count = repeats or what.repeats
         runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
-        about = what.quick_minutes if quick else what.minutes
-        console.print(f"{name}, {what.title}: {len(runs)} runs, about {about:g} minutes on two cores")
+        about = what.minutes * count / what.repeats
+        console.print(f"{name}, {what.title}: {len(runs)} runs, about {about:.2g} minutes on two cores")
 
         def show(run: "Run", result: "Result", left: int) -> None:
             told = result.get("error") or f"{result['wall']:.1f} s"

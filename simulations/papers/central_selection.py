@@ -138,10 +138,11 @@ def select(settings: SelectionSettings) -> Selection:
     settings : SelectionSettings
         As of the federated run; C and gamma are given, not ``auto``.
     """
-    strategy = type("PooledSelection", (Pooled, all_strategies()[settings.strategy]), {})(settings)
+    bases: tuple[Any, ...] = (Pooled, all_strategies()[settings.strategy])
+    strategy: Pooled = type("PooledSelection", bases, {})(settings)
     strategy.subsets = PooledSubsets(settings)
     strategy.trail = PooledTrail(strategy.subsets)
-    strategy.eliminate(None)
+    strategy.eliminate(None)  # type: ignore[arg-type]
     return strategy.trail.outcome(settings.select_tolerance, settings.features)
 
 

@@ -200,16 +200,16 @@ class Reproduction:
         What it shows.
     setups : mapping of (str, str) to sequence of Setup
         What is run for each cell, by row and column.
-    minutes, quick_minutes : float
-        How long a full run and a quick one take on two cores.
+    minutes : float
+        How long it takes on two cores.
     measure : callable
         See `Measure`.
     unit : str
         Of all numbers.
     digits : int
         Digits after the point.
-    repeats, quick_repeats : int
-        Seeds of a full run, and of a quick one.
+    repeats : int
+        Seeds.
     timed : bool
         Whether seconds are measured, so that runs go one by one.
     paper : mapping of (str, str) to float
@@ -229,12 +229,10 @@ class Reproduction:
     title: str
     setups: Mapping[Place, Sequence[Setup]]
     minutes: float
-    quick_minutes: float
     measure: Measure = ACCURACY
     unit: str = "%"
     digits: int = 2
     repeats: int = 5
-    quick_repeats: int = 1
     timed: bool = False
     paper: Mapping[Place, float] = field(default_factory=dict)
     summed: tuple[str, ...] = ()
