@@ -10,8 +10,8 @@ import pandas as pd
 
 from simulations.baselines.registry import all_baselines
 from simulations.comparison.plots import accuracy_figure, limits_of
-from simulations.comparison.significance import LEVEL, Ranking
-from simulations.comparison.summary import MEASURES, PLACE, Blocks, blocks_of, overview, summary
+from simulations.comparison.significance import FEWEST_BLOCKS, LEVEL, Ranking, rank
+from simulations.comparison.summary import MEASURES, PLACE, blocks_of, overview, summary
 from simulations.report.section import svg
 
 SUMMARY_FILE, PAGE_FILE = "summary.csv", "comparison.html"
@@ -41,9 +41,8 @@ def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> Non
     notes : sequence of str
         What is unusual about the data, a sentence each.
     """
-    means, blocks = summary(runs), blocks_of(runs)
+    means, ranking = summary(runs), rank(blocks_of(runs))
     means.to_csv(folder / SUMMARY_FILE, index=False)
-    ranking = blocks.ranking()
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader("simulations", "comparison"), jinja2.PackageLoader("simulations", "report")]
@@ -52,7 +51,7 @@ def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> Non
         undefined=jinja2.StrictUndefined,
     )
     page = environment.get_template("comparison.html.j2").render(
-        words=_words(runs, means, blocks, ranking),
+        words=_words(runs, means, ranking),
         notes=notes,
         titles=TITLES,
         places=[_place(name, group, runs) for name, group in means.groupby(PLACE, sort=False)],
@@ -117,9 +116,7 @@ def _overview_lines(points: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def _words(
-    runs: pd.DataFrame, means: pd.DataFrame, blocks: Blocks, ranking: Ranking | None
-) -> dict[str, str]:
+def _words(runs: pd.DataFrame, means: pd.DataFrame, ranking: Ranking | None) -> dict[str, str]:
     """Return what the comparison says in sentences; one that has nothing to say is empty."""
     failed = int((runs["error"] != "").sum())
     sets, repeats = runs["data"].nunique(), runs["repeat"].nunique()
@@ -133,7 +130,7 @@ def _words(
         "failed": f"{failed} run{' has' if failed == 1 else 's have'} failed and are in no mean."
         if failed
         else "",
-        "tests": _test_words(blocks, ranking),
+        "tests": _test_words(means, ranking),
     }
 
 
@@ -151,19 +148,19 @@ def _level_words(runs: pd.DataFrame) -> str:
     return " ".join([*parts, "All are tested on the same true rows."])
 
 
-def _test_words(blocks: Blocks, ranking: Ranking | None) -> str:
+def _test_words(means: pd.DataFrame, ranking: Ranking | None) -> str:
     if ranking is None:
-        return "There is too little to test whether strategies differ."
-    what = (
-        "repeats of a set and split"
-        if blocks.single
-        else "means over the repeats of a set, split and setting"
-    )
-    parts = [f"{len(ranking.mean_ranks)} strategies on {ranking.blocks} blocks, which are {what}."]
-    if blocks.left_out:
-        parts.append(f"{blocks.left_out} repeats are left out because a run failed there.")
-    if blocks.without:
-        parts.append(f"{', '.join(blocks.without)} did not finish a run.")
+        return (
+            f"There is too little to test whether strategies differ: that takes two, on {FEWEST_BLOCKS} or more data "
+            "sets and splits."
+        )
+    parts = [
+        f"{len(ranking.mean_ranks)} strategies on {ranking.blocks} blocks, which are means over the repeats of a set, "
+        "split and setting."
+    ]
+    without = [name for name in dict.fromkeys(means["strategy"]) if name not in ranking.mean_ranks]
+    if without:
+        parts.append(f"{', '.join(without)} did not finish a run.")
     if ranking.friedman is not None:
         chance = "at least one differs" if ranking.friedman < LEVEL else "no difference is shown"
         parts.append(f"Friedman's test: p = {ranking.friedman:.3g}, {chance}.")
@@ -175,11 +172,6 @@ def _test_words(blocks: Blocks, ranking: Ranking | None) -> str:
         parts.append(
             f"It could find none: with {ranking.blocks} blocks and {len(ranking.pairs)} pairs, no corrected p-value is "
             f"below {ranking.smallest:.2g}. More data sets, or fewer strategies, would let it."
-        )
-    if blocks.single:
-        parts.append(
-            "Repeats share rows and are not independent, so the p-values are too small: take a difference that is "
-            "found for a hint. With six or more sets and splits, means are compared instead."
         )
     return " ".join(parts)
 
