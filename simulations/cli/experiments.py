@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simulations.comparison.workers import Result
     from simulations.papers.reproduction import Run
 
-TOLD = ("strategy", "data", "seed", "blocks", "fold")
+TOLD = ("strategy", "data", "seed")
 """What is told of a run when it has ended."""
 
 

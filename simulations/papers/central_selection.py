@@ -6,6 +6,7 @@ several classes are one versus the rest.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from flower_pansvm.counts import winners
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.scaling import moments
 from simulations.data.pooling import PooledRows, fit_scaling, pooled
+from simulations.papers.reproduction import experiment
 from strategies.federation.costs import Costs
 from strategies.registry import all_strategies
 from strategies.selection.criteria import rsvm, svm_rfe, svm_t
@@ -24,6 +26,7 @@ from strategies.selection.elimination import Elimination, SelectionSettings, Tra
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Selection
 from strategies.selection.subsets import Score, Trained
+from strategies.settings import Settings
 from strategies.steps.binary_problems import scale_gamma
 
 
@@ -128,6 +131,15 @@ class Pooled(Elimination):
         w = np.stack(weights)
         scores = {"svm-rfe": svm_rfe(w), "rsvm": rsvm(w, sides), "svm-t": svm_t(support)}
         return {name: np.where(trained.features, own, 0.0) for name, own in scores.items()}
+
+
+@experiment("libsvm", "")
+def curve(strategy: str, settings: Settings) -> dict[str, Any]:  # noqa: ARG001
+    """Return the curve of a selection, ready for JSON."""
+    assert isinstance(settings, SelectionSettings)
+    found = select(settings)
+    points = [asdict(point) for point in found.points]
+    return {"accuracy_by_count": points, "selected": len(found.selected)}
 
 
 def select(settings: SelectionSettings) -> Selection:

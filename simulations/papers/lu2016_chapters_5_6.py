@@ -28,7 +28,7 @@ METHODS = {
 
 Scheme = Literal["CV1", "CV2"]
 Classifier = Literal["PAN", "LIBSVM"]
-What = Literal["before", "after", "gain", "features", "chosen", "ties"]
+What = Literal["before", "after", "gain", "features", "chosen"]
 
 
 class Column(NamedTuple):
@@ -93,11 +93,6 @@ class Curves:
             "chosen": [
                 self._accuracy(result, count) for result, count in zip(self.results, chosen, strict=True)
             ],
-            "ties": [
-                100.0 * result["steps_tied"] / result["steps_by_accuracy"]
-                for result in self.results
-                if result["steps_by_accuracy"]
-            ],
         }
         return numbers[what]
 
@@ -148,7 +143,7 @@ def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSe
         name,
         {(one.name, title): [selection(one, column)] for one in sets for title, column in columns.items()},
         measure,
-        summed=[title for title, column in columns.items() if name in SUMMED and column.what != "ties"],
+        summed=[title for title, column in columns.items() if name in SUMMED],
     )
 
 
@@ -177,9 +172,8 @@ for number, classifier in zip(("5.2", "5.3"), CLASSIFIERS, strict=True):
                 f"{scheme} {what}": Column("PPFSVW", classifier, scheme, what)
                 for scheme, what in product(SCHEMES, GAINED)
             },
-            # These are not the paper's.
+            # It is not the paper's.
             "CV2 chosen": Column("PPFSVW", classifier, "CV2", "chosen"),
-            "CV2 steps tied": Column("PPFSVW", classifier, "CV2", "ties"),
         },
     )
 selections(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,17 +16,29 @@ from strategies.settings import Settings, setting_fields, settings_from
 Place = tuple[str, str]
 """Row and column of a cell."""
 
-NO_STRATEGY = {
-    "central": "pan-svm",
-    "folds": "pan-svm",
-    "public": "pan-svm",
-    "owner": "ssvd",
-    "mixture": "mixture",
-    "libsvm": "",
-    "mangasarian": "",
-}
-"""What a run may do that is no training of a strategy: the word before the colon of its ``strategy``, and the strategy
-whose settings it has. ``libsvm:`` has those of the selection that it names, ``mangasarian:`` has none."""
+Work = Callable[[str, Settings], Result]
+"""Does a run that is no training of a strategy, from what follows the colon of its ``strategy``, and its settings."""
+
+
+class Experiment(NamedTuple):
+    """What a run may do that is no training of a strategy, and whose settings it has; empty: of the one it names."""
+
+    strategy: str
+    work: Work
+
+
+EXPERIMENTS: dict[str, Experiment] = {}
+"""By the word before the colon of a run's ``strategy``."""
+
+
+def experiment(word: str, strategy: str) -> Callable[[Work], Work]:
+    """Return a decorator that enters a function into `EXPERIMENTS`."""
+
+    def enter(work: Work) -> Work:
+        EXPERIMENTS[word] = Experiment(strategy, work)
+        return work
+
+    return enter
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,7 @@ class Run:
     ----------
     items : tuple of (str, scalar)
         Run config, sorted by name. ``data`` is the name of a shipped data set, of one in the folder of data sets or of
-        a prepared one; ``strategy`` may begin with a word of `NO_STRATEGY`.
+        a prepared one; ``strategy`` may begin with a word of `EXPERIMENTS`.
     """
 
     items: tuple[tuple[str, Scalar], ...]
@@ -77,7 +90,7 @@ class Run:
 def _settings_of(strategy: str) -> str:
     """Return the strategy whose settings a run has."""
     word, _, name = strategy.partition(":")
-    return NO_STRATEGY.get(word, strategy) or name
+    return (EXPERIMENTS[word].strategy or name) if name else strategy
 
 
 def make_run(strategy: str, data: str, **values: Scalar) -> Run:
@@ -86,9 +99,8 @@ def make_run(strategy: str, data: str, **values: Scalar) -> Run:
     Papers train on the true records, and so do these runs: ``privacy`` is ``exact``.
     """
     config = {name.replace("_", "-"): value for name, value in values.items()}
-    if not strategy.startswith("mangasarian:"):
-        own = setting_fields(all_strategies()[_settings_of(strategy)].settings_class)
-        config = {key: value for key, value in {"privacy": "exact", **config}.items() if key in own}
+    own = setting_fields(all_strategies()[_settings_of(strategy)].settings_class)
+    config = {key: value for key, value in {"privacy": "exact", **config}.items() if key in own}
     return Run(tuple(sorted({"strategy": strategy, "data": data, **config}.items())))
 
 
@@ -102,19 +114,15 @@ class Setup:
         As in `Run`.
     values : mapping of str to scalar
         Settings by their names in Python; what the strategy does not have is left out.
-    repeated : str or None
-        The setting by which repeats differ; None for what is the same in all.
     """
 
     strategy: str
     data: str
     values: Mapping[str, Scalar]
-    repeated: str | None = "seed"
 
     def run(self, number: int) -> Run:
-        """Return the run of a repeat, counted from 0."""
-        own = {} if self.repeated is None else {self.repeated: number}
-        return make_run(self.strategy, self.data, **{**self.values, **own})
+        """Return the run of a repeat, counted from 0: its seed."""
+        return make_run(self.strategy, self.data, **self.values, seed=number)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,18 +18,14 @@ from simulations.data.datasets import SHIPPED, locate
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers import (
-    central_selection,
     li2014,
-    lin2011,
     lu2016_sets,
     luo2009,
     mangasarian2008,
 )
-from simulations.papers.reproduction import Prepared, Run
+from simulations.papers.reproduction import EXPERIMENTS, Prepared, Run, experiment
 from strategies.locking import locked
-from strategies.mixture import MixtureSettings
 from strategies.results import describe
-from strategies.selection.elimination import SelectionSettings
 from strategies.settings import Settings
 from strategies.svm_settings import PanSvmSettings
 
@@ -44,7 +39,7 @@ PREPARED: dict[str, Prepared] = {
 
 KEPT = (
     *("auc", "accuracy", "cut_rounds", "consensus_rounds", "bytes_up", "seconds"),
-    *("accuracy_by_count", "selected", "steps_by_accuracy", "steps_tied"),
+    *("accuracy_by_count", "selected"),
 )
 """What is kept of a ``result.json``, if it is there."""
 
@@ -107,14 +102,9 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     folder : Path
         Where data sets that had to be prepared are kept.
     """
-    file, started = source(str(run.config["data"]), data_dir, folder), time.perf_counter()
+    settings, started = run.settings(source(str(run.config["data"]), data_dir, folder)), time.perf_counter()
     word, colon, name = run.strategy.partition(":")
-    if word == "mangasarian":
-        found = mangasarian2008.WAYS[name](file, int(run.config["blocks"]), int(run.config["fold"]))
-    elif colon:
-        found = IN_ONE_PLACE[word](name, run.settings(file))
-    else:
-        found = federated(run.settings(file))
+    found = EXPERIMENTS[word].work(name, settings) if colon else federated(settings)
     return {**found, "wall": time.perf_counter() - started}
 
 
@@ -130,6 +120,7 @@ def federated(settings: Settings) -> dict[str, Any]:
     return found
 
 
+@experiment("central", "pan-svm")
 def central(name: str, settings: Settings) -> dict[str, Any]:
     """Return how good a classifier is that is trained on all rows in one place."""
     assert isinstance(settings, PanSvmSettings)
@@ -138,6 +129,7 @@ def central(name: str, settings: Settings) -> dict[str, Any]:
     return {"accuracy": evaluation.accuracy, "auc": evaluation.auc}
 
 
+@experiment("folds", "pan-svm")
 def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
     """Return the mean accuracy of a central classifier over five folds of all training rows."""
     assert isinstance(settings, PanSvmSettings)
@@ -151,6 +143,7 @@ def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
     return {"accuracy": float(np.mean([accuracy for accuracy in accuracies if accuracy is not None]))}
 
 
+@experiment("public", "pan-svm")
 def on_few_rows(count: str, settings: Settings) -> dict[str, Any]:
     """Return the AUC of a central SVM of so many training rows of all classes, as if only they were public."""
     assert isinstance(settings, PanSvmSettings)
@@ -160,36 +153,6 @@ def on_few_rows(count: str, settings: Settings) -> dict[str, Any]:
     chosen = np.zeros(len(order), dtype=np.bool_)
     chosen[order[((np.arange(few) + 0.5) * len(order) / few).astype(np.int64)]] = True
     return {"auc": all_baselines()["central:svc"](settings, rows.train.of(chosen), rows.test).evaluation.auc}
-
-
-def libsvm_selection(strategy: str, settings: Settings) -> dict[str, Any]:  # noqa: ARG001
-    """Return the curve of a selection of features whose classifier is LIBSVM on all rows in one place."""
-    assert isinstance(settings, SelectionSettings)
-    selection = central_selection.select(settings)
-    points = [asdict(point) for point in selection.points]
-    return {"accuracy_by_count": points, "selected": len(selection.selected), **selection.ties()}
-
-
-def one_owner(experiment: str, settings: Settings) -> dict[str, Any]:
-    """Return what an owner finds who distorts and publishes a table."""
-    return lin2011.one_owner(experiment, settings.data, settings.seed)
-
-
-def weak_mixtures(experiment: str, settings: Settings) -> dict[str, Any]:
-    """Return what an experiment with weak mixture models finds."""
-    assert isinstance(settings, MixtureSettings)
-    return dict(luo2009.EXPERIMENTS[experiment](settings))
-
-
-IN_ONE_PLACE: Mapping[str, Callable[[str, Settings], dict[str, Any]]] = {
-    "central": central,
-    "folds": over_folds,
-    "public": on_few_rows,
-    "libsvm": libsvm_selection,
-    "owner": one_owner,
-    "mixture": weak_mixtures,
-}
-"""What does a run that is no training of a strategy, by the word before the colon."""
 
 
 def do_runs(
