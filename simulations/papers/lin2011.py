@@ -55,7 +55,7 @@ def one_owner(name: str, settings: Settings) -> dict[str, Any]:
         return {"accuracy": accuracy(X[:, columns], y, seed), "features": int(columns.sum())}
     original = X[:, columns] if name == "select-first" else X
     distorted = distort(original)
-    sigma: Floats = np.linalg.svd(original, compute_uv=False)
+    _, sigma, _ = np.linalg.svd(original, full_matrices=False)
     found: dict[str, Any] = {"SK": values_kept(sigma), "NSV": len(sigma)}
     found |= renamed(ALL, distortion(original, distorted))
     found |= renamed(LARGER_R, distortion(original, with_larger_r(original)))

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from simulations.comparison.plan import Plan
-from simulations.comparison.workers import attempt, run_all
+from simulations.comparison.workers import run_all
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -77,14 +77,8 @@ def test_schema_and_dropped_columns_are_those_of_every_run(pansvm: Run, tmp_path
     assert code == 0, out + err
 
 
-def test_a_failed_run_is_reported_and_the_others_go_on(
-    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A process of its own takes seconds to start.
-    monkeypatch.setattr(
-        "simulations.comparison.finished.run_each",
-        lambda works, _, run: ((work, attempt(run, work)) for work in works),
-    )
+@pytest.mark.usefixtures("_in_this_process")
+def test_a_failed_run_is_reported_and_the_others_go_on(pansvm: Run, tmp_path: Path) -> None:
     code, out, err = pansvm(
         "compare", "--data", "iris", "--strategies", "pan-svm,central:tree", "--repeats", 1, "--jobs", 1,
         "--set", "landmarks=400", "--out", "out",

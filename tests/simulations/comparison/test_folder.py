@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from flower_pansvm.errors import SettingError
-from simulations.comparison import finished
 from simulations.comparison.comparing import PLAN_FILE, opened
 from simulations.comparison.finished import RUNS_FILE, finish
 from simulations.comparison.plan import Plan
-from simulations.comparison.workers import attempt
 
 PLAN = Plan(
     data=("iris",),
@@ -41,13 +39,6 @@ def work_on(work: Work) -> dict[str, float]:
     return {"found": work.number / 3}
 
 
-@pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        finished, "run_each", lambda works, _, run: ((work, attempt(run, work)) for work in works)
-    )
-
-
 def finished_by(folder: Path, *numbers: int) -> tuple[dict[int, object], list[int]]:
     """Return what the runs of these numbers have found, and which of them were done for that."""
     done: list[int] = []
@@ -59,6 +50,7 @@ def finished_by(folder: Path, *numbers: int) -> tuple[dict[int, object], list[in
     return {work.number: result for work, result in results.items()}, done
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_only_what_is_missing_is_run_and_all_is_in_order(tmp_path: Path) -> None:
     assert finished_by(tmp_path, 3, 1) == ({3: {"found": 1.0}, 1: {"found": 1 / 3}}, [3, 1])
     found, done = finished_by(tmp_path, 1, 2, 3)
@@ -68,6 +60,7 @@ def test_only_what_is_missing_is_run_and_all_is_in_order(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_half_a_line_is_run_again(tmp_path: Path) -> None:
     finished_by(tmp_path, 1, 2)
     file = tmp_path / RUNS_FILE
@@ -76,6 +69,7 @@ def test_half_a_line_is_run_again(tmp_path: Path) -> None:
     assert finished_by(tmp_path, 1, 2)[1] == []
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_a_failed_run_is_kept_and_tried_again(tmp_path: Path) -> None:
     for _ in range(2):
         assert finished_by(tmp_path, 1, -1)[0] == {

@@ -10,7 +10,6 @@ import pytest
 from sklearn.datasets import load_wine
 
 from simulations.comparison.finished import RUNS_FILE, read_runs
-from simulations.comparison.workers import attempt
 from simulations.papers.declared import REPRODUCTIONS
 from simulations.papers.plots import bars, curves
 from simulations.papers.reproduction import Cell, Reproduction, Run, Setup, make_run
@@ -51,15 +50,6 @@ def invented() -> Iterator[str]:
     REPRODUCTIONS["invented-table"] = INVENTED
     yield "invented-table"
     del REPRODUCTIONS["invented-table"]
-
-
-@pytest.fixture
-def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no processes of their own for the runs: each takes seconds to start."""
-    monkeypatch.setattr(
-        "simulations.comparison.finished.run_each",
-        lambda works, _, run: ((work, attempt(run, work)) for work in works),
-    )
 
 
 def reproduce(pansvm: Pansvm, folder: Path, *arguments: str) -> tuple[int, str, str]:
@@ -103,7 +93,6 @@ def test_runs_on_file_are_not_done_again(invented: str, pansvm: Pansvm, tmp_path
     assert code == 0
     assert "; 1 left" in out
     assert "; 2 left" not in out
-    assert len(read_runs(tmp_path / "out")) == 4
     assert 0.125 in [one["accuracy"] for one in read_runs(tmp_path / "out").values()]
 
 
@@ -121,17 +110,6 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     assert found[0] == found[1]
     assert list(found[0]) == runs
     assert found[0][runs[2]] > 0.9
-
-
-@pytest.mark.usefixtures("_in_this_process")
-def test_a_run_that_fails_is_told_and_tried_again_and_the_others_go_on(tmp_path: Path) -> None:
-    wrong = make_run("pan-svm", "wine", seed=0, landmarks=10_000)
-    results = do_runs([wrong, wine("central:tree", 0)], tmp_path, tmp_path / "out", 1, ignore)
-    assert "landmarks is 10000" in results[wrong]["error"]
-    assert results[wine("central:tree", 0)]["accuracy"] > 0.8
-    again: list[Run] = []
-    do_runs(results, tmp_path, tmp_path / "out", 1, lambda run, *_: again.append(run))
-    assert again == [wrong]
 
 
 def test_folds_of_a_central_classifier_are_all_rows_once(tmp_path: Path) -> None:
