@@ -24,7 +24,6 @@ def declared(
     setups: Mapping[Place, Sequence[Setup]],
     measure: Measure = ACCURACY,
     paper: Mapping[Place, float] | None = None,
-    summed: Sequence[str] = (),
 ) -> Reproduction:
     """Return what is run and drawn for a table or a figure with what its paper's file says of it, and enter it.
 
@@ -32,7 +31,7 @@ def declared(
     ----------
     name : str
         Name of the table or figure, which ``pansvm reproduce`` takes.
-    setups, measure, paper, summed : as of `Reproduction`
+    setups, measure, paper : as of `Reproduction`
         By default the paper's numbers are those of the file.
     """
     entry = dict(_entries()[name])
@@ -46,7 +45,6 @@ def declared(
             measure=measure,
             plot=partial(PLOTS[drawn.pop("kind")], **drawn) if drawn else None,
             paper=printed if paper is None else paper,
-            summed=tuple(summed),
             **entry,
         )
     )

@@ -128,7 +128,7 @@ def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSe
     Parameters
     ----------
     name : str
-        Of the table; columns are summed if one of `SUMMED`.
+        Of the table.
     columns : mapping of str to Column
         By their titles.
     sets : sequence of ThesisSet
@@ -143,15 +143,8 @@ def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSe
         name,
         {(one.name, title): [selection(one, column)] for one in sets for title, column in columns.items()},
         measure,
-        summed=[title for title, column in columns.items() if name in SUMMED],
     )
 
-
-SUMMED = (
-    *("lu-table-5.2", "lu-table-5.3", "lu-table-5.5", "lu-table-5.6", "lu-table-5.7", "lu-table-5.8"),
-    *("lu-table-6.2", "lu-table-6.3", "lu-table-6.5"),
-)
-"""Tables whose last row has the sums."""
 
 WRAPPERS = ("SVM-RFE", "RSVM", "SVM-t", "PPFSVW")
 """The methods of chapter 5."""

@@ -222,8 +222,8 @@ class Reproduction:
         Whether seconds are measured, so that runs go one by one.
     paper : mapping of (str, str) to float
         The paper's numbers by row and column; empty for a figure whose numbers are lost.
-    summed : tuple of str
-        Columns whose sum is in a last row.
+    summed : bool
+        Whether the columns' sums are in a last row.
     said : tuple of str
         What the paper says of a figure whose numbers are lost.
     substituted : tuple of str
@@ -243,7 +243,7 @@ class Reproduction:
     repeats: int = 5
     timed: bool = False
     paper: Mapping[Place, float] = field(default_factory=dict)
-    summed: tuple[str, ...] = ()
+    summed: bool = False
     said: tuple[str, ...] = ()
     substituted: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
@@ -262,7 +262,8 @@ class Reproduction:
         for place, runs in self.plan(repeats).items():
             done = [results[run] for run in runs if run in results and "error" not in results[run]]
             found.append(self.cell(place, self.measure(place, done)))
-        found += [self._sum(column, found) for column in self.summed]
+        columns = dict.fromkeys(cell.column for cell in found) if self.summed else ()
+        found += [self._sum(column, found) for column in columns]
         there = {(cell.row, cell.column) for cell in found}
         return found + [self.cell(place, []) for place in self.paper if place not in there]
 
