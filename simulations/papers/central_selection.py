@@ -106,7 +106,7 @@ class PooledTrail(Trail):
         self.points.append(Point(count, score.accuracy, float(score.by_fold.std()), test))
 
 
-class Pooled(Elimination):
+class PooledElimination(Elimination):
     """Before the class of a federated strategy: its steps with LIBSVM."""
 
     subsets: PooledSubsets  # type: ignore[assignment]
@@ -150,8 +150,8 @@ def select(settings: SelectionSettings) -> Selection:
     settings : SelectionSettings
         As of the federated run; C and gamma are given, not ``auto``.
     """
-    bases: tuple[Any, ...] = (Pooled, all_strategies()[settings.strategy])
-    strategy: Pooled = type("PooledSelection", bases, {})(settings)
+    bases: tuple[Any, ...] = (PooledElimination, all_strategies()[settings.strategy])
+    strategy: PooledElimination = type("PooledSelection", bases, {})(settings)
     strategy.subsets = PooledSubsets(settings)
     strategy.trail = PooledTrail(strategy.subsets)
     strategy.eliminate(None)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from clients.table.file import read_frame, suffix_of
+from flower_pansvm.registry import import_modules
 from simulations.baselines.registry import all_baselines
 from simulations.comparison.finished import RUNS_FILE, check_folder, finish
 from simulations.comparison.workers import Result
@@ -102,6 +103,8 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     folder : Path
         Where data sets that had to be prepared are kept.
     """
+    # In a process of its own no paper's file has entered its experiments yet.
+    import_modules("simulations.papers")
     settings, started = run.settings(source(str(run.config["data"]), data_dir, folder)), time.perf_counter()
     word, colon, name = run.strategy.partition(":")
     found = EXPERIMENTS[word].work(name, settings) if colon else federated(settings)

@@ -102,7 +102,11 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
         tmp_path / "colon.csv.gz", index=False
     )
     # The last data set is made from a file, in each process.
-    runs = [wine("central:svc", 0), wine("central:svc", 1), make_run("central:svc", "colon-log2", seed=0)]
+    runs = [
+        wine("central:svc", 0),
+        make_run("owner:original", "wine", seed=1),
+        make_run("central:svc", "colon-log2", seed=0),
+    ]
     found = [
         {run: result["accuracy"] for run, result in do_runs(runs, tmp_path, folder, count, ignore).items()}
         for folder, count in ((tmp_path / "one", 1), (tmp_path / "two", 2))
