@@ -73,11 +73,8 @@ def reproduce(
         ]
         took += [f"One of them: {command}" for command in filter(None, (run.command for run in runs[-1:]))]
         files = writing.write(name, what, cells, took, out)
-        console.print(writing.rich_table(what, cells))
-        for heading, lines in writing.notes(what):
-            for line in lines:
-                console.print(f"{heading}: {line}")
-        console.print(f"{took[0]} Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
+        console.print(files[1].read_text(encoding="utf-8"), soft_wrap=True)
+        console.print(f"Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
 
 
 def _folder(data_dir: Path | None) -> Path:

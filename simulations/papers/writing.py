@@ -1,4 +1,4 @@
-"""A reproduction as a table on the terminal, and as CSV, Markdown and pictures in a folder."""
+"""A reproduction as CSV, a page in Markdown and a picture in a folder."""
 
 import csv
 import os
@@ -6,8 +6,6 @@ import platform
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-
-from rich.table import Table
 
 from simulations.papers.reproduction import Cell, Reproduction
 
@@ -32,24 +30,6 @@ def grid_of(cells: Sequence[Cell], digits: int) -> tuple[list[str], list[list[st
     by_place = {(cell.row, cell.column): cell for cell in cells}
     lines = [[row, *(text_of(by_place.get((row, column)), digits) for column in columns)] for row in rows]
     return ["", *columns], lines
-
-
-def rich_table(what: Reproduction, cells: Sequence[Cell]) -> Table:
-    """Return the table for a terminal."""
-    header, lines = grid_of(cells, what.digits)
-    table = Table(*header, title=f"{what.title}, {what.unit}: ours ± deviation (paper; difference)")
-    for line in lines:
-        table.add_row(*line)
-    return table
-
-
-def notes(what: Reproduction) -> list[tuple[str, Sequence[str]]]:
-    """Return what has to be known beside the numbers, under its headings."""
-    return [
-        ("The paper says", what.said),
-        ("Substituted", what.substituted),
-        ("Errors of the paper", what.errors),
-    ]
 
 
 def write(
@@ -92,7 +72,12 @@ def write(
         files.append(folder / f"{name}.png")
         figure.savefig(files[-1], dpi=130)
         parts.append(f"![{what.title}]({name}.png)\n")
-    for heading, lines in notes(what):
+    known_beside = {
+        "The paper says": what.said,
+        "Substituted": what.substituted,
+        "Errors of the paper": what.errors,
+    }
+    for heading, lines in known_beside.items():
         parts += [f"{heading}:\n", *(f"- {line}" for line in lines), ""] if lines else []
     parts += [*took, machine()]
     files[1].write_text("\n".join(parts) + "\n", encoding="utf-8")
