@@ -25,7 +25,7 @@ FROM_BOTTOM_TO_TOP = {
         "site", "seeds", "systems", "gate", "app", "executor", "budget",
     ),
     "simulations": (
-        "files", "markdown", "selecting", "settings_page",
+        "files", "selecting", "settings_page",
         "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",
         "unknown_cells", "prediction", "deployment", "attack", "running", "federated_svc", "testing",
         "comparison", "papers", "benchmarks", "cli", "__main__",

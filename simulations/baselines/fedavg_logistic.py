@@ -18,8 +18,7 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.terms import Scalar
 from simulations.baselines.central import scaled
-from simulations.baselines.figures import BaselineFigures, judge
-from simulations.baselines.registry import baselines
+from simulations.baselines.registry import BaselineFigures, baselines, judge
 from simulations.data.pooling import PooledRows
 from simulations.engines.flower_log import quieter
 from simulations.engines.in_process import InProcessGrid

@@ -1,11 +1,75 @@
-"""The baselines by name. Each enters itself, in its own file: a new baseline is a new file in this folder."""
+"""The baselines by name, and what each has to tell, in the measures of the strategies.
+
+Each enters itself, in its own file: a new baseline is a new file in this folder.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from flower_pansvm.counts import BINS, confusion_counts
+from flower_pansvm.metrics import Evaluation
 from flower_pansvm.registry import Registry, import_modules
-from simulations.baselines.figures import BaselineFigures
 from simulations.data.pooling import PooledRows
 from strategies.svm_settings import PanSvmSettings
+
+
+@dataclass(frozen=True)
+class BaselineFigures:
+    """The figures of a baseline; by the names that they have in a run's ``result.json``.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        How good it is on the test rows.
+    round_trips, bytes_up, bytes_down : int
+        What it took of a network; nothing if the rows are in one place.
+    disclosed : tuple of dict
+        What left the sites, as in ``result.json``; empty for rows in one place, where the question has no meaning.
+    converged : bool or None
+        Whether its solver has come to its end; None if it does not iterate.
+    """
+
+    evaluation: Evaluation
+    round_trips: int = 0
+    bytes_up: int = 0
+    bytes_down: int = 0
+    disclosed: tuple[dict[str, Any], ...] = field(default=())
+    converged: bool | None = None
+
+
+def judge(
+    true: NDArray[np.int64], predicted: NDArray[np.int64], decisions: NDArray[np.float64], classes: int
+) -> Evaluation:
+    """Return the measures of the strategies, from the rows themselves.
+
+    The area under the curve is exact; that of a federated run is from a histogram, in which two rows in one of the 512
+    bins are a tie.
+
+    Parameters
+    ----------
+    true, predicted : ndarray of shape (rows,)
+        Class index of each test row, and the one that was predicted.
+    decisions : ndarray of shape (rows, columns)
+        Decision values or probabilities: one column, of class 1, with two classes, else one per class.
+    classes : int
+        Number of classes.
+    """
+    confusion = confusion_counts(true, predicted, classes)
+    counted = Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
+    numbers = [1] if decisions.shape[1] == 1 else range(classes)
+    areas = [
+        float(roc_auc_score(true == number, column))
+        for number, column in zip(numbers, decisions.T, strict=True)
+        if 0 < np.count_nonzero(true == number) < len(true)
+    ]
+    auc = float(np.mean(areas)) if areas else None
+    return Evaluation(counted.rows, counted.accuracy, counted.balanced_accuracy, counted.f1, auc)
+
 
 Baseline = Callable[[PanSvmSettings, PooledRows, PooledRows], BaselineFigures]
 """Trains on the first rows, in the tables' units, and is judged on the second ones.

@@ -12,9 +12,10 @@ from simulations.cli.app import cli
 from simulations.cli.output import check_can_be_folder
 
 if TYPE_CHECKING:
-    from simulations.papers.reproduction import Result, Run
+    from simulations.comparison.workers import Result
+    from simulations.papers.reproduction import Run
 
-TOLD = ("strategy", "data", "seed", "blocks", "fold")
+TOLD = ("strategy", "data", "seed")
 """What is told of a run when it has ended."""
 
 
@@ -27,7 +28,6 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; a run that is there is not done again.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
     repeats: Annotated[
         int | None, typer.Option(min=1, help="So many repeats.", show_default="the table's")
     ] = None,
@@ -40,9 +40,9 @@ def reproduce(
 
     console = Console(highlight=False, markup=False)
     if list_:
-        table = Table("name", "what", "minutes", "with --quick", box=None, padding=(0, 2, 0, 0))
+        table = Table("name", "what", "minutes", "repeats", box=None, padding=(0, 2, 0, 0))
         for name, one in all_reproductions().items():
-            table.add_row(name, one.title, f"{one.minutes:g}", f"{one.quick_minutes:g}")
+            table.add_row(name, one.title, f"{one.minutes:g}", f"{one.repeats}")
         console.print(table)
         return
     if not names or out is None:
@@ -52,10 +52,10 @@ def reproduce(
         )
     check_can_be_folder(out)
     for name, what in [(name, all_reproductions()[name]) for name in names]:
-        count = repeats or (what.quick_repeats if quick else what.repeats)
+        count = repeats or what.repeats
         runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
-        about = what.quick_minutes if quick else what.minutes
-        console.print(f"{name}, {what.title}: {len(runs)} runs, about {about:g} minutes on two cores")
+        about = what.minutes * count / what.repeats
+        console.print(f"{name}, {what.title}: {len(runs)} runs, about {about:.2g} minutes on two cores")
 
         def show(run: "Run", result: "Result", left: int) -> None:
             told = result.get("error") or f"{result['wall']:.1f} s"
@@ -73,11 +73,8 @@ def reproduce(
         ]
         took += [f"One of them: {command}" for command in filter(None, (run.command for run in runs[-1:]))]
         files = writing.write(name, what, cells, took, out)
-        console.print(writing.rich_table(what, cells))
-        for heading, lines in writing.notes(what):
-            for line in lines:
-                console.print(f"{heading}: {line}")
-        console.print(f"{took[0]} Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
+        console.print(files[1].read_text(encoding="utf-8"), soft_wrap=True)
+        console.print(f"Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
 
 
 def _folder(data_dir: Path | None) -> Path:

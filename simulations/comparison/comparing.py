@@ -1,14 +1,30 @@
-"""A comparison from beginning to end."""
+"""A comparison from beginning to end, and its folder, which is never another comparison's."""
 
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from rich.console import Console
 
-from simulations.comparison.page import MARKDOWN_FILE, PAGE_FILE, SUMMARY_FILE, write_summary
+from flower_pansvm.errors import SettingError
+from simulations.comparison.finished import RUNS_FILE, check_folder, finish, succeeded
+from simulations.comparison.page import PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.plan import Plan
-from simulations.comparison.run import Finished
-from simulations.comparison.table import PLAN_FILE, TABLE_FILE, ComparisonTable, opened
-from simulations.comparison.workers import run_all
+from simulations.comparison.run import COLUMNS, Case, run_case
+from simulations.comparison.summary import frame
+from simulations.comparison.workers import Result
+from simulations.data.datasets import locate
+from simulations.data.sites import SEPARATOR
+from strategies.locking import locked
+from strategies.results import versions
+
+PLAN_FILE = "comparison.json"
+TABLE_FILE = "comparison.csv"
 
 
 def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
@@ -39,22 +55,21 @@ def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
     for note in notes:
         console.print(f"Note: {note}", soft_wrap=True)
     cases = plan.cases()
+
+    def show(case: Case, result: Result, left: int) -> None:
+        told = f"[{len(cases) - left}/{len(cases)}] {case.title}, repeat {case.repeat}: {_told(result)}"
+        console.print(told, markup=False, soft_wrap=True)
+
     with opened(folder, plan):
-        table = ComparisonTable(folder, cases)
-        missing = table.missing()
-        if len(missing) < len(cases):
-            console.print(
-                f"{len(cases) - len(missing)} of {len(cases)} runs are in {folder} already.", soft_wrap=True
-            )
-        for number, finished in enumerate(run_all(missing, jobs), start=len(cases) - len(missing) + 1):
-            table.add(finished)
-            console.print(f"[{number}/{len(cases)}] {_line(finished)}", markup=False, soft_wrap=True)
-        table.sort()
-        lines = table.lines()
-        write_summary(folder, lines, len(cases), notes)
-    files = ", ".join((TABLE_FILE, SUMMARY_FILE, MARKDOWN_FILE, PAGE_FILE, PLAN_FILE))
+        if there := len(succeeded(cases, folder)):
+            console.print(f"{there} of {len(cases)} runs are in {folder} already.", soft_wrap=True)
+        results = finish(cases, folder, jobs, run_case, show)
+        lines = [{**case.key, **result} for case, result in results.items()]
+        pd.DataFrame(lines, columns=COLUMNS, dtype=object).to_csv(folder / TABLE_FILE, index=False)
+        write_summary(folder, frame(lines), notes)
+    files = ", ".join((TABLE_FILE, SUMMARY_FILE, PAGE_FILE, PLAN_FILE, RUNS_FILE))
     console.print(f"The comparison is in {folder}: {files}", soft_wrap=True)
-    failed = sum(bool(one.error) for one in lines)
+    failed = sum("error" in result for result in results.values())
     if failed:
         console.print(
             f"{failed} of {len(cases)} runs failed; the same command tries them again.", soft_wrap=True
@@ -62,11 +77,61 @@ def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
     return failed
 
 
-def _line(one: Finished) -> str:
+def _told(result: Result) -> str:
     """Return what has become of a run."""
-    name = f"{one.strategy}, {one.place}, repeat {one.repeat}"
-    if one.error:
-        return f"{name}: failed: {one.error}"
-    accuracy = "not measured" if one.accuracy is None else f"{one.accuracy:.4f}"
-    trips = f", {one.round_trips} round trips" if one.round_trips else ""
-    return f"{name}: accuracy {accuracy}{trips}, {one.seconds or 0:.1f} s"
+    if "error" in result:
+        return f"failed: {result['error']}"
+    accuracy = "not measured" if result["accuracy"] is None else f"{result['accuracy']:.4f}"
+    trips = f", {result['round_trips']} round trips" if result["round_trips"] else ""
+    return f"accuracy {accuracy}{trips}, {result['seconds']:.1f} s"
+
+
+@contextmanager
+def opened(folder: Path, plan: Plan) -> Iterator[None]:
+    """Make the folder of a comparison, or open it to go on; no other process can have it open as well.
+
+    Raises
+    ------
+    SettingError
+        If the folder holds something else, such as another comparison.
+    """
+    here = description(plan)
+    file = folder / PLAN_FILE
+    with locked(folder):
+        check_folder(folder, PLAN_FILE, "comparison")
+        if not file.exists():
+            file.write_text(json.dumps(here, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        try:
+            there = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError:
+            raise SettingError(
+                f"'{file}' is damaged. Name another folder by --out, or remove this one."
+            ) from None
+        other = [key for key in here if there.get(key) != here[key]]
+        if other:
+            raise SettingError(
+                f"'{folder}' holds another comparison. There {other[0]} is {_short(there.get(other[0]))}, here "
+                f"{_short(here[other[0]])}. Give the options that it was begun with, to go on with it, or name "
+                "another folder by --out."
+            )
+        yield
+
+
+def description(plan: Plan) -> dict[str, Any]:
+    """Return what a comparison is, ready for JSON: two that agree in it give the same table."""
+    found = asdict(plan)
+    data_dir = found["common"].pop("data-dir")
+    folder = Path(str(data_dir)) if data_dir else None
+    files = {part: locate(part, folder) for name in plan.data for part in name.split(SEPARATOR)}
+    digests = {
+        part: hashlib.sha256(path.read_bytes()).hexdigest()
+        for part, path in files.items()
+        if path is not None
+    }
+    known: dict[str, Any] = json.loads(json.dumps({**found, "sha256": digests, "versions": versions()}))
+    return known
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,83 +1,48 @@
-"""What a comparison says, for a person: ``summary.csv``, ``summary.md`` and ``comparison.html``, of its table."""
+"""What a comparison says, for a person: ``summary.csv`` and ``comparison.html``, of its table."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import pandas as pd
 
 from simulations.baselines.registry import all_baselines
-from simulations.comparison import plots
-from simulations.comparison.run import Finished
-from simulations.comparison.significance import LEVEL, Ranking
-from simulations.comparison.summary import MEASURES, PLACE, Blocks, blocks_of, frame, overview, summary
-from simulations.markdown import markdown
+from simulations.comparison.plots import accuracy_figure, limits_of
+from simulations.comparison.significance import FEWEST_BLOCKS, LEVEL, Ranking, rank
+from simulations.comparison.summary import MEASURES, PLACE, blocks_of, overview, summary
 from simulations.report.section import svg
 
-SUMMARY_FILE, MARKDOWN_FILE, PAGE_FILE = "summary.csv", "summary.md", "comparison.html"
+SUMMARY_FILE, PAGE_FILE = "summary.csv", "comparison.html"
 
-TITLES = ("accuracy", "balanced accuracy", "AUC", "F1", "round trips", "MB", "seconds")
-OVERVIEW_TITLES = ("accuracy", "points below the best", "round trips", "MB", "seconds")
+TITLES = ("", "accuracy", "balanced accuracy", "AUC", "F1", "round trips", "MB", "seconds")
+OVERVIEW_TITLES = ("", "accuracy", "points below the best", "round trips", "MB", "seconds")
+PAIR_TITLES = ("better", "worse", "points apart", "p", "p, corrected", "differ")
 
 
-@dataclass(frozen=True)
-class Place:
-    """One data set with a split and settings.
-
-    Parameters
-    ----------
-    name : str
-        What it is.
-    lines : list of list of str
-        For each strategy its name, and the figures of `TITLES`.
-    plot : str
-        SVG of the accuracies.
-    """
+class Place(NamedTuple):
+    """A data set with a split and settings: its name, its table below `TITLES`, and its accuracies as SVG."""
 
     name: str
     lines: list[list[str]]
     plot: str
 
 
-def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Sequence[str]) -> None:
-    """Write means and deviations, tests and plots.
+def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> None:
+    """Write means and deviations as CSV, and a page of them with tests and plots.
 
     Parameters
     ----------
     folder : Path
         The comparison's.
-    lines : sequence of Finished
-        The runs that there are.
-    total : int
-        How many the whole comparison has.
+    runs : DataFrame
+        All runs, from `simulations.comparison.summary.frame`.
     notes : sequence of str
         What is unusual about the data, a sentence each.
     """
-    runs = frame(lines)
-    means, blocks = summary(runs), blocks_of(runs)
-    points = overview(means)
+    means, ranking = summary(runs), rank(blocks_of(runs))
     means.to_csv(folder / SUMMARY_FILE, index=False)
-    shown = plots.styles(list(dict.fromkeys(runs["strategy"])), list(all_baselines()))
-    ranking = blocks.ranking()
-    words = _words(runs, means, blocks, ranking, total)
-    places = [_place(name, group, runs, shown) for name, group in means.groupby(PLACE, sort=False)]
-    text = [
-        "# Comparison\n",
-        *(f"{sentence}\n" for sentence in words.values() if sentence),
-        *(f"- {note}\n" for note in notes),
-        f"## All sets and splits\n\n{markdown(['', *OVERVIEW_TITLES], _overview_lines(points))}",
-        *(f"## {place.name}\n\n{markdown(['', *TITLES], place.lines)}" for place in places),
-    ]
-    if ranking is not None:
-        text += ["## Tests\n", markdown(PAIR_TITLES, pair_lines(ranking))]
-    failed = [one for one in lines if one.error]
-    if failed:
-        rows = [[one.strategy, one.place, str(one.repeat), one.error] for one in failed]
-        text += ["## Failed runs\n", markdown(["strategy", "where", "repeat", "why"], rows)]
-    (folder / MARKDOWN_FILE).write_text("\n".join(text), encoding="utf-8")
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader("simulations", "comparison"), jinja2.PackageLoader("simulations", "report")]
@@ -86,23 +51,19 @@ def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Se
         undefined=jinja2.StrictUndefined,
     )
     page = environment.get_template("comparison.html.j2").render(
-        words=words,
+        words=_words(runs, means, ranking),
         notes=notes,
         titles=TITLES,
-        places=places,
+        places=[_place(name, group, runs) for name, group in means.groupby(PLACE, sort=False)],
         overview_titles=OVERVIEW_TITLES,
-        overview=_overview_lines(points),
-        costs=_cost_plots(points, shown),
+        overview=_overview_lines(overview(means)),
         ranks=ranking.mean_ranks if ranking else {},
         pair_titles=PAIR_TITLES,
-        pairs=[] if ranking is None else pair_lines(ranking),
-        failed=failed,
+        pairs=pair_lines(ranking) if ranking else [],
+        failed=runs.loc[runs["error"] != "", ["strategy", *PLACE, "aggregation", "repeat", "error"]],
         disclosed=_disclosed(means),
     )
     (folder / PAGE_FILE).write_text(page, encoding="utf-8")
-
-
-PAIR_TITLES = ("better", "worse", "points apart", "p", "p, corrected", "differ")
 
 
 def pair_lines(ranking: Ranking) -> list[list[str]]:
@@ -120,7 +81,7 @@ def pair_lines(ranking: Ranking) -> list[list[str]]:
     ]
 
 
-def _place(name: Any, means: pd.DataFrame, runs: pd.DataFrame, shown: dict[str, plots.Style]) -> Place:
+def _place(name: Any, means: pd.DataFrame, runs: pd.DataFrame) -> Place:
     data, split, settings = name
     several = means["aggregation"].nunique() > len({""} & set(means["aggregation"])) + 1
     lines = []
@@ -142,8 +103,9 @@ def _place(name: Any, means: pd.DataFrame, runs: pd.DataFrame, shown: dict[str, 
         )
     of_data = runs[runs["data"] == data]
     here = of_data[(of_data["split"] == split) & (of_data["settings"] == settings)]
-    plot = plots.accuracy_figure(here, plots.limits_of(of_data["accuracy"]), shown)
-    return Place(", ".join(filter(None, name)), lines, svg(plot))
+    strategies, limits = list(dict.fromkeys(runs["strategy"])), limits_of(of_data["accuracy"])
+    plot = svg(accuracy_figure(here, limits, strategies, all_baselines()))
+    return Place(", ".join(filter(None, name)), lines, plot)
 
 
 def _overview_lines(points: pd.DataFrame) -> list[list[str]]:
@@ -154,23 +116,13 @@ def _overview_lines(points: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def _cost_plots(points: pd.DataFrame, shown: dict[str, plots.Style]) -> list[str]:
-    figures = (
-        plots.cost_figure(points, "round_trips", "round trips, mean", shown),
-        plots.cost_figure(points, "megabytes", "megabytes sent by and to all sites, mean", shown),
-    )
-    return [svg(figure) for figure in figures if figure is not None]
-
-
-def _words(
-    runs: pd.DataFrame, means: pd.DataFrame, blocks: Blocks, ranking: Ranking | None, total: int
-) -> dict[str, str]:
+def _words(runs: pd.DataFrame, means: pd.DataFrame, ranking: Ranking | None) -> dict[str, str]:
     """Return what the comparison says in sentences; one that has nothing to say is empty."""
     failed = int((runs["error"] != "").sum())
     sets, repeats = runs["data"].nunique(), runs["repeat"].nunique()
     return {
         "what": (
-            f"{len(runs)} of {total} runs: {means['strategy'].nunique()} strategies and baselines on "
+            f"{len(runs)} runs: {means['strategy'].nunique()} strategies and baselines on "
             f"{sets} data set{'' if sets == 1 else 's'}, {repeats} repeat{'' if repeats == 1 else 's'}. Mean ± "
             "standard deviation over the repeats, on the test rows of all sites."
         ),
@@ -178,7 +130,7 @@ def _words(
         "failed": f"{failed} run{' has' if failed == 1 else 's have'} failed and are in no mean."
         if failed
         else "",
-        "tests": _test_words(blocks, ranking),
+        "tests": _test_words(means, ranking),
     }
 
 
@@ -196,19 +148,19 @@ def _level_words(runs: pd.DataFrame) -> str:
     return " ".join([*parts, "All are tested on the same true rows."])
 
 
-def _test_words(blocks: Blocks, ranking: Ranking | None) -> str:
+def _test_words(means: pd.DataFrame, ranking: Ranking | None) -> str:
     if ranking is None:
-        return "There is too little to test whether strategies differ."
-    what = (
-        "repeats of a set and split"
-        if blocks.single
-        else "means over the repeats of a set, split and setting"
-    )
-    parts = [f"{len(ranking.mean_ranks)} strategies on {ranking.blocks} blocks, which are {what}."]
-    if blocks.left_out:
-        parts.append(f"{blocks.left_out} repeats are left out because a run failed there.")
-    if blocks.without:
-        parts.append(f"{', '.join(blocks.without)} did not finish a run.")
+        return (
+            f"There is too little to test whether strategies differ: that takes two, on {FEWEST_BLOCKS} or more data "
+            "sets and splits."
+        )
+    parts = [
+        f"{len(ranking.mean_ranks)} strategies on {ranking.blocks} blocks, which are means over the repeats of a set, "
+        "split and setting."
+    ]
+    without = [name for name in dict.fromkeys(means["strategy"]) if name not in ranking.mean_ranks]
+    if without:
+        parts.append(f"{', '.join(without)} did not finish a run.")
     if ranking.friedman is not None:
         chance = "at least one differs" if ranking.friedman < LEVEL else "no difference is shown"
         parts.append(f"Friedman's test: p = {ranking.friedman:.3g}, {chance}.")
@@ -220,11 +172,6 @@ def _test_words(blocks: Blocks, ranking: Ranking | None) -> str:
         parts.append(
             f"It could find none: with {ranking.blocks} blocks and {len(ranking.pairs)} pairs, no corrected p-value is "
             f"below {ranking.smallest:.2g}. More data sets, or fewer strategies, would let it."
-        )
-    if blocks.single:
-        parts.append(
-            "Repeats share rows and are not independent, so the p-values are too small: take a difference that is "
-            "found for a hint. With six or more sets and splits, means are compared instead."
         )
     return " ".join(parts)
 

@@ -18,7 +18,7 @@ LEVEL = 0.05
 """Probability below which a difference counts as found."""
 
 FEWEST_BLOCKS = 6
-"""Pairs that Wilcoxon's test needs to get below 5 %: with five, the smallest p-value is 0.06."""
+"""Blocks that Wilcoxon's test needs to get below 5 %: with five, the smallest p-value is 0.06."""
 
 MOST_EXACT = 13
 """Pairs of which all ways to swap signs are counted; of more, the normal distribution is near enough."""
@@ -91,9 +91,9 @@ def rank(blocks: pd.DataFrame) -> Ranking | None:
     Returns
     -------
     Ranking or None
-        None with fewer than two strategies or blocks.
+        None with fewer than two strategies, or too few blocks to find anything.
     """
-    if blocks.shape[0] < 2 or blocks.shape[1] < 2:
+    if blocks.shape[0] < FEWEST_BLOCKS or blocks.shape[1] < 2:
         return None
     table = blocks.to_numpy().round(DIGITS)
     ranks = pd.Series(rankdata(-table, axis=1).mean(axis=0), index=blocks.columns).sort_values(kind="stable")

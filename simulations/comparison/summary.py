@@ -1,12 +1,11 @@
 """The table of a comparison as means and deviations, and as blocks that tests can compare."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from simulations.comparison.run import Finished
-from simulations.comparison.significance import FEWEST_BLOCKS, Ranking, rank
+from simulations.comparison.run import COLUMNS
 
 PLACE = ["data", "split", "settings"]
 """What strategies have to agree in to be compared."""
@@ -15,36 +14,11 @@ MEASURES = ["accuracy", "balanced_accuracy", "auc", "f1"]
 COSTS = ["round_trips", "bytes_up", "bytes_down", "seconds"]
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """Accuracies that can be compared, and what each is a mean of.
-
-    Parameters
-    ----------
-    table : DataFrame
-        By block (row) and strategy (column).
-    single : bool
-        Whether each is one run: there are too few sets and splits to compare their means.
-    left_out : int
-        Blocks that are not in the table because a strategy has no accuracy there.
-    without : tuple of str
-        Strategies that are not in the table because they have no accuracy anywhere.
-    """
-
-    table: pd.DataFrame
-    single: bool
-    left_out: int
-    without: tuple[str, ...]
-
-    def ranking(self) -> Ranking | None:
-        """Return the outcome of the tests; None if there is too little to compare."""
-        return rank(self.table)
-
-
-def frame(lines: Sequence[Finished]) -> pd.DataFrame:
-    """Return the runs as a table, in which numbers are numbers."""
-    found = pd.DataFrame([asdict(one) for one in lines], columns=[one.name for one in fields(Finished)])
-    return found.astype(dict.fromkeys([*MEASURES, *COSTS], "float64"))
+def frame(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return runs as a table of `COLUMNS`, in which numbers are numbers and texts that are not there are empty."""
+    found = pd.DataFrame(lines, columns=COLUMNS, dtype=object)
+    texts = found[["level", "disclosed", "error"]].fillna("")
+    return found.assign(**texts).astype(dict.fromkeys([*MEASURES, *COSTS], "float64"))
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
@@ -99,20 +73,16 @@ def overview(means: pd.DataFrame) -> pd.DataFrame:
     return found.groupby("strategy", sort=False)[columns].mean().sort_values("below", kind="stable")
 
 
-def blocks_of(runs: pd.DataFrame) -> Blocks:
-    """Return the accuracies that tests compare.
+def blocks_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracies that tests compare, by block (row) and strategy (column), without missing ones.
 
-    A block is a data set with a split and settings, and the mean of its repeats. Repeats share rows, so that tests that
-    take them for independent find too much; only if there are fewer than `FEWEST_BLOCKS` sets and splits, each repeat
-    is a block.
+    A block is a data set with a split and settings, and the mean of its repeats, of which those count that no strategy
+    has failed in. Repeats share rows, so that tests that take them for independent would find too much. A strategy
+    without any accuracy is not there.
     """
     by_repeat = runs.pivot_table(
         index=[*PLACE, "repeat"], columns="strategy", values="accuracy", sort=False, dropna=False
     )
-    strategies = list(dict.fromkeys(runs["strategy"]))
-    by_repeat = by_repeat.reindex(columns=strategies).dropna(how="all")
-    without = tuple(name for name in strategies if by_repeat[name].isna().all())
-    complete = by_repeat.drop(columns=list(without)).dropna()
-    means = complete.groupby(PLACE, sort=False).mean()
-    single = len(means) < FEWEST_BLOCKS
-    return Blocks(complete if single else means, single, len(by_repeat) - len(complete), without)
+    by_repeat = by_repeat.reindex(columns=list(dict.fromkeys(runs["strategy"])))
+    complete = by_repeat.dropna(how="all").dropna(axis="columns", how="all").dropna()
+    return complete.groupby(PLACE, sort=False).mean()

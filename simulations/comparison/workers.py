@@ -3,22 +3,33 @@
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from threading import Thread
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from simulations.comparison.run import Case, Finished, run_case
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.terms import Scalar
+from simulations.comparison.run import Case, run_case
 from simulations.engines.flower_log import lines_to
 
-W = TypeVar("W")
-"""A piece of work."""
-D = TypeVar("D")
-"""What has come of it."""
+
+class Work(Hashable, Protocol):
+    """A run that is to be done."""
+
+    @property
+    def key(self) -> Mapping[str, Scalar]:
+        """What says which run it is; no two have the same."""
+
+
+W = TypeVar("W", bound=Work)
+
+Result = Mapping[str, Any]
+"""What a run has found, ready for JSON; ``error`` alone, on one line, if it failed."""
 
 DIED = (
     "The process of this run ended before the run did; most likely the machine had too little memory. Compare with "
@@ -26,15 +37,24 @@ DIED = (
 )
 
 
-def run_all(
-    cases: Sequence[Case], jobs: int, run: Callable[[Case], Finished] = run_case
-) -> Iterator[Finished]:
-    """Run the cases of a comparison as `run_each` does; one whose process died has failed."""
-    return run_each(cases, jobs, run, lambda case: Finished.of(case, error=DIED))
+def attempt(run: Callable[[W], Result], work: W) -> Result:
+    """Return what a run has found, or why it failed: a fault of one must not end the others."""
+    try:
+        return run(work)
+    except PanSVMError as error:
+        text = error.with_detail()
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+    return {"error": " ".join(text.split())}
 
 
-def run_each(works: Sequence[W], jobs: int, run: Callable[[W], D], died: Callable[[W], D]) -> Iterator[D]:
-    """Run pieces of work, so many at a time, and give what came of each as soon as it is over.
+def run_all(cases: Sequence[Case], jobs: int) -> Iterator[dict[str, Any]]:
+    """Run the cases of a comparison as `run_each` does, and give the line of each."""
+    return ({**case.key, **result} for case, result in run_each(cases, jobs, run_case))
+
+
+def run_each(works: Sequence[W], jobs: int, run: Callable[[W], Result]) -> Iterator[tuple[W, Result]]:
+    """Run pieces of work, so many at a time, and give each with what it has found as soon as it is over.
 
     The processes are ended when this iteration is, also by an exception.
 
@@ -46,8 +66,6 @@ def run_each(works: Sequence[W], jobs: int, run: Callable[[W], D], died: Callabl
         Processes.
     run : callable
         What a process does with a piece of work; a function of a module.
-    died : callable
-        What came of a piece of work whose process died.
     """
     waiting = list(reversed(works))
     processes: dict[Connection, BaseProcess] = {}
@@ -67,18 +85,18 @@ def run_each(works: Sequence[W], jobs: int, run: Callable[[W], D], died: Callabl
                 assert isinstance(ready, Connection)
                 work = busy.pop(ready)
                 try:
-                    done: D = ready.recv()
+                    result = ready.recv()
                 except (EOFError, ConnectionError):
                     processes.pop(ready).join()
-                    done = died(work)
-                yield done
+                    result = {"error": DIED}
+                yield work, result
     finally:
         for process in processes.values():
             process.kill()
             process.join()
 
 
-def _start(processes: dict[Connection, BaseProcess], run: Callable[[W], D]) -> Connection:
+def _start(processes: dict[Connection, BaseProcess], run: Callable[[W], Result]) -> Connection:
     # A process that is forked would share this one's threads and locks.
     context = get_context("spawn")
     ours, theirs = context.Pipe()
@@ -90,7 +108,7 @@ def _start(processes: dict[Connection, BaseProcess], run: Callable[[W], D]) -> C
     return ours
 
 
-def _work(pipe: Connection, run: Callable[[W], D]) -> None:
+def _work(pipe: Connection, run: Callable[[W], Result]) -> None:
     """Run what comes through the pipe until its other end is closed; ends in the middle when the parent does."""
     Thread(target=_end_with_parent, daemon=True).start()
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
@@ -99,7 +117,7 @@ def _work(pipe: Connection, run: Callable[[W], D]) -> None:
     with threadpool_limits(limits=1), lines_to(lambda _: None):
         while True:
             try:
-                pipe.send(run(pipe.recv()))
+                pipe.send(attempt(run, pipe.recv()))
             except (EOFError, ConnectionError):
                 return
 

@@ -9,13 +9,13 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from flower_pansvm.registry import Registry, import_modules
-from simulations.papers.plots import bar_figure, curves
-from simulations.papers.reproduction import ACCURACY, Measure, Place, Plot, Reproduction, Setup
+from simulations.papers.plots import bars, curves
+from simulations.papers.reproduction import ACCURACY, Measure, Place, Reproduction, Setup
 
 REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
 """What has entered itself so far: see `all_reproductions`."""
 
-PLOTS: Mapping[str, Callable[..., Figure]] = {"bars": bar_figure, "curves": curves}
+PLOTS: Mapping[str, Callable[..., Figure]] = {"bars": bars, "curves": curves}
 """What ``kind`` of ``plot`` names; the other entries are the arguments."""
 
 
@@ -23,9 +23,7 @@ def declared(
     name: str,
     setups: Mapping[Place, Sequence[Setup]],
     measure: Measure = ACCURACY,
-    plot: Plot | None = None,
     paper: Mapping[Place, float] | None = None,
-    summed: Sequence[str] = (),
 ) -> Reproduction:
     """Return what is run and drawn for a table or a figure with what its paper's file says of it, and enter it.
 
@@ -33,26 +31,20 @@ def declared(
     ----------
     name : str
         Name of the table or figure, which ``pansvm reproduce`` takes.
-    setups, measure, plot, paper, summed : as of `Reproduction`
-        By default the plot and the paper's numbers are those of the file.
+    setups, measure, paper : as of `Reproduction`
+        By default the paper's numbers are those of the file.
     """
     entry = dict(_entries()[name])
     rows = dict(entry.pop("printed", {}))
     columns = rows.pop("columns", ())
     printed = {(row, column): own[place] for row, own in rows.items() for place, column in enumerate(columns)}
-    minutes, repeats = entry.pop("minutes"), entry.pop("repeats", (5, 1))
     drawn = dict(entry.pop("plot", {}))
     return REPRODUCTIONS.register(name)(
         Reproduction(
             setups=setups,
             measure=measure,
-            minutes=minutes[0],
-            quick_minutes=minutes[1],
-            repeats=repeats[0],
-            quick_repeats=repeats[1],
-            plot=partial(PLOTS[drawn.pop("kind")], **drawn) if drawn else plot,
+            plot=partial(PLOTS[drawn.pop("kind")], **drawn) if drawn else None,
             paper=printed if paper is None else paper,
-            summed=tuple(summed),
             **entry,
         )
     )

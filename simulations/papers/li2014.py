@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from flower_pansvm.terms import Scalar
+from simulations.comparison.workers import Result
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Prepared, Result, Setup, per_run
+from simulations.papers.reproduction import Place, Prepared, Setup, per_run
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "age": ("f1", "f2", "f3", "f4", "f5"),

@@ -15,10 +15,11 @@ from sklearn.svm import SVC
 from clients.systems.ssvd import filled
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.systems.ssvd import distort, select, sparsified, values_kept
+from simulations.comparison.workers import Result
 from simulations.data.datasets import load_dataset
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Result, Setup, per_cell
-from simulations.systems.ssvd import column_correlation, linked_rows, matched_rows
+from simulations.papers.reproduction import Place, Setup, experiment, per_cell
+from strategies.settings import Settings
 
 FOLDS = 10
 ALL, LARGER_R = "all ", "larger r "
@@ -32,36 +33,36 @@ EXPERIMENTS = {"Org": "original", "Fs": "selected", "Ep2": "select-first", "Ep3"
 """What the rows of Table II are."""
 
 
-def one_owner(experiment: str, data: str, seed: int) -> dict[str, Any]:
-    """Return what an experiment finds, ready for JSON: accuracy over ten folds, features, metrics of the distortion.
+@experiment("owner", "ssvd")
+def one_owner(name: str, settings: Settings) -> dict[str, Any]:
+    """Return what an owner of a table finds: accuracy over ten folds, features, metrics of the distortion.
 
     Parameters
     ----------
-    experiment : str
+    name : str
         ``original``: neither selection nor distortion; ``selected``: selection only; ``select-first``: the paper's
         experiment 2; ``perturb-first``: experiment 3.
-    data : str
-        A data set as in the setting ``data``.
-    seed : int
-        Of the folds.
+    settings : Settings
+        The table, and the seed of the folds.
     """
-    table = load_dataset(data)
+    table, seed = load_dataset(settings.data), settings.seed
     assert table.labels is not None
     X, y = filled(table.X), np.unique(table.labels, return_inverse=True)[1]
-    if experiment == "original":
+    if name == "original":
         return {"accuracy": accuracy(X, y, seed), "features": X.shape[1]}
     columns = select(X, y)
-    if experiment == "selected":
+    if name == "selected":
         return {"accuracy": accuracy(X[:, columns], y, seed), "features": int(columns.sum())}
-    original = X[:, columns] if experiment == "select-first" else X
+    original = X[:, columns] if name == "select-first" else X
     distorted = distort(original)
-    found: dict[str, Any] = errors(original, distorted)
-    found |= renamed(ALL, metrics(original, distorted))
-    found |= renamed(LARGER_R, metrics(original, with_larger_r(original)))
-    if experiment == "perturb-first":
+    _, sigma, _ = np.linalg.svd(original, full_matrices=False)
+    found: dict[str, Any] = {"SK": values_kept(sigma), "NSV": len(sigma)}
+    found |= renamed(ALL, distortion(original, distorted))
+    found |= renamed(LARGER_R, distortion(original, with_larger_r(original)))
+    if name == "perturb-first":
         columns = select(distorted, y)
         original, distorted = original[:, columns], distorted[:, columns]
-    found |= metrics(original, distorted)
+    found |= distortion(original, distorted)
     return {"accuracy": accuracy(distorted, y, seed), "features": int(columns.sum()), **found}
 
 
@@ -70,17 +71,6 @@ def accuracy(X: Floats, y: Ints, seed: int) -> float:
     classifier = make_pipeline(MinMaxScaler(), SVC(kernel="linear", C=1.0))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     return float((cross_val_predict(classifier, X, y, cv=folds) == y).mean())
-
-
-def metrics(original: Floats, distorted: Floats) -> dict[str, float]:
-    """Return the paper's metrics, the share of rows that are linked, and the correlation of columns."""
-    rows = len(original)
-    return {
-        **distortion(original, distorted),
-        "linked": linked_rows(original, distorted) / rows,
-        "matched": matched_rows(original, distorted) / rows,
-        "correlation": column_correlation(original, distorted),
-    }
 
 
 def distortion(original: Floats, distorted: Floats) -> dict[str, float]:
@@ -112,22 +102,6 @@ def _ranks(A: Floats) -> Floats:
     return ranks
 
 
-def errors(A: Floats, distorted: Floats) -> dict[str, float]:
-    """Return how many singular values are kept, SK of NSV, and the Frobenius norms of both errors, as shares of A's.
-
-    E1 is that of the values that go, E2 that of the small entries of singular vectors (section II).
-    """
-    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-    kept, whole = values_kept(sigma), float(np.linalg.norm(A))
-    lower_rank = (U[:, :kept] * sigma[:kept]) @ Vt[:kept]
-    return {
-        "SK": kept,
-        "NSV": len(sigma),
-        "E1": float(np.linalg.norm(A - lower_rank)) / whole,
-        "E2": float(np.linalg.norm(lower_rank - distorted)) / whole,
-    }
-
-
 def with_larger_r(A: Floats) -> Floats:
     """Return the distorted copy of a table whose thresholds (6) are made as if all singular values were kept."""
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
@@ -146,8 +120,8 @@ FEATURES = " features"
 declared(
     "lin-table-2",
     {
-        (row, name + what): [Setup(f"owner:{experiment}", data, {})]
-        for row, experiment in EXPERIMENTS.items()
+        (row, name + what): [Setup(f"owner:{experiment_name}", data, {})]
+        for row, experiment_name in EXPERIMENTS.items()
         for name, data in SETS.items()
         for what in ("", FEATURES)
     },
@@ -159,10 +133,7 @@ declared(
 )
 
 METRICS = ("VD", "RP", "RM", "CP", "CK", "SK", "NSV")
-OURS = ("E1", "E2", "linked", "matched", "correlation")
-"""What the paper does not measure: see `errors` and :mod:`simulations.systems.ssvd`."""
-
-OF_TABLE = ("SK", "NSV", "E1", "E2")
+OF_TABLE = ("SK", "NSV")
 """Of the whole table that is distorted, whichever columns are looked at."""
 
 PREFIXES = {
@@ -187,7 +158,7 @@ for number, data in enumerate(SETS.values(), start=3):
         {
             (row, column): [Setup(f"owner:{EXPERIMENTS[row[:3]]}", data, {})]
             for row in PREFIXES
-            for column in (*METRICS, *OURS)
+            for column in METRICS
         },
         per_cell(level),
     )

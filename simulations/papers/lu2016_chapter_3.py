@@ -1,11 +1,9 @@
 """Lu 2016, chapter 3: PAN-SVM beside central classifiers, an ensemble and ADMM, accuracy and seconds."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-
-from matplotlib.figure import Figure
+from collections.abc import Mapping
 
 from flower_pansvm.terms import Scalar
+from simulations.comparison.workers import Result
 from simulations.papers.declared import declared
 from simulations.papers.lu2016_sets import (
     ADULT,
@@ -19,8 +17,7 @@ from simulations.papers.lu2016_sets import (
     IONOSPHERE,
     ThesisSet,
 )
-from simulations.papers.plots import bars, legend
-from simulations.papers.reproduction import Cell, Place, Result, Setup, per_cell, per_run
+from simulations.papers.reproduction import Place, Setup, per_cell, per_run
 
 PAPER: dict[str, Scalar] = {
     "search": "published",
@@ -142,20 +139,6 @@ BOTH = {
 """Both tables by the names of their sets; the sets' first features are ``f1`` and ``pregnant``."""
 
 
-def plot_both(title: str, cells: Sequence[Cell]) -> Figure:  # noqa: ARG001
-    """Return a panel for each set, bars for each strategy."""
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    for axes, name in zip(figure.subplots(1, 2), BOTH, strict=True):
-        parts = [(cell, cell.row.split(", ", 3)) for cell in cells if cell.row.startswith(name)]
-        own = [
-            replace(cell, row=f"{split}, {sites}", column=column) for cell, (_, split, sites, column) in parts
-        ]
-        bars(axes, own, "seconds of training")
-        axes.set(title=name, yscale="log")
-    legend(figure)
-    return figure
-
-
 declared(
     "lu-figure-3.7",
     {
@@ -165,7 +148,6 @@ declared(
         if column == "seconds"
     },
     per_run(seconds),
-    plot=plot_both,
     paper={
         (f"{name}, {row}", column): number
         for name, table in BOTH.items()
@@ -212,22 +194,6 @@ def size_or_cost(place: Place, result: Result) -> float:
     return seconds(result) if place[1] == "seconds" else rounds(result)
 
 
-def plot_by_size(title: str, cells: Sequence[Cell]) -> Figure:  # noqa: ARG001
-    """Return seconds and iterations, the sets by rows on the left, by features on the right."""
-    figure = Figure(figsize=(12, 4.6), layout="constrained")
-    known = {(cell.row, cell.column): cell.ours for cell in cells if cell.ours is not None}
-    for axes, size in zip(figure.subplots(1, 2), ("rows", "features"), strict=True):
-        names = sorted(dict.fromkeys(row for row, _ in known), key=lambda row: known[row, size])
-        axes.bar(names, [known[name, "seconds"] for name in names], color="C0", label="seconds")
-        axes.set(yscale="log", ylabel="seconds of training", title=f"by {size}")
-        labels = [f"{name}--{known[name, size]:.0f}" for name in names]
-        axes.set_xticks(range(len(names)), labels, rotation=45, ha="right")
-        other = axes.twinx()
-        other.plot(names, [known[name, "iterations"] for name in names], "C1o-", label="iterations")
-        other.set(ylabel="round trips", ylim=(0, None))
-    return figure
-
-
 declared(
     "lu-figure-3.10",
     {
@@ -236,7 +202,6 @@ declared(
         for column in ("rows", "features", "seconds", "iterations")
     },
     per_cell(size_or_cost),
-    plot=plot_by_size,
 )
 declared(
     "lu-figure-3.11",

@@ -12,9 +12,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from simulations.comparison.workers import Result
 from simulations.papers.declared import declared
 from simulations.papers.lu2016_sets import COLON, DIA, GENES, SIX, WBC, ThesisSet
-from simulations.papers.reproduction import Place, Result, Setup
+from simulations.papers.reproduction import Place, Setup
 
 METHODS = {
     "SVM-RFE": "svm-rfe",
@@ -27,7 +28,7 @@ METHODS = {
 
 Scheme = Literal["CV1", "CV2"]
 Classifier = Literal["PAN", "LIBSVM"]
-What = Literal["before", "after", "gain", "features", "chosen", "ties"]
+What = Literal["before", "after", "gain", "features", "chosen"]
 
 
 class Column(NamedTuple):
@@ -92,11 +93,6 @@ class Curves:
             "chosen": [
                 self._accuracy(result, count) for result, count in zip(self.results, chosen, strict=True)
             ],
-            "ties": [
-                100.0 * result["steps_tied"] / result["steps_by_accuracy"]
-                for result in self.results
-                if result["steps_by_accuracy"]
-            ],
         }
         return numbers[what]
 
@@ -132,7 +128,7 @@ def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSe
     Parameters
     ----------
     name : str
-        Of the table; columns are summed if one of `SUMMED`.
+        Of the table.
     columns : mapping of str to Column
         By their titles.
     sets : sequence of ThesisSet
@@ -147,15 +143,8 @@ def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSe
         name,
         {(one.name, title): [selection(one, column)] for one in sets for title, column in columns.items()},
         measure,
-        summed=[title for title, column in columns.items() if name in SUMMED and column.what != "ties"],
     )
 
-
-SUMMED = (
-    *("lu-table-5.2", "lu-table-5.3", "lu-table-5.5", "lu-table-5.6", "lu-table-5.7", "lu-table-5.8"),
-    *("lu-table-6.2", "lu-table-6.3", "lu-table-6.5"),
-)
-"""Tables whose last row has the sums."""
 
 WRAPPERS = ("SVM-RFE", "RSVM", "SVM-t", "PPFSVW")
 """The methods of chapter 5."""
@@ -176,9 +165,8 @@ for number, classifier in zip(("5.2", "5.3"), CLASSIFIERS, strict=True):
                 f"{scheme} {what}": Column("PPFSVW", classifier, scheme, what)
                 for scheme, what in product(SCHEMES, GAINED)
             },
-            # These are not the paper's.
+            # It is not the paper's.
             "CV2 chosen": Column("PPFSVW", classifier, "CV2", "chosen"),
-            "CV2 steps tied": Column("PPFSVW", classifier, "CV2", "ties"),
         },
     )
 selections(

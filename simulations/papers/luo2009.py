@@ -4,8 +4,6 @@ The numbers of the paper are lost: what its sentences say of a figure is all tha
 accuracy of the combined model, and Figures 10 and 11, what sharing more components costs and gives.
 """
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
@@ -20,8 +18,9 @@ from flower_pansvm.terms import Scalar
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Prepared, Setup, per_cell
+from simulations.papers.reproduction import Place, Prepared, Setup, experiment, per_cell
 from strategies.mixture import MixtureSettings, WeakMixtures
+from strategies.settings import Settings
 from strategies.steps.scaling import scaling_of_rows
 
 DATA = {"Letter": "letter", "Pen": "pendigits", "Satimage": "satimage", "Spam": "spambase"}
@@ -89,8 +88,11 @@ def risks(settings: MixtureSettings) -> Numbers:
     return {name: float(np.mean(numbers)) for name, numbers in found.items()}
 
 
-EXPERIMENTS: Mapping[str, Callable[[MixtureSettings], Numbers]] = {"combined": combined, "risks": risks}
-"""By the name that runs use: each on the simulated sites of one run's settings."""
+@experiment("mixture", "mixture")
+def weak_mixtures(name: str, settings: Settings) -> Numbers:
+    """Return what an experiment on the simulated sites of a run's settings finds."""
+    assert isinstance(settings, MixtureSettings)
+    return {"combined": combined, "risks": risks}[name](settings)
 
 
 def _figures(by_count: Tradeoff) -> dict[str, Floats]:
@@ -108,8 +110,8 @@ def _outputs(weak: list[ClassModels], X: Floats) -> Floats:
     return np.hstack([1 / (1 + np.exp(-np.clip(models.decisions(X), -30, 30))) for models in weak])
 
 
-def experiment(kind: str, data: str, split: str = "by:site") -> list[Setup]:
-    """Return the run of one of `EXPERIMENTS` but for its seed."""
+def setup(kind: str, data: str, split: str = "by:site") -> list[Setup]:
+    """Return the run of an experiment but for its seed."""
     values: dict[str, Scalar] = {"split": split, "sites": 3, "test_fraction": 0.25, "risk_bounds": "1"}
     return [Setup(f"mixture:{kind}", f"{DATA[data]}-{'at-three' if split == 'by:site' else 'some'}", values)]
 
@@ -117,7 +119,7 @@ def experiment(kind: str, data: str, split: str = "by:site") -> list[Setup]:
 def risk_setups(*names: str) -> dict[Place, list[Setup]]:
     """Return a row for each data set and each of some numbers, by what is shared."""
     return {
-        (f"{data}, {name}", column): experiment("risks", data)
+        (f"{data}, {name}", column): setup("risks", data)
         for data in DATA
         for name in names
         for column in ("first", "half", "all")
@@ -127,7 +129,7 @@ def risk_setups(*names: str) -> dict[Place, list[Setup]]:
 declared(
     "luo-table-2",
     {
-        (data + told, column): experiment("combined", data, split)
+        (data + told, column): setup("combined", data, split)
         for told, split in {"": "by:site", ", skewed": "dirichlet:0.5"}.items()
         for data in DATA
         for column in ("weak, mean of sites", "ours", "mean model", "stacked")

@@ -3,7 +3,7 @@
 A run is one fold of Table 1: the error of one of the three ways to train, on one data set in so many column blocks.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,12 @@ from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.random_kernel import random_matrix
+from simulations.comparison.workers import Result
 from simulations.data.datasets import load_dataset
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Prepared, Result, Setup, per_cell
+from simulations.papers.reproduction import Place, Prepared, Setup, experiment, per_cell
 from strategies.random_kernel.training import most_rows, one_norm_svm
+from strategies.settings import Settings
 
 SETS = {
     "CH": "heart-297",
@@ -218,24 +220,25 @@ def alone(source: str, blocks: int, fold: int) -> dict[str, Any]:
     return {"accuracy": 1.0 - float(np.mean(found)), "cells": len(found)}
 
 
-WAYS: Mapping[str, Callable[[str, int, int], dict[str, Any]]] = {
-    "rows": rows,
-    "ideal": ideal,
-    "ppsvm": shared,
-    "no-sharing": alone,
+COLUMNS = {
+    "rows of B": ("rows", rows),
+    "Ideal": ("ideal", ideal),
+    "PPSVM": ("ppsvm", shared),
+    "No sharing": ("no-sharing", alone),
 }
-"""What a run does, from the source of its data, a number of column blocks and a fold."""
+"""What each column is called in a run, and what it does, from the source of its data, column blocks and a fold."""
 
-COLUMNS = {"rows of B": "rows", "Ideal": "ideal", "PPSVM": "ppsvm", "No sharing": "no-sharing"}
+
+@experiment("mangasarian", "random-kernel")
+def one_fold(name: str, settings: Settings) -> dict[str, Any]:
+    """Return what a run finds, named ``WAY BLOCKS``; its seed is the fold."""
+    way, blocks = name.split()
+    return dict(COLUMNS.values())[way](settings.data, int(blocks), settings.seed)
 
 
 def fold_of(way: str, data: str, blocks: int) -> Setup:
     """Return a run but for its fold; that of the ideal classifier is the same for any number of column blocks."""
-    values = {"blocks": 1 if way == "ideal" else blocks}
-    if way == "rows":
-        # They need no training.
-        return Setup(f"mangasarian:{way}", data, {**values, "fold": 0}, repeated=None)
-    return Setup(f"mangasarian:{way}", data, values, repeated="fold")
+    return Setup(f"mangasarian:{way} {1 if way == 'ideal' else blocks}", data, {})
 
 
 def rows_or_error(place: Place, result: Result) -> float:
@@ -247,7 +250,7 @@ declared(
     "mangasarian-table-1",
     {
         (f"{name}, s = {blocks}", column): [fold_of(way, SETS[name], blocks)]
-        for column, way in COLUMNS.items()
+        for column, (way, _) in COLUMNS.items()
         for name, most in BLOCKS.items()
         for blocks in (1, 2, 4, 8)
         if blocks <= most

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from simulations.papers.reproduction import Cell
@@ -13,8 +12,15 @@ MOST_BANDS = 4
 """Lines of a panel whose deviations can be told apart."""
 
 
-def bars(axes: Axes, cells: Sequence[Cell], ylabel: str) -> None:
-    """Plot a bar for each row, a colour for each column; whiskers are deviations, black lines what the paper prints."""
+def bars(
+    title: str, cells: Sequence[Cell], ylabel: str, size: tuple[float, float] = (7, 4.2), **axis: Any
+) -> Figure:
+    """Return a bar for each row, a colour for each column; whiskers are deviations, black lines what the paper prints.
+
+    ``axis`` are matplotlib's properties of the axes.
+    """
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
     rows, columns = (
         list(dict.fromkeys(cell.row for cell in cells)),
         list(dict.fromkeys(cell.column for cell in cells)),
@@ -33,25 +39,15 @@ def bars(axes: Axes, cells: Sequence[Cell], ylabel: str) -> None:
             axes.plot(
                 places, printed, "_", color="black", markersize=9, label="the paper" if not number else None
             )
-    axes.set(ylabel=ylabel)
+    axes.set(title=title, ylabel=ylabel, **axis)
     axes.set_xticks(range(len(rows)), rows, rotation=30, ha="right")
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def bar_figure(
-    title: str, cells: Sequence[Cell], ylabel: str, size: tuple[float, float] = (7, 4.2), **axis: Any
-) -> Figure:
-    """Return bars in a single panel; ``axis`` are matplotlib's properties of it."""
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    bars(axes, cells, ylabel)
-    axes.set(title=title, **axis)
-    legend(figure)
+    _legend(figure)
     return figure
 
 
-def legend(figure: Figure) -> None:
+def _legend(figure: Figure) -> None:
     """Put the legend of the first panel beside the figure."""
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
 
@@ -93,5 +89,5 @@ def curves(title: str, cells: Sequence[Cell], xlabel: str, ylabel: str, panels: 
         axes.spines[["top", "right"]].set_visible(False)
     for axes in grid[len(titles) :]:
         axes.set_visible(False)
-    legend(figure)
+    _legend(figure)
     return figure

@@ -2,33 +2,43 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from flower_pansvm.terms import Scalar
+from simulations.comparison.workers import Result
 from strategies.registry import all_strategies
 from strategies.settings import Settings, setting_fields, settings_from
-
-Result = Mapping[str, Any]
-"""What a run has found, ready for JSON: entries of ``result.json``, or ``error`` alone if it failed."""
 
 Place = tuple[str, str]
 """Row and column of a cell."""
 
-NO_STRATEGY = {
-    "central": "pan-svm",
-    "folds": "pan-svm",
-    "public": "pan-svm",
-    "owner": "ssvd",
-    "mixture": "mixture",
-    "libsvm": "",
-    "mangasarian": "",
-}
-"""What a run may do that is no training of a strategy: the word before the colon of its ``strategy``, and the strategy
-whose settings it has. ``libsvm:`` has those of the selection that it names, ``mangasarian:`` has none."""
+Work = Callable[[str, Settings], Result]
+"""Does a run that is no training of a strategy, from what follows the colon of its ``strategy``, and its settings."""
+
+
+class Experiment(NamedTuple):
+    """What a run may do that is no training of a strategy, and whose settings it has; empty: of the one it names."""
+
+    strategy: str
+    work: Work
+
+
+EXPERIMENTS: dict[str, Experiment] = {}
+"""By the word before the colon of a run's ``strategy``."""
+
+
+def experiment(word: str, strategy: str) -> Callable[[Work], Work]:
+    """Return a decorator that enters a function into `EXPERIMENTS`."""
+
+    def enter(work: Work) -> Work:
+        EXPERIMENTS[word] = Experiment(strategy, work)
+        return work
+
+    return enter
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Run:
     ----------
     items : tuple of (str, scalar)
         Run config, sorted by name. ``data`` is the name of a shipped data set, of one in the folder of data sets or of
-        a prepared one; ``strategy`` may begin with a word of `NO_STRATEGY`.
+        a prepared one; ``strategy`` may begin with a word of `EXPERIMENTS`.
     """
 
     items: tuple[tuple[str, Scalar], ...]
@@ -48,6 +58,11 @@ class Run:
     def config(self) -> dict[str, Scalar]:
         """The run config."""
         return dict(self.items)
+
+    @property
+    def key(self) -> dict[str, Scalar]:
+        """What tells it from other runs: all of it."""
+        return self.config
 
     @property
     def strategy(self) -> str:
@@ -75,7 +90,7 @@ class Run:
 def _settings_of(strategy: str) -> str:
     """Return the strategy whose settings a run has."""
     word, _, name = strategy.partition(":")
-    return NO_STRATEGY.get(word, strategy) or name
+    return (EXPERIMENTS[word].strategy or name) if name else strategy
 
 
 def make_run(strategy: str, data: str, **values: Scalar) -> Run:
@@ -84,9 +99,8 @@ def make_run(strategy: str, data: str, **values: Scalar) -> Run:
     Papers train on the true records, and so do these runs: ``privacy`` is ``exact``.
     """
     config = {name.replace("_", "-"): value for name, value in values.items()}
-    if not strategy.startswith("mangasarian:"):
-        own = setting_fields(all_strategies()[_settings_of(strategy)].settings_class)
-        config = {key: value for key, value in {"privacy": "exact", **config}.items() if key in own}
+    own = setting_fields(all_strategies()[_settings_of(strategy)].settings_class)
+    config = {key: value for key, value in {"privacy": "exact", **config}.items() if key in own}
     return Run(tuple(sorted({"strategy": strategy, "data": data, **config}.items())))
 
 
@@ -100,19 +114,15 @@ class Setup:
         As in `Run`.
     values : mapping of str to scalar
         Settings by their names in Python; what the strategy does not have is left out.
-    repeated : str or None
-        The setting by which repeats differ; None for what is the same in all.
     """
 
     strategy: str
     data: str
     values: Mapping[str, Scalar]
-    repeated: str | None = "seed"
 
     def run(self, number: int) -> Run:
-        """Return the run of a repeat, counted from 0."""
-        own = {} if self.repeated is None else {self.repeated: number}
-        return make_run(self.strategy, self.data, **{**self.values, **own})
+        """Return the run of a repeat, counted from 0: its seed."""
+        return make_run(self.strategy, self.data, **self.values, seed=number)
 
 
 @dataclass(frozen=True)
@@ -198,22 +208,22 @@ class Reproduction:
         What it shows.
     setups : mapping of (str, str) to sequence of Setup
         What is run for each cell, by row and column.
-    minutes, quick_minutes : float
-        How long a full run and a quick one take on two cores.
+    minutes : float
+        How long it takes on two cores.
     measure : callable
         See `Measure`.
     unit : str
         Of all numbers.
     digits : int
         Digits after the point.
-    repeats, quick_repeats : int
-        Seeds of a full run, and of a quick one.
+    repeats : int
+        Seeds.
     timed : bool
         Whether seconds are measured, so that runs go one by one.
     paper : mapping of (str, str) to float
         The paper's numbers by row and column; empty for a figure whose numbers are lost.
-    summed : tuple of str
-        Columns whose sum is in a last row.
+    summed : bool
+        Whether the columns' sums are in a last row.
     said : tuple of str
         What the paper says of a figure whose numbers are lost.
     substituted : tuple of str
@@ -227,15 +237,13 @@ class Reproduction:
     title: str
     setups: Mapping[Place, Sequence[Setup]]
     minutes: float
-    quick_minutes: float
     measure: Measure = ACCURACY
     unit: str = "%"
     digits: int = 2
     repeats: int = 5
-    quick_repeats: int = 1
     timed: bool = False
     paper: Mapping[Place, float] = field(default_factory=dict)
-    summed: tuple[str, ...] = ()
+    summed: bool = False
     said: tuple[str, ...] = ()
     substituted: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
@@ -254,7 +262,8 @@ class Reproduction:
         for place, runs in self.plan(repeats).items():
             done = [results[run] for run in runs if run in results and "error" not in results[run]]
             found.append(self.cell(place, self.measure(place, done)))
-        found += [self._sum(column, found) for column in self.summed]
+        columns = dict.fromkeys(cell.column for cell in found) if self.summed else ()
+        found += [self._sum(column, found) for column in columns]
         there = {(cell.row, cell.column) for cell in found}
         return found + [self.cell(place, []) for place in self.paper if place not in there]
 

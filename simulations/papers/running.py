@@ -1,9 +1,7 @@
-"""Does the runs of a table on all cores, and keeps each at once, so that a stopped reproduction goes on."""
+"""Does the runs of a table: trainings of strategies, and what is no training of one."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,25 +11,22 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from clients.table.file import read_frame, suffix_of
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.registry import import_modules
 from simulations.baselines.registry import all_baselines
-from simulations.comparison.workers import DIED, run_each
+from simulations.comparison.finished import RUNS_FILE, check_folder, finish
+from simulations.comparison.workers import Result
 from simulations.data.datasets import SHIPPED, locate
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers import (
-    central_selection,
     li2014,
-    lin2011,
     lu2016_sets,
     luo2009,
     mangasarian2008,
 )
-from simulations.papers.reproduction import Prepared, Result, Run
-from strategies.locking import COMMAND, locked
-from strategies.mixture import MixtureSettings
+from simulations.papers.reproduction import EXPERIMENTS, Prepared, Run, experiment
+from strategies.locking import locked
 from strategies.results import describe
-from strategies.selection.elimination import SelectionSettings
 from strategies.settings import Settings
 from strategies.svm_settings import PanSvmSettings
 
@@ -43,12 +38,9 @@ PREPARED: dict[str, Prepared] = {
 }
 """Data sets that are made from files of the folder, by the name that runs use."""
 
-RUNS_FILE = "runs.jsonl"
-"""A line a run: its settings and what it has found."""
-
 KEPT = (
     *("auc", "accuracy", "cut_rounds", "consensus_rounds", "bytes_up", "seconds"),
-    *("accuracy_by_count", "selected", "steps_by_accuracy", "steps_tied"),
+    *("accuracy_by_count", "selected"),
 )
 """What is kept of a ``result.json``, if it is there."""
 
@@ -111,14 +103,11 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     folder : Path
         Where data sets that had to be prepared are kept.
     """
-    file, started = source(str(run.config["data"]), data_dir, folder), time.perf_counter()
+    # In a process of its own no paper's file has entered its experiments yet.
+    import_modules("simulations.papers")
+    settings, started = run.settings(source(str(run.config["data"]), data_dir, folder)), time.perf_counter()
     word, colon, name = run.strategy.partition(":")
-    if word == "mangasarian":
-        found = mangasarian2008.WAYS[name](file, int(run.config["blocks"]), int(run.config["fold"]))
-    elif colon:
-        found = IN_ONE_PLACE[word](name, run.settings(file))
-    else:
-        found = federated(run.settings(file))
+    found = EXPERIMENTS[word].work(name, settings) if colon else federated(settings)
     return {**found, "wall": time.perf_counter() - started}
 
 
@@ -134,6 +123,7 @@ def federated(settings: Settings) -> dict[str, Any]:
     return found
 
 
+@experiment("central", "pan-svm")
 def central(name: str, settings: Settings) -> dict[str, Any]:
     """Return how good a classifier is that is trained on all rows in one place."""
     assert isinstance(settings, PanSvmSettings)
@@ -142,6 +132,7 @@ def central(name: str, settings: Settings) -> dict[str, Any]:
     return {"accuracy": evaluation.accuracy, "auc": evaluation.auc}
 
 
+@experiment("folds", "pan-svm")
 def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
     """Return the mean accuracy of a central classifier over five folds of all training rows."""
     assert isinstance(settings, PanSvmSettings)
@@ -155,6 +146,7 @@ def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
     return {"accuracy": float(np.mean([accuracy for accuracy in accuracies if accuracy is not None]))}
 
 
+@experiment("public", "pan-svm")
 def on_few_rows(count: str, settings: Settings) -> dict[str, Any]:
     """Return the AUC of a central SVM of so many training rows of all classes, as if only they were public."""
     assert isinstance(settings, PanSvmSettings)
@@ -164,62 +156,6 @@ def on_few_rows(count: str, settings: Settings) -> dict[str, Any]:
     chosen = np.zeros(len(order), dtype=np.bool_)
     chosen[order[((np.arange(few) + 0.5) * len(order) / few).astype(np.int64)]] = True
     return {"auc": all_baselines()["central:svc"](settings, rows.train.of(chosen), rows.test).evaluation.auc}
-
-
-def libsvm_selection(strategy: str, settings: Settings) -> dict[str, Any]:  # noqa: ARG001
-    """Return the curve of a selection of features whose classifier is LIBSVM on all rows in one place."""
-    assert isinstance(settings, SelectionSettings)
-    selection = central_selection.select(settings)
-    points = [asdict(point) for point in selection.points]
-    return {"accuracy_by_count": points, "selected": len(selection.selected), **selection.ties()}
-
-
-def one_owner(experiment: str, settings: Settings) -> dict[str, Any]:
-    """Return what an owner finds who distorts and publishes a table."""
-    return lin2011.one_owner(experiment, settings.data, settings.seed)
-
-
-def weak_mixtures(experiment: str, settings: Settings) -> dict[str, Any]:
-    """Return what an experiment with weak mixture models finds."""
-    assert isinstance(settings, MixtureSettings)
-    return dict(luo2009.EXPERIMENTS[experiment](settings))
-
-
-IN_ONE_PLACE: Mapping[str, Callable[[str, Settings], dict[str, Any]]] = {
-    "central": central,
-    "folds": over_folds,
-    "public": on_few_rows,
-    "libsvm": libsvm_selection,
-    "owner": one_owner,
-    "mixture": weak_mixtures,
-}
-"""What does a run that is no training of a strategy, by the word before the colon."""
-
-
-def read_runs(folder: Path) -> dict[Run, Result]:
-    """Return the runs on file; of a run that was done twice, the last. A line that was cut off is not there.
-
-    Raises
-    ------
-    SettingError
-        If the folder holds something else.
-    """
-    file = folder / RUNS_FILE
-    if not file.exists():
-        if folder.is_dir() and any(path.name != COMMAND for path in folder.iterdir()):
-            raise SettingError(
-                f"'{folder}' holds something else than reproductions: it has no {RUNS_FILE}. Name a new folder, or one "
-                "of an earlier 'pansvm reproduce', whose runs are then not done again."
-            )
-        return {}
-    found: dict[Run, Result] = {}
-    for line in file.read_text(encoding="utf-8").splitlines():
-        try:
-            items, result = json.loads(line)
-        except ValueError:
-            continue
-        found[Run(tuple((key, value) for key, value in items))] = result
-    return found
 
 
 def do_runs(
@@ -234,7 +170,7 @@ def do_runs(
     data_dir, folder : Path
         Folder of data sets, and of the reproductions.
     processes : int
-        How many runs at a time; a single one is done in this process.
+        How many runs at a time.
     show : callable
         See `Show`.
 
@@ -247,32 +183,5 @@ def do_runs(
     for data in sorted({str(run.config["data"]) for run in wanted}):
         check(data, data_dir)
     with locked(folder):
-        return _do_missing(wanted, data_dir, folder, processes, show)
-
-
-def _do_missing(
-    wanted: list[Run], data_dir: Path, folder: Path, processes: int, show: Show
-) -> Mapping[Run, Result]:
-    done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
-    missing = [run for run in wanted if run not in done]
-    do = partial(attempt, data_dir, folder)
-    each = map(do, missing) if processes == 1 else run_each(missing, processes, do, _died)
-    with (folder / RUNS_FILE).open("a", encoding="utf-8") as file:
-        for left, (run, result) in zip(range(len(missing) - 1, -1, -1), each, strict=True):
-            done[run] = result
-            file.write(json.dumps([run.items, result]) + "\n")
-            file.flush()
-            show(run, result, left)
-    return {run: done[run] for run in wanted}
-
-
-def attempt(data_dir: Path, folder: Path, run: Run) -> tuple[Run, Result]:
-    """Return a run and what it has found, or for what it failed, as for a class without a row to train on."""
-    try:
-        return run, execute(run, data_dir, folder)
-    except (PanSVMError, ValueError) as error:
-        return run, {"error": str(error)}
-
-
-def _died(run: Run) -> tuple[Run, Result]:
-    return run, {"error": DIED}
+        check_folder(folder, RUNS_FILE, "reproduction")
+        return finish(wanted, folder, processes, partial(execute, data_dir=data_dir, folder=folder), show)

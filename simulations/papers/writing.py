@@ -1,12 +1,12 @@
-"""A reproduction as a table on the terminal, and as CSV, Markdown and pictures in a folder."""
+"""A reproduction as CSV, a page in Markdown and a picture in a folder."""
 
 import csv
-from collections.abc import Sequence
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.table import Table
-
-from simulations.markdown import machine, markdown
 from simulations.papers.reproduction import Cell, Reproduction
 
 NOT_RUN = "–"
@@ -32,28 +32,10 @@ def grid_of(cells: Sequence[Cell], digits: int) -> tuple[list[str], list[list[st
     return ["", *columns], lines
 
 
-def rich_table(what: Reproduction, cells: Sequence[Cell]) -> Table:
-    """Return the table for a terminal."""
-    header, lines = grid_of(cells, what.digits)
-    table = Table(*header, title=f"{what.title}, {what.unit}: ours ± deviation (paper; difference)")
-    for line in lines:
-        table.add_row(*line)
-    return table
-
-
-def notes(what: Reproduction) -> list[tuple[str, Sequence[str]]]:
-    """Return what has to be known beside the numbers, under its headings."""
-    return [
-        ("The paper says", what.said),
-        ("Substituted", what.substituted),
-        ("Errors of the paper", what.errors),
-    ]
-
-
 def write(
     name: str, what: Reproduction, cells: Sequence[Cell], took: Sequence[str], folder: Path
 ) -> list[Path]:
-    """Write ``NAME.csv``, ``NAME.md`` and, for a figure, ``NAME.png`` and ``NAME.svg``.
+    """Write ``NAME.csv``, ``NAME.md`` and, for a figure, ``NAME.png``.
 
     Parameters
     ----------
@@ -87,12 +69,31 @@ def write(
     ]
     if what.plot is not None:
         figure = what.plot(what.title, cells)
-        for suffix in ("png", "svg"):
-            files.append(folder / f"{name}.{suffix}")
-            figure.savefig(files[-1], dpi=130)
+        files.append(folder / f"{name}.png")
+        figure.savefig(files[-1], dpi=130)
         parts.append(f"![{what.title}]({name}.png)\n")
-    for heading, lines in notes(what):
+    known_beside = {
+        "The paper says": what.said,
+        "Substituted": what.substituted,
+        "Errors of the paper": what.errors,
+    }
+    for heading, lines in known_beside.items():
         parts += [f"{heading}:\n", *(f"- {line}" for line in lines), ""] if lines else []
     parts += [*took, machine()]
     files[1].write_text("\n".join(parts) + "\n", encoding="utf-8")
     return files
+
+
+def machine() -> str:
+    """Return one line on where and when this was measured."""
+    load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
+    return (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {os.cpu_count()} cores ({platform.machine()}, "
+        f"Python {platform.python_version()}); load average over 1, 5 and 15 minutes at the end: {load}."
+    )
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; the first column is left-aligned, the others right-aligned."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -28,3 +28,14 @@ def pansvm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
         return (code if isinstance(code, int) else 0), captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the runs of a comparison or reproduction no processes of their own: each takes seconds to start."""
+    from simulations.comparison.workers import attempt  # noqa: PLC0415
+
+    monkeypatch.setattr(
+        "simulations.comparison.finished.run_each",
+        lambda works, _, run: ((work, attempt(run, work)) for work in works),
+    )

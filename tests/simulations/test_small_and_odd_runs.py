@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simulations.baselines.figures import judge
+from simulations.baselines.registry import judge
 from strategies.shares import balanced_interval
 
 Run = Callable[..., tuple[int, str, str]]

@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from flower_pansvm.errors import SettingError
-from simulations.baselines.figures import BaselineFigures
-from simulations.baselines.registry import all_baselines
+from simulations.baselines.registry import BaselineFigures, all_baselines
 from simulations.data.pooling import Pooled, pooled
 from simulations.engines.running import train_in_process
 from strategies.settings import make_settings

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from simulations.comparison.plan import Plan
-from simulations.comparison.run import run_case
 from simulations.comparison.workers import run_all
 
 Run = Callable[..., tuple[int, str, str]]
@@ -28,7 +27,7 @@ from simulations.__main__ import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
-FILES = ["comparison.csv", "comparison.html", "comparison.json", "summary.csv", "summary.md"]
+FILES = ["comparison.csv", "comparison.html", "comparison.json", "runs.jsonl", "summary.csv"]
 
 
 def without_seconds(folder: Path) -> list[list[str]]:
@@ -46,15 +45,14 @@ def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_pat
     whole = without_seconds(tmp_path / "out")
     assert len(whole) == 1 + 12
 
-    file = tmp_path / "out" / "comparison.csv"
-    lines = file.read_text().splitlines(keepends=True)
-    kept = lines[0], *lines[5:8], lines[2], lines[9][:20]
-    file.write_text("".join(kept))
+    table, file = (tmp_path / "out" / name for name in ("comparison.csv", "runs.jsonl"))
+    lines, rows = file.read_text().splitlines(keepends=True), set(table.read_text().splitlines())
+    file.write_text("".join([*lines[4:7], lines[1], lines[8][:20]]))
     code, out, _ = pansvm(*command, "--jobs", 1)
     assert (code, without_seconds(tmp_path / "out") == whole) == (0, True)
     assert "4 of 12 runs are in" in out
     # What was there is there to the letter, with its seconds.
-    assert set(file.read_text().splitlines(keepends=True)) >= {*lines[5:8], lines[2]}
+    assert len(rows & set(table.read_text().splitlines())) >= 5
 
     written = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
     code, _, err = pansvm(*command, "--seed", 1)
@@ -79,11 +77,8 @@ def test_schema_and_dropped_columns_are_those_of_every_run(pansvm: Run, tmp_path
     assert code == 0, out + err
 
 
-def test_a_failed_run_is_reported_and_the_others_go_on(
-    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A process of its own takes seconds to start.
-    monkeypatch.setattr("simulations.comparison.comparing.run_all", lambda cases, _: map(run_case, cases))
+@pytest.mark.usefixtures("_in_this_process")
+def test_a_failed_run_is_reported_and_the_others_go_on(pansvm: Run, tmp_path: Path) -> None:
     code, out, err = pansvm(
         "compare", "--data", "iris", "--strategies", "pan-svm,central:tree", "--repeats", 1, "--jobs", 1,
         "--set", "landmarks=400", "--out", "out",
@@ -119,9 +114,9 @@ def test_a_process_that_dies_takes_no_other_run_with_it() -> None:
     killer.start()
     first, second = run_all(cases, jobs=1)
     killer.join()
-    assert first.strategy == "pan-svm"
-    assert "ended before the run did" in first.error
-    assert (second.strategy, second.error) == ("central:tree", "")
+    assert first["strategy"] == "pan-svm"
+    assert "ended before the run did" in first["error"]
+    assert (second["strategy"], "error" in second) == ("central:tree", False)
     assert not active_children()
 
 
@@ -140,8 +135,8 @@ def test_interrupted_and_killed_it_goes_on_to_the_table_of_a_whole_comparison(tm
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        file = tmp_path / "stopped" / "comparison.csv"
-        while not (file.exists() and file.read_text().count("\n") > lines):
+        file = tmp_path / "stopped" / "runs.jsonl"
+        while not (file.exists() and file.read_text().count("\n") >= lines):
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(number)

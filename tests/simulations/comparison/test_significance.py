@@ -47,11 +47,12 @@ def test_the_tests_are_scipys() -> None:
 
 
 def test_too_little_to_compare_is_not_tested() -> None:
-    assert rank(table(a=[0.5, 0.6])) is None
-    assert rank(table(a=[0.5], b=[0.6])) is None
-    two = rank(table(a=[0.5, 0.6, 0.7], b=[0.6, 0.7, 0.8]))
+    few = [0.5, 0.6, 0.7, 0.8, 0.9]
+    assert rank(table(a=[*few, 0.4])) is None
+    assert rank(table(a=few, b=few)) is None
+    two = rank(table(a=[*few, 0.4], b=[0.6, *few]))
     assert two.friedman is None
-    equal = rank(table(a=[0.5, 0.6], b=[0.5, 0.6], c=[0.5, 0.6]))
+    equal = rank(table(a=[*few, 0.4], b=[*few, 0.4], c=[*few, 0.4]))
     assert equal.friedman == 1.0
 
 

@@ -18,7 +18,7 @@ from simulations.comparison.workers import run_each
 from tests.simulations.comparison.test_workers import busy
 
 if __name__ == "__main__":
-    list(run_each([{folder!r}], 1, busy, str))
+    list(run_each([{folder!r}], 1, busy))
 """
 
 

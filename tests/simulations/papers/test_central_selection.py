@@ -51,17 +51,6 @@ def test_features_that_matter_are_ranked_first(settings_of: Callable[..., Settin
     assert all(point.test_accuracy is not None for point in found.points)
 
 
-def test_filters_come_before_the_wrapper(settings_of: Callable[..., Settings]) -> None:
-    found = select(settings_of("filter-wrapper", filters="fisher=4"))
-    kept = found.screening.kept
-    assert found.points[1].features == len(kept) <= 4
-    assert set(found.ranking[: len(kept)]) == set(kept)
-    first = found.steps[0]
-    assert set(first.candidates) == {f"f{j}" for j in kept}
-    (removed,) = first.removed
-    assert first.accuracies[f"f{removed}"] == max(first.accuracies.values())
-
-
 def test_first_feature_to_go_is_that_of_smallest_weight() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
@@ -70,22 +59,6 @@ def test_first_feature_to_go_is_that_of_smallest_weight() -> None:
     found = select(make_settings(strategy="svm-rfe", C=2.0, test_fraction=0.0, step="0.5"))
     assert set(found.steps[0].removed) == set(np.argsort(np.square(weights))[:15])
     assert found.points[0].test_accuracy is None
-
-
-def test_a_feature_that_two_criteria_want_to_remove_goes_and_else_accuracy_decides(
-    settings_of: Callable[..., Settings],
-) -> None:
-    steps = [step for seed in range(3) for step in select(settings_of(seed=seed)).steps]
-    assert {bool(step.accuracies) for step in steps} == {True, False}
-    for step in steps:
-        votes = [proposal[0] for proposal in step.candidates.values()]
-        (removed,) = step.removed
-        if step.accuracies:
-            assert len(set(votes)) == 3
-            followed = {own[0]: name for name, own in step.candidates.items()}[removed]
-            assert step.accuracies[followed] == max(step.accuracies.values())
-        else:
-            assert votes.count(removed) >= 2
 
 
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
