@@ -1,4 +1,4 @@
-"""``pansvm inspect``, ``export``, ``report`` and ``settings``: what there is, shown or written in another form."""
+"""``pansvm inspect``, ``export`` and ``report``: what there is, shown or written in another form."""
 
 import json
 from pathlib import Path
@@ -76,18 +76,3 @@ def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with it
     from simulations.report.page import write_report  # noqa: PLC0415
 
     typer.echo(f"The report is in {write_report(folder)}")
-
-
-@cli.command("settings")
-def print_settings(
-    strategy: Annotated[
-        str | None, typer.Argument(help="A strategy, whose settings alone are printed.", show_default="all")
-    ] = None,
-) -> None:
-    """Print the settings, options of run and keys of Flower's run config: default, what it may be, meaning."""
-    from simulations import settings_page  # noqa: PLC0415
-
-    show = Console(highlight=False, markup=False).print
-    for title, settings in settings_page.groups(strategy).items():
-        show(settings_page.table(title, settings))
-        show()

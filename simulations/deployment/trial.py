@@ -14,7 +14,6 @@ import pandas as pd
 from clients.table.table import LABEL
 from flower_pansvm.errors import EngineError
 from flower_pansvm.terms import Scalar, Terms
-from simulations.data.datasets import locate
 from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
@@ -46,39 +45,10 @@ class Tables:
         The table of each hospital, by its name; the label column is ``label``.
     schema : str
         Content of the schema file: what is public of the columns and the classes.
-    positive : str
-        Labels that count as positive, by commas.
     """
 
     files: dict[str, Path]
     schema: str
-    positive: str = ""
-
-
-HEART = ("cleveland", "hungarian", "switzerland", "va")
-HEART_SCHEMA = """\
-classes = [0, 1, 2, 3, 4]
-columns.age.range = [0, 120]
-columns.sex.range = [0, 1]
-columns.cp.range = [1, 4]
-columns.trestbps.range = [0, 250]
-columns.chol.range = [0, 700]
-columns.fbs.range = [0, 1]
-columns.restecg.range = [0, 2]
-columns.thalach.range = [0, 250]
-columns.exang.range = [0, 1]
-columns.oldpeak.range = [-5, 10]
-columns.slope.range = [1, 3]
-columns.ca.range = [0, 3]
-columns.thal.range = [3, 7]
-"""
-"""What UCI's description of the heart data says that the columns can hold."""
-
-
-def heart_tables(data_dir: Path) -> Tables:
-    """Return the tables of the four hospitals of UCI's heart data; SettingError if the folder does not have them."""
-    files = {place: locate(f"heart-{place}", data_dir) for place in HEART}
-    return Tables({place: file for place, file in files.items() if file}, HEART_SCHEMA, "1,2,3,4")
 
 
 def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Tables:
@@ -100,20 +70,13 @@ def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Table
     )
 
 
-def run_trial(
-    folder: Path,
-    tables: Callable[[Path], Tables],
-    settings: Mapping[str, Scalar],
-    show: Callable[[str], None],
-) -> Path:
+def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str], None]) -> Path:
     """Set up a study on this machine, train, end all that was started, and return the folder of the results.
 
     Parameters
     ----------
     folder : Path
         Folder for everything; it must be empty or not there.
-    tables : callable
-        Returns the tables of the hospitals, and may write them into the folder that it is given.
     settings : mapping
         Settings of the run besides the recommended ones.
     show : callable
@@ -131,7 +94,7 @@ def run_trial(
     folder = new_folder(folder)
     with locked(folder):
         began = time.monotonic()
-        found = tables(folder)
+        found = generated_tables(folder)
         coordinator, words = set_up(folder, found, settings)
         made = list(found.files)
         show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
@@ -168,8 +131,7 @@ def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tupl
     write_new(folder / "schema.toml", tables.schema)
     coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
     made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.files.items()]
-    agreed = {"positive": tables.positive, **settings}
-    invitation = coordinator.invite(made, agreed, folder / "schema.toml")
+    invitation = coordinator.invite(made, settings, folder / "schema.toml")
     for name in tables.files:
         accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
     return coordinator, {agree(folder / name, invitation) for name in tables.files} - {""}

@@ -48,7 +48,6 @@ CLEAR_ERROR = {
     "run --aggregation RING": "ring",
     "run --data Breast_Cancer": "Did you mean 'breast_cancer'",
     "compare --strategies Central:SVC": "'central:svc'",
-    "settings PAN-SVM": "pan-svm",
     # Data, labels and splits.
     "run --data missing.csv": "There is no file 'missing.csv'",
     "run --data ''": "There is no data set ''",
@@ -106,9 +105,6 @@ CLEAR_ERROR = {
     "inspect good.csv": "cannot be read as a model",
     "report nowhere": "no result.json",
     "report damaged": "is damaged",
-    "keygen good.csv": "exists already",
-    "keygen nowhere/id": "cannot be written",
-    "settings svm-rf": "Did you mean 'svm-rfe'",
     "predict model.npz good.csv --out good.csv": "good.csv exists",
     "predict missing.npz good.csv": "no model file at missing.npz",
     "predict model.npz good.csv": "cannot be read as a model",

@@ -20,11 +20,9 @@ from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.node_config import read_node_config
 from simulations.deployment.trial import (
-    HEART,
     READY,
     agree,
     generated_tables,
-    heart_tables,
     run_trial,
     started_command,
     wait_for,
@@ -129,17 +127,6 @@ def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> 
             assert low <= values.min() < values.max() <= high
 
 
-def test_the_heart_tables_have_the_columns_whose_ranges_are_public(shared_data: Path, tmp_path: Path) -> None:
-    tables = heart_tables(shared_data)
-    assert tuple(tables.files) == HEART
-    (tmp_path / "ours.toml").write_text(tables.schema)
-    public = TableSchema.read(tmp_path / "ours.toml")
-    for file in tables.files.values():
-        table = read_table(file)
-        assert set(table.columns) == set(public.public_ends)
-        assert set(table.labels if table.labels is not None else ()) <= set(public.classes)
-
-
 @pytest.mark.parametrize(
     ("settings", "level", "noise"),
     [
@@ -166,7 +153,7 @@ def test_a_trial_that_cannot_be_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
     with pytest.raises(SettingError, match="empty"):
-        run_trial(tmp_path / "full", generated_tables, {}, print)
+        run_trial(tmp_path / "full", {}, print)
     with pytest.raises(SettingError, match="'x'"):
-        run_trial(tmp_path / "new", generated_tables, {"epsilon": "x"}, print)
+        run_trial(tmp_path / "new", {"epsilon": "x"}, print)
     assert processes_about(str(tmp_path)) == []
