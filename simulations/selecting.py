@@ -175,11 +175,6 @@ def print_selection(result: Mapping[str, Any], folder: Path) -> None:
     )
 
 
-def selection_trips(result: Mapping[str, Any]) -> int:
-    """Return the round trips of the elimination."""
-    return _cost_sums(result)[1]
-
-
 def size(count: float) -> str:
     """Return a number of bytes as text, in kB or MB."""
     return f"{count / 1e6:.2f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"

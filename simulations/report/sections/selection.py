@@ -76,7 +76,3 @@ class SelectionSection(Section):
             "chosen features": f"{len(chosen)} of {len(result['ranking'])}: {some(chosen)}",
             "accuracy over the folds": "; ".join(accuracies),
         }
-
-    def round_trips(self, result: Result) -> str:
-        """Return how many the elimination took."""
-        return f"{selecting.selection_trips(result)} to remove features"
