@@ -98,14 +98,13 @@ def train(
     from simulations.deployment.superlink import checkout, train  # noqa: PLC0415
     from simulations.report.page import write_report  # noqa: PLC0415
     from strategies.federation.checkpoint import config_before  # noqa: PLC0415
-    from strategies.settings import settings_from  # noqa: PLC0415
 
     out, own = out.expanduser().absolute(), Coordinator.load(folder)
     check_can_be_folder(out)
     if resume:
         config_before(out)
     with run_folder(out, None, "the same command with --resume", new=not resume):
-        with RunDisplay.of(settings_from(own.invitation().settings)) as display:
+        with RunDisplay.of_process() as display:
             try:
                 train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
             except KeyboardInterrupt:
@@ -129,11 +128,7 @@ def demo(
     ] = None,
 ) -> None:
     """Set up hospitals with drawn tables and a coordinator on this machine, train, and end all that was started."""
-    from simulations.deployment.coordinator import RECOMMENDED  # noqa: PLC0415
     from simulations.deployment.trial import run_trial  # noqa: PLC0415
-    from strategies.settings import settings_from  # noqa: PLC0415
 
-    settings = dict(assignments(set_ or []))
-    chosen = settings_from({"strategy": RECOMMENDED["strategy"], **settings})
-    with RunDisplay.of(chosen) as display:
-        run_trial(out, settings, display.show)
+    with RunDisplay.of_process() as display:
+        run_trial(out, dict(assignments(set_ or [])), display.show)

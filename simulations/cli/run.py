@@ -215,7 +215,7 @@ class Training:
         from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
         brief = self.command != "run"
-        progress = RunDisplay.of(settings, quiet=self.quiet, brief=brief, stderr=self.as_json)
+        progress = RunDisplay.of_process(quiet=self.quiet, brief=brief, stderr=self.as_json)
         place = run_folder(self.resume or self.out, self.overwrite, new=self.resume is None)
         with exit_on_signals(), place as folder, progress as display:
             settings = replace(settings, out=str(folder), audit=audited is not None or settings.audit)

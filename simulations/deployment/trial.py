@@ -14,7 +14,7 @@ import pandas as pd
 from clients.table.table import LABEL
 from flower_pansvm.errors import EngineError
 from flower_pansvm.terms import Scalar, Terms
-from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
+from simulations.deployment.coordinator import FLOWER_FOLDER, RECOMMENDED, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
@@ -27,6 +27,7 @@ from simulations.report.cautions import cautions
 from simulations.report.page import write_report
 from strategies.locking import locked
 from strategies.results import MODEL_FILE, read_result
+from strategies.settings import settings_from
 
 START_SECONDS = 300.0
 """Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
@@ -91,6 +92,7 @@ def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str]
     RunFailedError
         If the training fails.
     """
+    settings_from({"strategy": RECOMMENDED["strategy"], **settings})
     folder = new_folder(folder)
     with locked(folder):
         began = time.monotonic()

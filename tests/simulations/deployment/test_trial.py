@@ -156,4 +156,5 @@ def test_a_trial_that_cannot_be_starts_nothing(tmp_path: Path) -> None:
         run_trial(tmp_path / "full", {}, print)
     with pytest.raises(SettingError, match="'x'"):
         run_trial(tmp_path / "new", {"epsilon": "x"}, print)
+    assert not (tmp_path / "new").exists()
     assert processes_about(str(tmp_path)) == []
