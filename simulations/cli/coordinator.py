@@ -104,7 +104,7 @@ def train(
     if resume:
         config_before(out)
     with run_folder(out, None, "the same command with --resume", new=not resume):
-        with RunDisplay.of_process() as display:
+        with RunDisplay() as display:
             try:
                 train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
             except KeyboardInterrupt:
@@ -130,5 +130,5 @@ def demo(
     """Set up hospitals with drawn tables and a coordinator on this machine, train, and end all that was started."""
     from simulations.deployment.trial import run_trial  # noqa: PLC0415
 
-    with RunDisplay.of_process() as display:
+    with RunDisplay() as display:
         run_trial(out, dict(assignments(set_ or [])), display.show)

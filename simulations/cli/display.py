@@ -32,8 +32,8 @@ class RunDisplay:
 
     Parameters
     ----------
-    console : Console
-        Where to.
+    console : Console or None
+        Where to; None for this process's output.
     quiet : bool
         Show nothing.
     brief : bool
@@ -46,18 +46,13 @@ class RunDisplay:
         Whether a line has said how to go on with the run.
     """
 
-    def __init__(self, console: Console, quiet: bool = False, brief: bool = False) -> None:
+    def __init__(self, console: Console | None = None, quiet: bool = False, brief: bool = False) -> None:
+        console = console or Console(highlight=False, soft_wrap=True, markup=False)
         self.offered = False
         self._console, self._quiet, self._brief = console, quiet, brief
         self._moving = console.status("starting") if console.is_terminal and not quiet else None
         self._features = math.inf
         self._seen: set[str] = set()
-
-    @classmethod
-    def of_process(cls, *, quiet: bool = False, brief: bool = False, stderr: bool = False) -> Self:
-        """Return a display on this process's output or error output."""
-        console = Console(highlight=False, soft_wrap=True, markup=False, stderr=stderr)
-        return cls(console, quiet, brief)
 
     def __enter__(self) -> Self:
         """Begin to show."""
