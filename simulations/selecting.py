@@ -19,35 +19,10 @@ MOST_NAMES = 20
 MOST_RANKED = 50
 """Lines of the ranking in the report."""
 
-MOST_STEPS = 60
-"""Steps in the report: the last ones, where single features count."""
-
-ROOM = 27
-"""Characters for names of features in a line of a terminal."""
-
 ROUNDING = 1e-9
 """Accuracies that differ by less are equal."""
 
 Step = Mapping[str, Any]
-
-
-def shortened(names: Sequence[str], room: int = ROOM) -> str:
-    """Return as many names as fit in a number of characters, and how many more there are.
-
-    Examples
-    --------
-    >>> shortened(["age", "dose", "cholesterol"], room=20)
-    'age, dose and 1 more'
-    """
-    for shown in range(len(names), 0, -1):
-        more = f" and {len(names) - shown} more" if shown < len(names) else ""
-        text = ", ".join(names[:shown]) + more
-        if len(text) <= room:
-            return text
-    if not names:
-        return ""
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0][: max(1, room - len(more) - 1)]}…{more}"
 
 
 def named(names: Sequence[str]) -> str:
@@ -185,34 +160,6 @@ def ranking_lines(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
     points = points_by_count(result)
     best = result["ranking"][:MOST_RANKED]
     return [(name, points.get(place)) for place, name in enumerate(best, start=1)]
-
-
-def last_steps(result: Mapping[str, Any]) -> Sequence[Step]:
-    """Return the steps that the report shows."""
-    steps: Sequence[Step] = result["votes"][-MOST_STEPS:]
-    return steps
-
-
-def leaves_one_out(result: Mapping[str, Any]) -> bool:
-    """Return whether each candidate feature was left out in turn, as the filter-wrapper does."""
-    return any(list(names) == [key] for step in result["votes"] for key, names in step["candidates"].items())
-
-
-def criteria(result: Mapping[str, Any]) -> list[str]:
-    """Return the names of the criteria that proposed features."""
-    return list(dict.fromkeys(key for step in result["votes"] for key in step["candidates"]))
-
-
-def proposal(step: Step, criterion: str) -> str:
-    """Return what a criterion proposed to remove, and how good the models without it were if that was measured."""
-    text = shortened(step["candidates"].get(criterion, ()))
-    return f"{text} ({step['accuracies'][criterion]:.4f})" if criterion in step["accuracies"] else text
-
-
-def accuracy_without(step: Step) -> str:
-    """Return how good the models without each removed feature were, lowest and highest if there are several."""
-    found = sorted(step["accuracies"][name] for name in step["removed"] if name in step["accuracies"])
-    return " to ".join(f"{value:.4f}" for value in dict.fromkeys(found[:1] + found[-1:]))
 
 
 def _cost_sums(result: Mapping[str, Any]) -> tuple[int, int, int]:

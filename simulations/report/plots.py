@@ -24,32 +24,8 @@ LOWEST = 0.05
 MOST_LINEAR = 100
 """Numbers of features up to which their axis is linear."""
 
-MOST_TICKS = 30
-"""Classes that have room for a name each on an axis."""
-
-SHORT = 2
-"""Characters of names that fit next to each other on an axis."""
-
 MOST_MARKERS = 60
 """Points of a line that are marked one by one."""
-
-
-def confusion_figure(result: Mapping[str, Any]) -> Figure:
-    """Draw which share of the test rows of each class was taken for each class."""
-    counts = np.array(result["confusion"], dtype=np.float64)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    figure = Figure(figsize=(6.0, 5.2), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    step = -(-len(shares) // MOST_TICKS)
-    ticks = range(0, len(shares), step)
-    names = [result["classes"][tick] for tick in ticks]
-    axes.set_xticks(ticks, names, rotation=90 if max(map(len, names)) > SHORT else 0)
-    axes.set_yticks(ticks, names)
-    axes.set_xlabel("the model says")
-    axes.set_ylabel("the patient has")
-    figure.colorbar(image, label="share of the line")
-    return figure
 
 
 def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
 from simulations import selecting
@@ -85,16 +83,6 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
     }
 
 
-def filter_wrapper(features: int, left: int, chosen: int) -> dict[str, Any]:
-    """Return a ``result.json`` in which every candidate was left out in turn."""
-    result = selection(features, chosen, left=left)
-    for one in result["votes"]:
-        names = result["ranking"][: one["features"]][-4:]
-        one["candidates"] = {name: [name] for name in names}
-        one["accuracies"] = {name: 0.9 + 0.01 * place for place, name in enumerate(names)}
-    return {**result, "strategy": "filter-wrapper"}
-
-
 def printed(table: object, width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width, markup=False)
     console.print(table)
@@ -111,19 +99,6 @@ def rows_of(page: str, title: str) -> list[list[str]]:
     table = page.split(f">{title}<", 1)[1].split("</table>", 1)[0]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in table.split("<tr")[2:]]
     return [[cell.strip() for cell in row] for row in rows]
-
-
-@given(st.lists(st.text(min_size=1, max_size=40), max_size=30), st.integers(25, 80))
-def test_names_fit_in_their_room_and_none_is_forgotten(names: list[str], room: int) -> None:
-    text = selecting.shortened(names, room)
-    assert len(text) <= room
-    if text != ", ".join(names):
-        first = names[0]
-        assert text[:5].rstrip("…").startswith(first[:3]) or len(first) < 5
-        more = re.search(r" and (\d+) more$", text)
-        assert more is not None or (len(names) == 1 and text.endswith("…"))
-        if more is not None:
-            assert 1 <= int(more[1]) < len(names)
 
 
 def test_accuracy_before_and_after_on_folds_and_test_rows() -> None:
@@ -183,34 +158,20 @@ def test_the_report_ranks_the_features_with_the_accuracy_of_each_number(tmp_path
     assert page.count('<tr class="in">') == 12
 
 
-def test_the_report_shows_the_votes_of_each_step(tmp_path: Path) -> None:
-    votes = rows_of(report(selection(5, 3), tmp_path), "Elimination")
-    assert votes == [
-        ["5", "x5", "vote", "x5", "x5", "another", "9", "30.0 kB"],
-        ["4", "x4", "accuracy", "x4 (0.9100)", "x4 (0.9100)", "another (0.8900)", "9", "30.0 kB"],
-        ["3", "x3", "vote", "x3", "x3", "another", "9", "30.0 kB"],
-        ["2", "x2", "accuracy", "x2 (0.9100)", "x2 (0.9100)", "another (0.8900)", "9", "30.0 kB"],
-    ]
-
-
-def test_the_report_shows_the_filters_and_what_was_left_out_in_turn(tmp_path: Path) -> None:
-    page = report(filter_wrapper(100, 30, 12), tmp_path)
+def test_the_report_shows_the_filters(tmp_path: Path) -> None:
+    page = report(selection(100, 12, left=30), tmp_path)
     assert rows_of(page, "Filters") == [
         ["fisher", "50%", "50"],
         ["welch", "p=0.01", "31"],
         ["scatter", "40", "40"],
         ["all of them", "", "30"],
     ]
-    assert rows_of(page, "Elimination")[0] == ["30", "x30", "4", "0.9300", "9", "30.0 kB"]
     assert "the 30 that the filters left" in page
 
 
 def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
     page = report(selection(3000, 37), tmp_path)
     assert len(rows_of(page, "Ranking")) == 50
-    votes = rows_of(page, "Elimination")
-    assert [int(row[0]) for row in votes] == list(range(61, 1, -1))
-    assert "The last 60 of" in page
     assert len(page) < 1_000_000
 
 
