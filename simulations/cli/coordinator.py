@@ -31,12 +31,9 @@ def init(
 
     made = Coordinator.make(folder, address, port)
     typer.echo(f"Everything of the coordinator is in {made.folder}: keep that folder and back it up.")
-    if not made.is_reached_directly:
-        typer.echo(
-            f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
-            f"{made.folder / 'nginx.conf'} (docs/deployment.md)."
-        )
     typer.echo(
+        f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
+        f"{made.folder / 'nginx.conf'} (docs/deployment.md).\n"
         f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {shlex.quote(str(made.folder))}"
     )
 

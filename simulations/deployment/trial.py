@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,24 +35,12 @@ READY, CONNECTED = "The server is ready", "connected; waits"
 TAIL_LINES = 15
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The tables of a trial.
-
-    Parameters
-    ----------
-    files : dict of str to Path
-        The table of each hospital, by its name; the label column is ``label``.
-    schema : str
-        Content of the schema file: what is public of the columns and the classes.
-    """
-
-    files: dict[str, Path]
-    schema: str
+SCHEMA = "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
+"""The schema file of a trial's tables: what is public of the columns and the classes."""
 
 
-def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Tables:
-    """Write the tables of so many hospitals, with rows that are drawn: a disease that depends on age and pressure."""
+def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> dict[str, Path]:
+    """Write so many hospitals' tables, with drawn rows, and return them by name: a disease of age and pressure."""
     generator, files = np.random.default_rng(0), {}
     for number in range(1, hospitals + 1):
         age, pressure = (
@@ -66,9 +53,7 @@ def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Table
         )
         files[f"hospital-{number}"] = folder / f"hospital-{number}.csv"
         frame.to_csv(files[f"hospital-{number}"], index=False)
-    return Tables(
-        files, "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
-    )
+    return files
 
 
 def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str], None]) -> Path:
@@ -98,7 +83,7 @@ def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str]
         began = time.monotonic()
         found = generated_tables(folder)
         coordinator, words = set_up(folder, found, settings)
-        made = list(found.files)
+        made = list(found)
         show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
         for word in words:
             show(f"they agree to a run that is not differentially private: {word} in each node.toml")
@@ -121,7 +106,9 @@ def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str]
         return results
 
 
-def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tuple[Coordinator, set[str]]:
+def set_up(
+    folder: Path, tables: Mapping[str, Path], settings: Mapping[str, Scalar]
+) -> tuple[Coordinator, set[str]]:
     """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation.
 
     Returns
@@ -130,13 +117,13 @@ def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tupl
         The coordinator, and what the hospitals agree to, as `agree` says.
     """
     port = free_port()
-    write_new(folder / "schema.toml", tables.schema)
+    write_new(folder / "schema.toml", SCHEMA)
     coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
-    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.files.items()]
+    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.items()]
     invitation = coordinator.invite(made, settings, folder / "schema.toml")
-    for name in tables.files:
+    for name in tables:
         accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
-    return coordinator, {agree(folder / name, invitation) for name in tables.files} - {""}
+    return coordinator, {agree(folder / name, invitation) for name in tables} - {""}
 
 
 def agree(folder: Path, invitation: Invitation) -> str:
