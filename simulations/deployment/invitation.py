@@ -174,8 +174,8 @@ def check_address(address: str) -> tuple[str, int]:
     found = ADDRESS.fullmatch(address)
     if found is None or int(found[2]) > 65535:
         raise SettingError(
-            f"'{printable(address, 100)}' is no address. Write the name that hospitals reach the coordinator by (in ASCII: "
-            "xn--…) or its IPv4 address, a colon and the port, such as coordinator.example.org:443, without https:// in "
-            "front."
+            f"'{printable(address, 100)}' is no address. Write the name that hospitals reach the coordinator by (in "
+            "ASCII: xn--…) or its IPv4 address, a colon and the port, such as coordinator.example.org:443, without "
+            "https:// in front."
         )
     return found[1], int(found[2])

@@ -120,22 +120,7 @@ def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None
     assert "Best setting" not in out
 
 
-SELECT = (
-    "--data",
-    "iris",
-    "--sites",
-    3,
-    "--set",
-    "landmarks=20",
-    "--set",
-    "cv-folds=2",
-    "--set",
-    "step=0.5",
-    "--set",
-    "tol=0.05",
-    "--set",
-    "privacy=exact",
-)
+SELECT = (*IRIS[:4], "--landmarks=20", "--cv-folds=2", "--step=0.5", "--tol=0.05", "--privacy=exact")
 
 
 @pytest.mark.parametrize(

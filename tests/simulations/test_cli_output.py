@@ -12,18 +12,7 @@ from simulations import running
 from strategies.federation.checkpoint import Checkpoint
 
 Run = Callable[..., tuple[int, str, str]]
-QUICK = (
-    "--data",
-    "wine",
-    "--sites",
-    3,
-    "--set",
-    "landmarks=10",
-    "--set",
-    "tol=0.1",
-    "--set",
-    "privacy=exact",
-)
+QUICK = ("--data=wine", "--sites=3", "--set=landmarks=10", "--set=tol=0.1", "--set=privacy=exact")
 
 
 def quick(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:

@@ -28,19 +28,8 @@ from tests.simulations.deployment.conftest import Study
 ROOT = Path(__file__).parents[3]
 AT_ONCE = 8
 COMMANDS = {
-    "run": [
-        "run",
-        "--engine",
-        "in-process",
-        "--quiet",
-        "--data",
-        "wine",
-        "--sites",
-        "3",
-        "--set",
-        "landmarks=10",
-    ],
-    "compare": ["compare", "--data", "wine", "--strategies", "central:svc", "--repeats", "1", "--sites", "3"],
+    "run": ["run", "--engine=in-process", "--quiet", "--data=wine", "--sites=3", "--set=landmarks=10"],
+    "compare": ["compare", "--data=wine", "--strategies=central:svc", "--repeats=1", "--sites=3"],
 }
 
 
