@@ -84,15 +84,12 @@ def start(folder: Folder = FOLDER) -> None:
 def train(
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
     folder: Folder = FOLDER,
-    app: Annotated[
-        Path | None, typer.Option(help="Folder of the checkout.", show_default="where pansvm runs from")
-    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
 ) -> None:
     """Train with the hospitals as the invitation says."""
     from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
-    from simulations.deployment.outcome import FILE, Results  # noqa: PLC0415
-    from simulations.deployment.superlink import checkout, train  # noqa: PLC0415
+    from simulations.deployment.outcome import FILE, hand_out  # noqa: PLC0415
+    from simulations.deployment.superlink import train  # noqa: PLC0415
     from simulations.report.page import write_report  # noqa: PLC0415
     from strategies.federation.checkpoint import config_before  # noqa: PLC0415
 
@@ -103,10 +100,10 @@ def train(
     with run_folder(out, None, "the same command with --resume", new=not resume):
         with RunDisplay() as display:
             try:
-                train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
+                train(own, out, display.show, resume=resume)
             except KeyboardInterrupt:
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
-        Results.of(out).hand_out(own, out / FILE)
+        hand_out(out, own, out / FILE)
         report = write_report(out)
     for text in cautions_of(out):
         typer.echo(text)

@@ -97,9 +97,9 @@ def results(
     folder: Folder = FOLDER,
 ) -> None:
     """Take in what the coordinator hands out after a run: model and figures, checked; the report is made here."""
-    from simulations.deployment.outcome import Results  # noqa: PLC0415
+    from simulations.deployment.outcome import receive  # noqa: PLC0415
 
-    kept = Results.receive(folder.expanduser().absolute(), file).keep(out)
+    kept = receive(folder.expanduser().absolute(), file, out)
     typer.echo(f"Signed by the coordinator. The model and its figures are in {kept}.")
     # Last, as the packages it needs are no part of a SuperNode's.
     from simulations.report.page import write_report  # noqa: PLC0415

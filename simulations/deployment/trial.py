@@ -18,7 +18,7 @@ from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import set_key
-from simulations.deployment.outcome import FILE, Results
+from simulations.deployment.outcome import FILE, hand_out, receive
 from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS
 from simulations.engines.processes import exit_on_signals, flower_environment, free_port, started_process
@@ -93,10 +93,10 @@ def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str]
             nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
             wait_for(nodes, folder, CONNECTED)
             show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
-            results = train(coordinator, checkout(), folder / "results", show)
-        Results.of(results).hand_out(coordinator, results / FILE)
+            results = train(coordinator, folder / "results", show)
+        hand_out(results, coordinator, results / FILE)
         for name in made:
-            write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
+            write_report(receive(folder / name, results / FILE, folder / name / "results"))
         report = write_report(results)
         for text in cautions(read_result(results)):
             show(f"Caution: {text}")

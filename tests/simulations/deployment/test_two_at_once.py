@@ -276,9 +276,7 @@ def test_each_training_has_its_own_settings(
     monkeypatch.setattr(superlink, "exit_on_signals", nullcontext)  # which are the main thread's
     monkeypatch.setattr(superlink, "flower_environment", lambda _: {**os.environ, "PATH": path})
     _, failed = at_once(
-        lambda number: superlink.train(
-            invited.coordinator, superlink.checkout(), tmp_path / f"out-{number}", lambda _: None
-        ),
+        lambda number: superlink.train(invited.coordinator, tmp_path / f"out-{number}", lambda _: None),
         3,
     )
     assert len(failed) == 3
