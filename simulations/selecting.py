@@ -11,8 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from strategies.selection import outcome
-
 MOST_NAMES = 20
 """Chosen features that are named in a terminal."""
 
@@ -21,8 +19,6 @@ MOST_RANKED = 50
 
 ROUNDING = 1e-9
 """Accuracies that differ by less are equal."""
-
-Step = Mapping[str, Any]
 
 
 def named(names: Sequence[str]) -> str:
@@ -70,23 +66,6 @@ def gain_table(result: Mapping[str, Any]) -> Table:
     for name, point in found.items():
         table.add_row(name, accuracy(point), *([f"{point['test_accuracy']:.4f}"] if tested else []))
     return table
-
-
-def decided_by(step: Step) -> str:
-    """Return what decided a step of ``result.json``."""
-    return outcome.decided_by(step["candidates"], step["accuracies"], step["removed"])
-
-
-def ties(result: Mapping[str, Any]) -> str:
-    """Return in how many steps several candidates were equally accurate, so that not accuracy decided; or nothing."""
-    by_accuracy = [step for step in result["votes"] if step["accuracies"]]
-    equal = sum(decided_by(step) == outcome.RANKS for step in by_accuracy)
-    if not equal:
-        return ""
-    return (
-        f"In {equal} of the {len(by_accuracy)} steps in which accuracy was to decide, several candidates were equally "
-        "accurate; the least important by all criteria together went."
-    )
 
 
 def cost(result: Mapping[str, Any]) -> str:
@@ -140,7 +119,7 @@ def print_selection(result: Mapping[str, Any], folder: Path) -> None:
     show(gain_table(result))
     show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, {why_so_many(result)}:")
     show(named(chosen), end="\n\n")
-    for text in filter(None, (ties(result), cost(result), advice(result))):
+    for text in filter(None, (cost(result), advice(result))):
         show(f"{text}\n")
     show(
         "The model has been trained on the chosen features, and needs only these columns to predict:\n"

@@ -115,16 +115,6 @@ def test_filters_have_a_line_of_their_own() -> None:
     assert [line.split("  ")[0] for line in stages] == names
 
 
-def test_steps_that_accuracy_left_undecided_are_counted() -> None:
-    result = selection(5, 2)
-    assert selecting.ties(result) == ""
-    equal = {**step(4, ["x4"]), "candidates": {"svm-rfe": ["x4"], "rsvm": ["x3"]}}
-    clear = {**equal, "accuracies": {"svm-rfe": 0.9, "rsvm": 0.8}}
-    result["votes"] = [{**equal, "accuracies": {"svm-rfe": 0.9, "rsvm": 0.9}}, clear, step(2, ["x2"])]
-    assert [selecting.decided_by(one) for one in result["votes"]] == ["ranks", "accuracy", "vote"]
-    assert selecting.ties(result).startswith("In 1 of the 2 steps")
-
-
 def test_a_selection_that_removed_nothing_has_tables_and_a_report(tmp_path: Path) -> None:
     only = selection(5, 1, left=1)
     assert selecting.cost(only) == "No feature was removed."

@@ -9,7 +9,7 @@ TEMPLATE = """\
 Accuracy is the mean ± standard deviation over {{ result.config["cv-folds"] }} folds of the training rows.
 {% if result.config.features == "auto" %}The number of features was chosen by it, which{% else %}Which features go was in
 part decided on the same rows, which{% endif %} makes it a little too good; test rows had no part in the selection.
-{{ selecting.ties(result) }} {{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
+{{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
 {{ plot | safe }}
 {% if result.filters %}<h3>Filters</h3>
 <table>
