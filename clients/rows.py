@@ -17,7 +17,6 @@ class Rows:
 
     X: Floats  # (rows, features): the cells in the table's own units; NaN is a missing cell
     classes: Ints  # (rows,): class index of each row
-    weights: Floats | None = None  # (rows,): of simulated rows, factors of their losses
 
 
 @dataclass(frozen=True)

@@ -301,8 +301,7 @@ class Site:
                 "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
                 detail=f"It would train on {left} rows.",
             )
-        weights = self.table().weights
-        of_train = Rows(self._cells(train), classes[train], None if weights is None else weights[train])
+        of_train = Rows(self._cells(train), classes[train])
         of_test = Rows(true._cells(test), true_classes[test])
         return Split(of_train, of_test, labels[~known], places[train])
 

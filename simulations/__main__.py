@@ -9,7 +9,6 @@ EXTRAS = {
     "onnx": "export",
     "onnxruntime": "export",
     "rich": "simulation",
-    "skops": "export",
     "tomli_w": "simulation",
     "typer": "simulation",
 }

@@ -14,12 +14,12 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clients.table.table import LABEL
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.models.pan_svc import PanSVC
-from simulations.data.sites import SAMPLE_WEIGHT, join_data
+from simulations.data.sites import join_data
 from simulations.engines.flower_log import quieter
 from simulations.engines.running import train_in_process
 from simulations.running import check, with_sites_of_data
@@ -109,13 +109,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.settings = settings
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sites: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sites: ArrayLike | None = None) -> Self:
         """Train; several fits in threads of one process take turns.
 
         Parameters
@@ -126,25 +120,17 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
         sites : array-like of shape (rows,), optional
             Whose each row is: equal values are one site's. By default rows are dealt to ``self.sites``.
-        sample_weight : array-like of shape (rows,), optional
-            Factor of each row's loss, as in ``SVC``: not negative, and 0 for a row without a part. Landmarks, scaling
-            and ``class_weight='balanced'`` are of the rows as they are. Of several ``C`` each is that of the heaviest
-            row. Weights are not perturbed.
 
         Raises
         ------
         PanSVMError
             If a setting cannot be, a site has too few rows, or the training fails.
         ValueError
-            If rows, labels, sites or weights do not fit together.
+            If rows, labels and sites do not fit together.
         """
         cells, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(labels)
         whose = _whose(sites, len(cells))
-        weights = _checked(_check_sample_weight(sample_weight, cells, dtype=np.float64))
-        used = weights > 0
-        cells, labels, weights = cells[used], labels[used], weights[used]
-        whose = None if whose is None else whose[used]
         self.classes_, places = np.unique(labels, return_inverse=True)
         if not 2 <= len(self.classes_) <= MOST_CLASSES:
             raise ValueError(
@@ -153,20 +139,17 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         frame = _frame(cells)
         frame[LABEL] = places.astype(str)
-        heaviest = float(weights.max())
-        if weights.min() < heaviest:
-            frame[SAMPLE_WEIGHT] = weights / heaviest
         # The level of the log, warnings and threads of the libraries are the process's.
         with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
             files = _write(frame, whose, Path(folder))
-            settings = self._settings(files, heaviest, labels)
+            settings = self._settings(files, labels)
             check(settings)
             strategy = train_in_process(settings)
         self.model_: PanSVC = strategy.outcome.model  # type: ignore[assignment]
         self.round_trips_ = strategy.federation.costs.round_trips
         return self
 
-    def _settings(self, files: list[str], heaviest: float, labels: NDArray[Any]) -> Settings:
+    def _settings(self, files: list[str], labels: NDArray[Any]) -> Settings:
         own: dict[str, Any] = {"class_weight": self.class_weight or "none"}
         if isinstance(self.class_weight, dict):
             weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
@@ -184,7 +167,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "strategy": "pan-svm",
                     "data": join_data(files),
                     "sites": self.sites,
-                    "C": self.C if isinstance(self.C, str | tuple) else self.C * heaviest,
+                    "C": self.C,
                     "kernel": self.kernel,
                     "gamma": self.gamma,
                     "landmarks": self.landmarks,
@@ -253,15 +236,6 @@ def _whose(sites: ArrayLike | None, rows: int) -> NDArray[Any] | None:
     if codes.max(initial=0) == 0:
         raise ValueError("All rows are one site's. Leave sites out, and rows are dealt to simulated sites.")
     return codes
-
-
-def _checked(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights of rows of which none is negative and some are not 0."""
-    if (weights < 0).any():
-        raise ValueError("sample_weight has a weight below 0. A row that is to have no part weighs 0.")
-    if not weights.any():
-        raise ValueError("sample_weight is 0 for every row, so that there is nothing to learn from.")
-    return weights
 
 
 def _write(frame: pd.DataFrame, whose: NDArray[Any] | None, folder: Path) -> list[str]:

@@ -31,9 +31,6 @@ from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 from strategies.settings import settings_from
 from strategies.shares import Share, share
 
-MISSING, REFUSE = UNKNOWN = ("missing", "refuse")
-"""What becomes of a row with a cell that the model does not know."""
-
 NO_LABEL, NO_CLASS = -1, -2
 
 
@@ -55,7 +52,7 @@ class Predictions:
     unknown : dict of str to tuple of int
         By column, the data rows, counted from 1, whose cell the model does not know.
     not_predicted : tuple of int
-        The data rows that are not predicted.
+        The data rows that are not predicted: none of their cells is known.
     unlabelled, no_class : int
         Rows without a label, and rows whose label is no class of the model, where the file has a label column.
     empty : int
@@ -86,9 +83,8 @@ def predict_file(
     label: str | None,
     row_id: str | None = None,
     form: TableForm = AS_IT_IS,
-    unknown: str = MISSING,
 ) -> Predictions:
-    """Predict the rows of a file.
+    """Predict the rows of a file; a cell that the model does not know counts as missing.
 
     Parameters
     ----------
@@ -103,9 +99,6 @@ def predict_file(
         Column that says who a row is, which comes first in the result.
     form : TableForm
         How a CSV file is written.
-    unknown : {MISSING, REFUSE}
-        What becomes of a row with a cell that the model does not know: the cell counts as missing, or the row is not
-        predicted. A row without any cell that is known is never predicted.
 
     Raises
     ------
@@ -138,7 +131,7 @@ def predict_file(
     answer = _said(model, cells)
     predicted = answer["prediction"].to_numpy()
     some = cells_unknown.any(axis=1).to_numpy()
-    skipped = cells.isna().all(axis=1).to_numpy() | (some & (unknown == REFUSE))
+    skipped = cells.isna().all(axis=1).to_numpy()
     if skipped.any():
         answer = answer.astype(object).where(~pd.Series(skipped), None)
     if some.any():

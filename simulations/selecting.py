@@ -11,43 +11,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from strategies.selection import outcome
-
 MOST_NAMES = 20
 """Chosen features that are named in a terminal."""
 
 MOST_RANKED = 50
 """Lines of the ranking in the report."""
 
-MOST_STEPS = 60
-"""Steps in the report: the last ones, where single features count."""
-
-ROOM = 27
-"""Characters for names of features in a line of a terminal."""
-
 ROUNDING = 1e-9
 """Accuracies that differ by less are equal."""
-
-Step = Mapping[str, Any]
-
-
-def shortened(names: Sequence[str], room: int = ROOM) -> str:
-    """Return as many names as fit in a number of characters, and how many more there are.
-
-    Examples
-    --------
-    >>> shortened(["age", "dose", "cholesterol"], room=20)
-    'age, dose and 1 more'
-    """
-    for shown in range(len(names), 0, -1):
-        more = f" and {len(names) - shown} more" if shown < len(names) else ""
-        text = ", ".join(names[:shown]) + more
-        if len(text) <= room:
-            return text
-    if not names:
-        return ""
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0][: max(1, room - len(more) - 1)]}…{more}"
 
 
 def named(names: Sequence[str]) -> str:
@@ -97,23 +68,6 @@ def gain_table(result: Mapping[str, Any]) -> Table:
     return table
 
 
-def decided_by(step: Step) -> str:
-    """Return what decided a step of ``result.json``."""
-    return outcome.decided_by(step["candidates"], step["accuracies"], step["removed"])
-
-
-def ties(result: Mapping[str, Any]) -> str:
-    """Return in how many steps several candidates were equally accurate, so that not accuracy decided; or nothing."""
-    by_accuracy = [step for step in result["votes"] if step["accuracies"]]
-    equal = sum(decided_by(step) == outcome.RANKS for step in by_accuracy)
-    if not equal:
-        return ""
-    return (
-        f"In {equal} of the {len(by_accuracy)} steps in which accuracy was to decide, several candidates were equally "
-        "accurate; the least important by all criteria together went."
-    )
-
-
 def cost(result: Mapping[str, Any]) -> str:
     """Return what the elimination cost as a whole and for each feature it removed."""
     removed, trips, sent = _cost_sums(result)
@@ -160,7 +114,7 @@ def print_selection(result: Mapping[str, Any], folder: Path) -> None:
     show(gain_table(result))
     show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, {why_so_many(result)}:")
     show(named(chosen), end="\n\n")
-    for text in filter(None, (ties(result), cost(result), advice(result))):
+    for text in filter(None, (cost(result), advice(result))):
         show(f"{text}\n")
     show(
         "The model has been trained on the chosen features, and needs only these columns to predict:\n"
@@ -168,11 +122,6 @@ def print_selection(result: Mapping[str, Any], folder: Path) -> None:
         "To train on them with other settings, keep only these columns and the label in the file of each site.\n",
         soft_wrap=True,
     )
-
-
-def selection_trips(result: Mapping[str, Any]) -> int:
-    """Return the round trips of the elimination."""
-    return _cost_sums(result)[1]
 
 
 def size(count: float) -> str:
@@ -185,34 +134,6 @@ def ranking_lines(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
     points = points_by_count(result)
     best = result["ranking"][:MOST_RANKED]
     return [(name, points.get(place)) for place, name in enumerate(best, start=1)]
-
-
-def last_steps(result: Mapping[str, Any]) -> Sequence[Step]:
-    """Return the steps that the report shows."""
-    steps: Sequence[Step] = result["votes"][-MOST_STEPS:]
-    return steps
-
-
-def leaves_one_out(result: Mapping[str, Any]) -> bool:
-    """Return whether each candidate feature was left out in turn, as the filter-wrapper does."""
-    return any(list(names) == [key] for step in result["votes"] for key, names in step["candidates"].items())
-
-
-def criteria(result: Mapping[str, Any]) -> list[str]:
-    """Return the names of the criteria that proposed features."""
-    return list(dict.fromkeys(key for step in result["votes"] for key in step["candidates"]))
-
-
-def proposal(step: Step, criterion: str) -> str:
-    """Return what a criterion proposed to remove, and how good the models without it were if that was measured."""
-    text = shortened(step["candidates"].get(criterion, ()))
-    return f"{text} ({step['accuracies'][criterion]:.4f})" if criterion in step["accuracies"] else text
-
-
-def accuracy_without(step: Step) -> str:
-    """Return how good the models without each removed feature were, lowest and highest if there are several."""
-    found = sorted(step["accuracies"][name] for name in step["removed"] if name in step["accuracies"])
-    return " to ".join(f"{value:.4f}" for value in dict.fromkeys(found[:1] + found[-1:]))
 
 
 def _cost_sums(result: Mapping[str, Any]) -> tuple[int, int, int]:

@@ -1,14 +1,9 @@
-"""The settings that there are, for a person: what ``pansvm settings`` prints, and ``docs/settings.md``.
-
-``python -m simulations.settings_page`` writes the page.
-"""
+"""``docs/settings.md``: the settings that there are; ``python -m simulations.settings_page`` writes the page."""
 
 from collections.abc import Mapping
 from dataclasses import Field
 from pathlib import Path
 from typing import Any
-
-from rich.table import Table
 
 from flower_pansvm.constraints import one_of
 from flower_pansvm.secure_sum import protocol_names
@@ -33,36 +28,18 @@ HEAD = """\
 
 On the command line a setting is an option, `--C 10`, or `--set C=10`. For `flwr run` it is a key of the run config,
 `--run-config "C=10 gamma='0.05'"`. In Python `-` is written `_`: `make_settings(cv_folds=3)`.
-`pansvm settings` prints this page, `pansvm settings svm-rfe` the settings of one strategy. A setting that the run's
-strategy does not have is refused unless it is at its default. Hospitals have a [node config](node-configuration.md).
+A setting that the run's strategy
+does not have is refused unless it is at its default. Hospitals have a [node config](node-configuration.md).
 """
 
 
-def groups(strategy: str | None) -> dict[str, dict[str, "Field[Any]"]]:
-    """Return settings by a title that says whose they are: with a strategy, its own and those of secure sums.
-
-    Raises
-    ------
-    SettingError
-        If there is no such strategy.
-    """
-    lacking = set() if strategy is None else _of_strategies() - set(setting_fields(_class_of(strategy)))
+def groups() -> dict[str, dict[str, "Field[Any]"]]:
+    """Return all settings by a title that says whose they are."""
     common = {"aggregation", *setting_fields(Settings)}
     found: dict[str, dict[str, Field[Any]]] = {}
     for key, one in all_settings().items():
         title = "Every run" if key in common else _title(owners(key))
-        if key not in lacking:
-            found.setdefault(title, {})[key] = one
-    return found
-
-
-def table(title: str, settings: Mapping[str, "Field[Any]"]) -> Table:
-    """Return name, default, what it may be and meaning of settings."""
-    found = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for name in COLUMNS:
-        found.add_column(name, overflow="fold", no_wrap=name == "setting")
-    for row in rows(settings):
-        found.add_row(*row)
+        found.setdefault(title, {})[key] = one
     return found
 
 
@@ -84,18 +61,10 @@ def _title(names: list[str]) -> str:
     return f"{kind}: {', '.join(names)}"
 
 
-def _of_strategies() -> set[str]:
-    return {key for strategy in all_strategies() for key in setting_fields(_class_of(strategy))}
-
-
-def _class_of(strategy: str) -> type[Settings]:
-    return all_strategies()[strategy].settings_class
-
-
 def page() -> str:
     """Return the page: a table of settings for each group of strategies or secure sums that share them."""
     parts = [HEAD]
-    for title, settings in groups(None).items():
+    for title, settings in groups().items():
         lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS))]
         for key, default, may_be, meaning in rows(settings):
             lines.append(_line([f"`{key}`", f"`{default}`" if default else "", _brief(may_be), meaning]))

@@ -1,7 +1,7 @@
 """The settings of a run: those that every strategy has, and how a run config becomes a strategy's settings.
 
 They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run --run-config``) and of
-``pansvm run --set``. What a setting may be and what it means stands beside it; ``pansvm settings`` prints all.
+``pansvm run --set``. What a setting may be and what it means stands beside it; ``docs/settings.md`` has all.
 """
 
 import math

@@ -160,16 +160,9 @@ def test_a_command_without_its_extra_names_it(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("package", "to"),
-    [
-        ("onnx", "onnx"),
-        ("onnxruntime", "onnx"),
-        ("skops", "skops"),
-    ],
-)
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
 @pytest.mark.slow
-def test_export_without_its_extra_names_it_and_leaves_no_file(package: str, to: str, tmp_path: Path) -> None:
+def test_export_without_its_extra_names_it_and_leaves_no_file(package: str, tmp_path: Path) -> None:
     model = PanSVC.from_parts(
         Schema(("age",), ("no", "yes")),
         Scaling(np.zeros(1), np.zeros(1), np.ones(1)),
@@ -177,7 +170,7 @@ def test_export_without_its_extra_names_it_and_leaves_no_file(package: str, to: 
         np.ones((1, 2)),
     )
     model.save(tmp_path / "model.npz")
-    arguments = ["export", str(tmp_path / "model.npz"), "--to", to, "--out", str(tmp_path / "out")]
+    arguments = ["export", str(tmp_path / "model.npz"), "--out", str(tmp_path / "out")]
     done = run_without([package], "from simulations.__main__ import main; main()", *arguments)
     assert done.returncode == 1
     assert "pip install 'flower-pansvm[export]'" in done.stderr

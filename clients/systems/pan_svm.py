@@ -228,8 +228,7 @@ def labels_of(site: Site, problem: Problem) -> Labels:
     if problem.fold != NO_FOLD:
         y[site.folds() == problem.fold] = 0.0
     positive, negative = problem.weights
-    weight, own = np.where(y > 0, positive, np.where(y < 0, negative, 0.0)), site.train().weights
-    return Labels(y, weight if own is None else weight * own)
+    return Labels(y, np.where(y > 0, positive, np.where(y < 0, negative, 0.0)))
 
 
 def _over_the_same_rows(

@@ -30,9 +30,6 @@ class Table:
     ids: NDArray[np.str_] | None = field(
         default=None, repr=False
     )  # (rows,): in order; None without a row-id column
-    weights: Floats | None = field(
-        default=None, repr=False
-    )  # (rows,): at most 1; only simulated rows have some
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:

@@ -48,11 +48,11 @@ def load_identity(path: Path) -> Ed25519PrivateKey:
         raise SettingError(f"The identity file '{path.name}' cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise SettingError(
-            f"'{path.name}' holds no private identity that can be used. Make one with `pansvm keygen`."
+            f"'{path.name}' holds no private identity that can be used. `pansvm hospital init` makes one."
         ) from error
     if not isinstance(identity, Ed25519PrivateKey):
         raise SettingError(
-            f"'{path.name}' holds a key of another kind. Make an identity with `pansvm keygen`."
+            f"'{path.name}' holds a key of another kind. `pansvm hospital init` makes an identity."
         )
     return identity
 
@@ -77,7 +77,7 @@ def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
         except (ValueError, TypeError) as error:
             raise SettingError(
                 f"The public identity of {name!r} in the roster file '{path.name}' is not 64 hexadecimal digits. "
-                "Copy again what `pansvm keygen` printed at that site."
+                "Copy it again from that site's registration file."
             ) from error
     if len({key.public_bytes_raw() for key in roster.values()}) < len(roster):
         raise SettingError(

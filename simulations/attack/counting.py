@@ -9,7 +9,7 @@ from flower_pansvm.arrays import Floats
 from simulations.attack.copies import SiteRecords, WholeCopy, distance, whole_copy
 from simulations.attack.equations import determined
 from simulations.attack.findings import Found, found, guess_of_each, membership
-from simulations.attack.knowledge import knowledge_of, numbers_received
+from simulations.attack.knowledge import knowledge_of
 from strategies.federation.transcript import TranscriptSum
 
 FEWEST_COLUMNS = 3
@@ -18,9 +18,6 @@ FEWEST_COLUMNS = 3
 MOST_FITTED = 8_000
 """Most unknown cells that are fitted to Hessians: a matrix has the square of it."""
 
-MOST_SHOWN = 4
-"""Kinds of numbers that are shown: those of which most were received."""
-
 
 @dataclass(frozen=True)
 class Attack:
@@ -28,12 +25,8 @@ class Attack:
 
     Parameters
     ----------
-    level : str
-        Of the run.
     rows, test_rows : int
         Training records, and records that had no part in the training.
-    numbers : dict of str to int
-        How many numbers each kind of sum has brought.
     attempts, by_chance : dict of str to Found
         Training records, at level `perturbed` copies of them, that each way of attacking has found, and all together;
         and how many of the test records, which can only be by chance.
@@ -55,10 +48,8 @@ class Attack:
         Root mean square distance of the records found from the true ones, beside that of their copies.
     """
 
-    level: str
     rows: int
     test_rows: int
-    numbers: dict[str, int]
     attempts: dict[str, Found]
     by_chance: dict[str, Found]
     determined: int | None
@@ -91,10 +82,6 @@ class Attack:
             )
         if self.copy:
             lines.append(f"  {self.copy}")
-        lines += [
-            f"  {name}: {count} numbers, {count / self.unknown:.2f} for each unknown cell"
-            for name, count in list(self.numbers.items())[:MOST_SHOWN]
-        ]
         return "\n".join(lines)
 
 
@@ -129,10 +116,8 @@ def counted(
     best = np.where(guess[:, None] >= 0, whole[guess] if len(whole) else 0.0, 0.0)
     off = (np.nan_to_num(true[trained] - mean) - best)[:, spread > 0] / spread[spread > 0]
     result = Attack(
-        level=level,
         rows=int(trained.sum()),
         test_rows=int((~trained).sum()),
-        numbers=numbers_received(record),
         attempts={name: found(members, X, spread) for name, X in ways.items()},
         by_chance={name: found(others, X, spread) for name, X in ways.items()},
         determined=determined_by_hessians(record, sites),

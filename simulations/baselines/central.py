@@ -18,7 +18,6 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from simulations.baselines.registry import BaselineFigures, baselines, judge
 from simulations.data.pooling import PooledRows
-from strategies.steps.binary_problems import scale_gamma
 from strategies.steps.feature_maps import scale_gamma
 from strategies.steps.scaling import scaling_of_rows
 from strategies.svm_settings import PanSvmSettings

@@ -31,12 +31,9 @@ def init(
 
     made = Coordinator.make(folder, address, port)
     typer.echo(f"Everything of the coordinator is in {made.folder}: keep that folder and back it up.")
-    if not made.is_reached_directly:
-        typer.echo(
-            f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
-            f"{made.folder / 'nginx.conf'} (docs/deployment.md)."
-        )
     typer.echo(
+        f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
+        f"{made.folder / 'nginx.conf'} (docs/deployment.md).\n"
         f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {shlex.quote(str(made.folder))}"
     )
 
@@ -87,30 +84,26 @@ def start(folder: Folder = FOLDER) -> None:
 def train(
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
     folder: Folder = FOLDER,
-    app: Annotated[
-        Path | None, typer.Option(help="Folder of the checkout.", show_default="where pansvm runs from")
-    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
 ) -> None:
     """Train with the hospitals as the invitation says."""
     from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
-    from simulations.deployment.outcome import FILE, Results  # noqa: PLC0415
-    from simulations.deployment.superlink import checkout, train  # noqa: PLC0415
+    from simulations.deployment.outcome import FILE, hand_out  # noqa: PLC0415
+    from simulations.deployment.superlink import train  # noqa: PLC0415
     from simulations.report.page import write_report  # noqa: PLC0415
     from strategies.federation.checkpoint import config_before  # noqa: PLC0415
-    from strategies.settings import settings_from  # noqa: PLC0415
 
     out, own = out.expanduser().absolute(), Coordinator.load(folder)
     check_can_be_folder(out)
     if resume:
         config_before(out)
     with run_folder(out, None, "the same command with --resume", new=not resume):
-        with RunDisplay.of(settings_from(own.invitation().settings)) as display:
+        with RunDisplay() as display:
             try:
-                train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
+                train(own, out, display.show, resume=resume)
             except KeyboardInterrupt:
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
-        Results.of(out).hand_out(own, out / FILE)
+        hand_out(out, own, out / FILE)
         report = write_report(out)
     for text in cautions_of(out):
         typer.echo(text)
@@ -123,28 +116,13 @@ def train(
 @cli.command()
 def demo(
     out: Annotated[Path, typer.Option(help="New folder for everything.")] = Path("pansvm-demo"),
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the four hospitals of UCI's heart data.", show_default="$PANSVM_DATA"),
-    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the run, for instance --set steps=0."),
     ] = None,
 ) -> None:
-    """Set up hospitals and a coordinator on this machine as in reality, train, and end all that was started.
+    """Set up hospitals with drawn tables and a coordinator on this machine, train, and end all that was started."""
+    from simulations.deployment.trial import run_trial  # noqa: PLC0415
 
-    Without a folder of data the hospitals' tables are drawn.
-    """
-    from simulations.data.datasets import folder_of  # noqa: PLC0415
-    from simulations.deployment.coordinator import RECOMMENDED  # noqa: PLC0415
-    from simulations.deployment.trial import generated_tables, heart_tables, run_trial  # noqa: PLC0415
-    from strategies.settings import settings_from  # noqa: PLC0415
-
-    found = folder_of(data_dir)
-    heart = heart_tables(found) if found else None
-    typer.echo("Four hospitals, " + ("UCI's heart data" if heart else "with tables that are drawn"))
-    settings = dict(assignments(set_ or []))
-    chosen = settings_from({"strategy": RECOMMENDED["strategy"], **settings})
-    with RunDisplay.of(chosen) as display:
-        run_trial(out, lambda folder: heart or generated_tables(folder), settings, display.show)
+    with RunDisplay() as display:
+        run_trial(out, dict(assignments(set_ or [])), display.show)

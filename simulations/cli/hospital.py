@@ -1,6 +1,5 @@
-"""What a hospital runs: ``pansvm hospital``, which joins a study in three steps, ``keygen`` and ``budget``."""
+"""What a hospital runs: ``pansvm hospital``, which joins a study in three steps, and ``budget``."""
 
-import json
 import shlex
 import subprocess
 import sys
@@ -98,9 +97,9 @@ def results(
     folder: Folder = FOLDER,
 ) -> None:
     """Take in what the coordinator hands out after a run: model and figures, checked; the report is made here."""
-    from simulations.deployment.outcome import Results  # noqa: PLC0415
+    from simulations.deployment.outcome import receive  # noqa: PLC0415
 
-    kept = Results.receive(folder.expanduser().absolute(), file).keep(out)
+    kept = receive(folder.expanduser().absolute(), file, out)
     typer.echo(f"Signed by the coordinator. The model and its figures are in {kept}.")
     # Last, as the packages it needs are no part of a SuperNode's.
     from simulations.report.page import write_report  # noqa: PLC0415
@@ -137,27 +136,6 @@ def start(folder: Folder = FOLDER) -> None:
         f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it."
     )
     run_supernode(folder, invitation, typer.echo)
-
-
-@cli.command()
-def keygen(
-    file: Annotated[Path, typer.Argument(help="New file for the private half; it must not exist yet.")],
-    name: Annotated[
-        str | None, typer.Option(help="Name of the site.", show_default="the file's name without its ending")
-    ] = None,
-) -> None:
-    """Make a hospital's long-lived identity, by which the other hospitals know its keys to be its own."""
-    from flower_pansvm.secure_sum.new_identity import create_identity  # noqa: PLC0415
-
-    public = create_identity(file)
-    typer.echo(f"public identity: {public}")
-    typer.echo(f"line for the roster file: {json.dumps(name or file.stem)}: {json.dumps(public)}")
-    typer.echo(
-        f"Keep {file} secret and readable for the SuperNode's account only, and give the line to every other hospital "
-        "in a way that cannot be forged, such as on paper or in person. When the lines of all hospitals are in one "
-        "JSON file {...}, with commas between them, start the SuperNode with "
-        f"identity='{file.absolute()}' and roster='/path/to/that/file' in its node config."
-    )
 
 
 @cli.command(

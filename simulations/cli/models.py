@@ -1,8 +1,7 @@
-"""``pansvm inspect``, ``export``, ``report`` and ``settings``: what there is, shown or written in another form."""
+"""``pansvm inspect``, ``export`` and ``report``: what there is, shown or written in another form."""
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,75 +11,50 @@ from rich.text import Text
 from simulations.cli.app import cli
 from simulations.cli.output import Overwrite, check_file
 
-HOW = {
-    "onnx": "Its input X has the columns in the order of the entry 'columns' of its metadata, as doubles, NaN for a "
-    "missing cell.",
-    "skops": "Load it with: skops.io.load({path!r}, trusted={trusted})",
-}
-"""How a file of each format is used."""
-
 
 @cli.command()
 def export(
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
-    to: Annotated[
-        str, typer.Option(help="onnx, for any runtime of ONNX; or skops, a pipeline of scikit-learn's own.")
-    ],
     out: Annotated[Path, typer.Option(help="The new file.")],
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a model as ONNX or as an estimator of scikit-learn, and compare what it decides there and here."""
-    from flower_pansvm.constraints import check_choice  # noqa: PLC0415
+    """Write a model as ONNX, and compare what it decides there and here."""
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
-    from simulations.export import export as exporting  # noqa: PLC0415
+    from simulations.export.export import TRIED_ROWS, export  # noqa: PLC0415
 
-    check_choice("format", to, exporting.FORMATS)
     check_file(out, overwrite)
-    found = load_model(model)
-    difference = exporting.export(found, to, out, overwrite)
+    difference = export(load_model(model), out, overwrite)
     typer.echo(
-        f"{out} has the model. On {exporting.TRIED_ROWS} generated rows its decision values differ from the model's "
-        f"by at most {difference:.0e}. {HOW[to].format(path=str(out), trusted=exporting.TRUSTED)}"
+        f"{out} has the model. On {TRIED_ROWS} generated rows its decision values differ from the model's by at most "
+        f"{difference:.0e}. Its input X has the columns in the order of the entry 'columns' of its metadata, as "
+        "doubles, NaN for a missing cell."
     )
-    if to == "skops" and hasattr(found, "predict_proba"):
-        typer.echo("The pipeline has no probabilities; the ONNX file has.", err=True)
 
 
 @cli.command()
 def inspect(
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show of what kind a model is, its classes and columns, its parts with their shapes, and its digest."""
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
 
     found = load_model(model)
-    facts: dict[str, Any] = {
+    columns = found.schema_.columns
+    facts = {
         "kind": found.kind,
         "sha256": found.sha256(),
-        "classes": list(found.schema_.classes),
-        "columns": list(found.schema_.columns),
-        "parts": {
-            name: list(array.shape) or array.item()
+        "classes": ", ".join(found.schema_.classes),
+        f"{len(columns)} columns": ", ".join(columns),
+        **{
+            name: " x ".join(map(str, array.shape)) or str(array.item())
             for name, array in sorted(found.to_arrays().items())
             if array.dtype.kind in "fiub"
         },
     }
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
     table = Table(show_header=False, box=None)
-
-    def add(name: str, value: object) -> None:
+    for name, value in facts.items():
         # A column may be called [red].
-        table.add_row(Text(name, style="bold"), Text(str(value)))
-
-    add("kind", facts["kind"])
-    add("sha256", facts["sha256"])
-    add("classes", ", ".join(facts["classes"]))
-    add(f"{len(facts['columns'])} columns", ", ".join(facts["columns"]))
-    for name, value in facts["parts"].items():
-        add(name, " x ".join(map(str, value)) if isinstance(value, list) else value)
+        table.add_row(Text(name, style="bold"), Text(value))
     Console().print(table)
 
 
@@ -90,18 +64,3 @@ def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with it
     from simulations.report.page import write_report  # noqa: PLC0415
 
     typer.echo(f"The report is in {write_report(folder)}")
-
-
-@cli.command("settings")
-def print_settings(
-    strategy: Annotated[
-        str | None, typer.Argument(help="A strategy, whose settings alone are printed.", show_default="all")
-    ] = None,
-) -> None:
-    """Print the settings, options of run and keys of Flower's run config: default, what it may be, meaning."""
-    from simulations import settings_page  # noqa: PLC0415
-
-    show = Console(highlight=False, markup=False).print
-    for title, settings in settings_page.groups(strategy).items():
-        show(settings_page.table(title, settings))
-        show()

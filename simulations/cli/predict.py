@@ -34,14 +34,6 @@ def predict(
         str | None, typer.Option("--id", metavar="COLUMN", help="Column that says who a row is.")
     ] = None,
     drop: Drop = None,
-    unknown: Annotated[
-        str,
-        typer.Option(
-            metavar="[missing|refuse]",
-            help="A cell that the model does not know, such as a new category: takes it for missing, or predicts "
-            "nothing for the row.",
-        ),
-    ] = "missing",
     out: Annotated[
         Path | None, typer.Option(help="CSV or Excel file for the predictions.", show_default="print them")
     ] = None,
@@ -52,15 +44,13 @@ def predict(
     Exit code 0: all rows are predicted. 1: nothing is. 3: something was unknown, and the text says in which rows.
     """
     from clients.table.form import TableForm  # noqa: PLC0415
-    from flower_pansvm.constraints import check_choice  # noqa: PLC0415
-    from simulations.prediction import UNKNOWN, check_can_write, predict_file, write_table  # noqa: PLC0415
+    from simulations.prediction import check_can_write, predict_file, write_table  # noqa: PLC0415
 
-    check_choice("unknown", unknown, UNKNOWN)
     if out is not None:
         check_file(out, overwrite)
         check_can_write(out)
     form = TableForm.of({**single(given(context)), "drop": together(drop)}, None)
-    predictions = predict_file(model, file, label, row_id, form, unknown)
+    predictions = predict_file(model, file, label, row_id, form)
     frame = predictions.frame.rename(columns=harmless).map(harmless)
     if out is None:
         typer.echo(frame.to_csv(index=False), nl=False)
@@ -71,7 +61,7 @@ def predict(
         typer.echo(text, err=True)
     if predictions.right is not None:
         typer.echo(_accuracy(predictions.right, predictions.unlabelled), err=out is None)
-    doubts = list(_doubts(predictions, unknown))
+    doubts = list(_doubts(predictions))
     for text in doubts:
         typer.echo(text, err=True)
     if doubts:
@@ -101,7 +91,7 @@ def _accuracy(right: "Share", unlabelled: int) -> str:
     )
 
 
-def _doubts(predictions: "Predictions", unknown: str) -> Iterator[str]:
+def _doubts(predictions: "Predictions") -> Iterator[str]:
     """Yield what was unknown, in which rows, and what was done."""
     rows = len(predictions.frame)
     for column, where in list(predictions.unknown.items())[:MOST_COLUMNS]:
@@ -115,8 +105,7 @@ def _doubts(predictions: "Predictions", unknown: str) -> Iterator[str]:
         if kept:
             yield f"{_count(kept, 'row')} with such cells: predicted as if these were missing."
     if predictions.not_predicted:
-        why = "with no cell that is known" if unknown == "missing" else "with such cells, or with none at all"
-        yield f"Not predicted: {_some(predictions.not_predicted, rows)}, {why}."
+        yield f"Not predicted: {_some(predictions.not_predicted, rows)}, with no cell that is known."
     if predictions.no_class:
         yield (
             f"The label of {_count(predictions.no_class, 'row')} is no class of the model, or spelt otherwise, and "

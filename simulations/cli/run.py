@@ -1,6 +1,5 @@
 """``pansvm run``, ``tune`` and ``select``: train with simulated sites, and say what was found."""
 
-import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,12 +42,6 @@ Resume = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-AsJson = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Print result.json, and progress to the standard error output.", rich_help_panel=PANEL
-    ),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.", rich_help_panel=PANEL)]
 
 
@@ -89,7 +82,6 @@ def run(
         ),
     ] = None,
     overwrite: Overwrite = False,
-    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Train and evaluate a model with simulated sites."""
@@ -97,7 +89,7 @@ def run(
 
     _check_audit(audit, attack_minutes, audit_also)
     audited = Audited(audit, attack_minutes or DEFAULT_ATTACK_MINUTES, audit_also or ()) if audit else None
-    training = Training("run", given(context, set_ or ()), engine, out, resume, overwrite, as_json, quiet)
+    training = Training("run", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     training.run(training.settings({}), audited)
 
 
@@ -109,14 +101,13 @@ def tune(
     out: Out = None,
     resume: Resume = None,
     overwrite: Overwrite = False,
-    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Choose C and gamma by federated cross-validation, and train with the best.
 
     --C 1,4,16 and --gamma 0.01,0.1 say what is tried; a single C or gamma that is given is kept.
     """
-    training = Training("tune", given(context, set_ or ()), engine, out, resume, overwrite, as_json, quiet)
+    training = Training("tune", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     settings = training.settings({"C": "auto", "gamma": "auto"})
     if not settings.tunes:
         raise SettingError(
@@ -134,7 +125,6 @@ def select(
     out: Out = None,
     resume: Resume = None,
     overwrite: Overwrite = False,
-    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Choose features, all sites together, and train with these; without --strategy, voted-wrapper selects.
@@ -143,7 +133,7 @@ def select(
     """
     from strategies.registry import all_strategies  # noqa: PLC0415
 
-    training = Training("select", given(context, set_ or ()), engine, out, resume, overwrite, as_json, quiet)
+    training = Training("select", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     settings = training.settings({"strategy": DEFAULT_SELECTION})
     if not settings.selects:
         able = [name for name in all_strategies() if make_settings(strategy=name).selects]
@@ -164,7 +154,7 @@ class Training:
         Which command it is: the last two print what they have found, too.
     given : mapping
         The settings that were typed.
-    engine, out, resume, overwrite, as_json, quiet
+    engine, out, resume, overwrite, quiet
         The command's own options.
     """
 
@@ -174,7 +164,6 @@ class Training:
     out: Path | None
     resume: Path | None
     overwrite: bool
-    as_json: bool
     quiet: bool
 
     def settings(self, usual: Mapping[str, str]) -> Settings:
@@ -214,7 +203,7 @@ class Training:
         from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
         brief = self.command != "run"
-        progress = RunDisplay.of(settings, quiet=self.quiet, brief=brief, stderr=self.as_json)
+        progress = RunDisplay(quiet=self.quiet, brief=brief)
         place = run_folder(self.resume or self.out, self.overwrite, new=self.resume is None)
         with exit_on_signals(), place as folder, progress as display:
             settings = replace(settings, out=str(folder), audit=audited is not None or settings.audit)
@@ -244,13 +233,10 @@ class Training:
             typer.echo("Stopped before there was anything to go on with. Start the run again.", err=True)
 
     def _print(self, folder: Path) -> None:
-        """Print what ``tune`` has chosen or ``select`` selected, and the figures of the run; or all of it as JSON."""
+        """Print what ``tune`` has chosen or ``select`` selected, and the figures of the run."""
         from strategies.results import read_result  # noqa: PLC0415
 
         result = read_result(folder)
-        if self.as_json:
-            typer.echo(json.dumps({"folder": str(folder), **result}, indent=2, ensure_ascii=False))
-            return
         if self.command == "tune":
             from simulations.tuning import print_choice  # noqa: PLC0415
 

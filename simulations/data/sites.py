@@ -25,9 +25,6 @@ SEPARATOR = "|"
 """Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
 means nothing within the quotes of a run config: ``--run-config "data='/a/north.csv|/a/south.csv'"``."""
 
-SAMPLE_WEIGHT = "__sample_weight__"
-"""A column of this name holds no feature but how much each row counts in training, above 0 and at most 1."""
-
 Stamp = tuple[Path, int, int] | None
 """Path, time of last change (nanoseconds) and size of a file; None for a data set that is no file."""
 
@@ -150,7 +147,7 @@ def label_place(settings: Settings, site: int) -> str:
 @lru_cache(maxsize=256)
 def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp) -> Table:  # noqa: ARG001
     """Return a data set that is one site's table; the stamp makes a changed file a new entry of the cache."""
-    return _frozen(_weighted(load_dataset(source, label, _folder(data_dir), form=form)))
+    return _frozen(load_dataset(source, label, _folder(data_dir), form=form))
 
 
 def _parts_of(settings: Settings) -> tuple[Table, ...]:
@@ -173,7 +170,7 @@ def _parts(
 ) -> tuple[Table, ...]:
     site_column = split.removeprefix("by:") if split.startswith("by:") else None
     table = load_dataset(data, label, _folder(data_dir), site_column, form)
-    return tuple(_frozen(_weighted(part)) for part in partition(table, sites, split, seed))
+    return tuple(_frozen(part) for part in partition(table, sites, split, seed))
 
 
 def _stamp(source: str, data_dir: str) -> Stamp:
@@ -186,15 +183,6 @@ def _stamp(source: str, data_dir: str) -> Stamp:
 
 def _folder(data_dir: str) -> Path | None:
     return Path(data_dir) if data_dir else None
-
-
-def _weighted(table: Table) -> Table:
-    """Return a table whose column `SAMPLE_WEIGHT`, if there is one, is the rows' weights."""
-    if SAMPLE_WEIGHT not in table.columns:
-        return table
-    place = table.columns.index(SAMPLE_WEIGHT)
-    columns = table.columns[:place] + table.columns[place + 1 :]
-    return replace(table, columns=columns, X=np.delete(table.X, place, axis=1), weights=table.X[:, place])
 
 
 def _frozen(table: Table) -> Table:

@@ -83,12 +83,6 @@ class Coordinator:
                 "or make one."
             ) from None
 
-    @property
-    def is_reached_directly(self) -> bool:
-        """Whether hospitals connect to the SuperLink itself: all are on this machine, as in a trial."""
-        host, port = check_address(self.address)
-        return port == self.port and host in ("localhost", "127.0.0.1")
-
     def invitation(self) -> Invitation:
         """Return the latest invitation; SettingError if there is none yet."""
         if not (self.folder / INVITATION_FILE).exists():

@@ -31,7 +31,7 @@ from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_priva
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import NODE_FILE, node_text, read_node_config, set_key
 from simulations.deployment.registration import Registration, check_name
-from simulations.deployment.service_files import container_file, unit
+from simulations.deployment.service_files import unit
 from strategies.locking import locked
 
 IDENTITY_FILE, KEY_FILE = "identity.pem", "supernode.key"
@@ -109,7 +109,6 @@ def make_hospital(
     tables_home()  # systemd lets a SuperNode write into folders only that are there
     write_new(folder / NODE_FILE, node_text(folder, name, table, label, agreed), PRIVATE)
     write_new(folder / "pansvm-hospital.service", unit(folder, name))
-    write_new(folder / "Containerfile", container_file(folder, table))
     registration = Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
     file = folder / f"{name}.registration.json"
     write_new(file, registration.to_json(), PUBLIC)

@@ -169,23 +169,13 @@ def check_hospitals(hospitals: Iterable[Registration]) -> None:
             owners[value] = one.name
 
 
-def _hint(address: str) -> str:
-    """Return what to do about an address of IPv6, or a name of other than ASCII letters."""
-    if address.count(":") > 1 and "//" not in address:
-        return " An IPv6 address cannot be used: give the machine a name."
-    try:
-        plain = address.encode("idna").decode("ascii")
-    except UnicodeError:
-        return ""
-    return f" A name with other letters is written in its ASCII form, {plain}." if plain != address else ""
-
-
 def check_address(address: str) -> tuple[str, int]:
     """Return host and port of an address; SettingError if it is none."""
     found = ADDRESS.fullmatch(address)
     if found is None or int(found[2]) > 65535:
         raise SettingError(
-            f"'{printable(address, 100)}' is no address. Write the name that hospitals reach the coordinator by, a "
-            f"colon and the port, such as coordinator.example.org:443, without https:// in front.{_hint(address)}"
+            f"'{printable(address, 100)}' is no address. Write the name that hospitals reach the coordinator by (in "
+            "ASCII: xn--…) or its IPv4 address, a colon and the port, such as coordinator.example.org:443, without "
+            "https:// in front."
         )
     return found[1], int(found[2])

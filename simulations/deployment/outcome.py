@@ -6,10 +6,8 @@ So a person puts the file where it belongs, and the page of the report is made a
 
 import base64
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import load_model
@@ -26,93 +24,67 @@ ENTRIES = {"coordinator": str, "result": str, "model": str}
 FILE = "for-hospitals.json"
 
 
-@dataclass(frozen=True)
-class Results:
-    """A run's results on their way to the hospitals.
+def hand_out(folder: Path, coordinator: Coordinator, path: Path) -> None:
+    """Write model and ``result.json`` in the folder of a run into a new file, signed by the coordinator."""
+    read_private(coordinator.folder / KEY_FILE, OWN)
+    key, model = load_identity(coordinator.folder / KEY_FILE), folder / MODEL_FILE
+    content = {
+        "coordinator": public_identity(key),
+        "result": (folder / RESULT_FILE).read_text(encoding="utf-8"),
+        "model": base64.b64encode(model.read_bytes() if model.exists() else b"").decode(),
+    }
+    write_new(path, f"{json.dumps(signed(KIND, content, key))}\n")
+
+
+def receive(hospital: Path, path: Path, folder: Path) -> Path:
+    """Check a file of results, write what is in it into a new folder, and return that.
 
     Parameters
     ----------
-    result : str
-        Text of ``result.json``.
-    model : bytes
-        Content of ``model.npz``; empty if the run made no model.
+    hospital : Path
+        The hospital's folder, whose invitation says who the coordinator is.
+    path : Path
+        The file.
+    folder : Path
+        The folder to make.
+
+    Raises
+    ------
+    PanSVMError
+        If the file is none, another than the coordinator has signed it, its parts do not belong together, or there is
+        something in the folder. Nothing has been written.
     """
-
-    result: str
-    model: bytes
-
-    @classmethod
-    def of(cls, folder: Path) -> Self:
-        """Return the results in the folder of a run."""
-        model = folder / MODEL_FILE
-        return cls(
-            (folder / RESULT_FILE).read_text(encoding="utf-8"), model.read_bytes() if model.exists() else b""
+    content, signature = read_document(path, KIND, ENTRIES)
+    if content["coordinator"] != accepted(hospital).coordinator:
+        raise SettingError(
+            f"{path} is signed by somebody else than the coordinator of this hospital's invitation. Ask the "
+            "coordinator for the file."
         )
+    if not is_signed_by(content["coordinator"], KIND, content, signature):
+        raise SettingError(
+            f"{path} was changed after the coordinator had signed it, or was cut. Ask the coordinator for it again."
+        )
+    try:
+        model = base64.b64decode(content["model"], validate=True)
+        sha256 = json.loads(content["result"])["model_sha256"]
+    except (ValueError, LookupError, TypeError):
+        raise SettingError(f"{path} holds no results of a run. Ask the coordinator for it again.") from None
+    if _digest_of(model) != sha256:
+        raise SettingError(
+            f"The model in {path} is not that of its own figures. Ask the coordinator for it again."
+        )
+    folder = new_folder(folder)
+    write_new(folder / RESULT_FILE, content["result"])
+    if model:
+        write_new(folder / MODEL_FILE, model)
+    return folder
 
-    def hand_out(self, coordinator: Coordinator, path: Path) -> None:
-        """Write the file for the hospitals, signed by the coordinator; it must not exist yet."""
-        read_private(coordinator.folder / KEY_FILE, OWN)
-        key = load_identity(coordinator.folder / KEY_FILE)
-        content = {
-            "coordinator": public_identity(key),
-            "result": self.result,
-            "model": base64.b64encode(self.model).decode(),
-        }
-        write_new(path, f"{json.dumps(signed(KIND, content, key))}\n")
 
-    @classmethod
-    def receive(cls, hospital: Path, path: Path) -> Self:
-        """Return the results in a file, checked.
-
-        Parameters
-        ----------
-        hospital : Path
-            The hospital's folder, whose invitation says who the coordinator is.
-        path : Path
-            The file.
-
-        Raises
-        ------
-        SettingError
-            If it is none, another than the coordinator has signed it, or its parts do not belong together.
-        """
-        content, signature = read_document(path, KIND, ENTRIES)
-        if content["coordinator"] != accepted(hospital).coordinator:
-            raise SettingError(
-                f"{path} is signed by somebody else than the coordinator of this hospital's invitation. Ask the "
-                "coordinator for the file."
-            )
-        if not is_signed_by(content["coordinator"], KIND, content, signature):
-            raise SettingError(
-                f"{path} was changed after the coordinator had signed it, or was cut. Ask the coordinator for it again."
-            )
-        try:
-            found = cls(content["result"], base64.b64decode(content["model"], validate=True))
-            result = json.loads(found.result)
-            sha256 = result["model_sha256"]
-        except (ValueError, LookupError, TypeError):
-            raise SettingError(
-                f"{path} holds no results of a run. Ask the coordinator for it again."
-            ) from None
-        if found._model_digest() != sha256:
-            raise SettingError(
-                f"The model in {path} is not that of its own figures. Ask the coordinator for it again."
-            )
-        return found
-
-    def keep(self, folder: Path) -> Path:
-        """Write model and ``result.json`` into a new folder, which is returned."""
-        folder = new_folder(folder)
-        write_new(folder / RESULT_FILE, self.result)
-        if self.model:
-            write_new(folder / MODEL_FILE, self.model)
-        return folder
-
-    def _model_digest(self) -> str | None:
-        """Return the digest of the model, None without one; ModelFileError if it is none."""
-        if not self.model:
-            return None
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / MODEL_FILE
-            file.write_bytes(self.model)
-            return load_model(file).sha256()
+def _digest_of(model: bytes) -> str | None:
+    """Return the digest of a model file's content, None without one; ModelFileError if it is none."""
+    if not model:
+        return None
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / MODEL_FILE
+        file.write_bytes(model)
+        return load_model(file).sha256()

@@ -1,6 +1,5 @@
 """A hospital's public part: the one file that it hands over. Nothing in it is secret."""
 
-import base64
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Self
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_ssh_public_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_public_key
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable, printable
@@ -122,13 +121,11 @@ def _is_identity(text: str) -> bool:
 def _is_supernode_key(text: str) -> bool:
     """Tell whether a text is a key as `flwr supernode register` takes it, without a comment or a second line."""
     try:
-        kind, encoded = text.split(" ")
-        base64.b64decode(encoded, validate=True)
         key = load_ssh_public_key(text.encode())
     except (ValueError, UnsupportedAlgorithm):
         return False
     return (
-        kind == "ecdsa-sha2-nistp384"
-        and isinstance(key, EllipticCurvePublicKey)
+        isinstance(key, EllipticCurvePublicKey)
         and isinstance(key.curve, SECP384R1)
+        and key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode() == text
     )

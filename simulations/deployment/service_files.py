@@ -1,9 +1,6 @@
-"""What keeps a SuperNode running: a unit for systemd, or a container; and the coordinator's web server."""
+"""What keeps a SuperNode running: a unit for systemd; and the coordinator's web server."""
 
 import getpass
-import json
-import os
-import shlex
 import sys
 from pathlib import Path
 
@@ -36,27 +33,6 @@ ReadWritePaths={folder} {tables}
 [Install]
 WantedBy=multi-user.target
 """
-
-CONTAINER = """\
-# Container of the SuperNode of a hospital. In the folder of the audited checkout of flower-pansvm:
-#   podman build -f {file} -t pansvm-hospital .
-#   podman run --rm --userns=keep-id {volumes} pansvm-hospital
-# Paths are the same inside and outside, so that node.toml fits both. Nothing else of the folder gets into the image,
-# where it would stay: keys and tables may be beside the checkout.
-FROM docker.io/library/python:{version}-slim
-COPY pyproject.toml README.md LICENSE /src/
-COPY flower_pansvm /src/flower_pansvm
-COPY clients /src/clients
-COPY strategies /src/strategies
-COPY simulations /src/simulations
-RUN pip install --no-cache-dir '/src{extras}' && rm -rf /src && useradd --uid {uid} pansvm
-USER pansvm
-ENV XDG_STATE_HOME={state}
-CMD {command}
-"""
-
-EXTRAS = {".xlsx": "[excel]", ".parquet": "[parquet]", ".sql": "[sql]"}
-"""What has to be installed besides for some kinds of tables; a database's driver is the hospital's to add."""
 
 NGINX = """\
 # nginx in front of the SuperLink: lets hospitals' SuperNodes through and nothing else. Whoever reaches the SuperLink's
@@ -93,22 +69,6 @@ def unit(folder: Path, name: str) -> str:
         user=getpass.getuser(),
         tables=_quoted(tables_home()),
         state=_quoted(f"XDG_STATE_HOME={tables_home().parent.parent}"),
-    )
-
-
-def container_file(folder: Path, table: Path) -> str:
-    """Return the container file of a hospital."""
-    tables = tables_home()
-    volumes = (f"{folder}:{folder}", f"{tables}:{tables}", f"{table}:{table}:ro")
-    version = ".".join(map(str, sys.version_info[:2]))
-    return CONTAINER.format(
-        file=shlex.quote(str(folder / "Containerfile")),
-        volumes=" ".join(f"-v {shlex.quote(one)}" for one in volumes),
-        command=json.dumps(["pansvm", "hospital", "start", "--folder", str(folder)], ensure_ascii=False),
-        version=version,
-        state=json.dumps(str(tables.parent.parent), ensure_ascii=False),
-        uid=max(os.getuid(), 1),
-        extras=EXTRAS.get(table.suffix.lower(), ""),
     )
 
 

@@ -70,17 +70,13 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
     raise SettingError(f"The SuperLink ended by itself, with exit code {code}. The lines above say why.")
 
 
-def train(
-    coordinator: Coordinator, app: Path, out: Path, show: Callable[[str], None], *, resume: bool = False
-) -> Path:
+def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, resume: bool = False) -> Path:
     """Start the training that the hospitals have agreed to, show its log, and return the folder of its results.
 
     Parameters
     ----------
     coordinator : Coordinator
         Its SuperLink runs.
-    app : Path
-        The folder of the project's ``pyproject.toml``.
     out : Path
         Folder for the results.
     show : callable
@@ -97,6 +93,7 @@ def train(
     """
     invitation = coordinator.invitation()
     names = _names_of_nodes(coordinator, invitation)
+    app = checkout()
     _check_ready(coordinator, invitation, app)
     file = _write_run_config(coordinator, {**invitation.settings, "out": str(out), "resume": resume})
     command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
@@ -136,14 +133,15 @@ def _check_ready(coordinator: Coordinator, invitation: Invitation, app: Path) ->
         ) from None
     if not (app / "pyproject.toml").is_file():
         raise SettingError(
-            f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
+            f"{app} is no checkout of flower-pansvm: Flower takes the app from there. In a checkout: pip install -e "
+            "'.[coordinator,report]'"
         )
     software = hash_of(files_in({name: app / name for name in PACKAGES}))
     if software != invitation.software["hash"]:
         raise SettingError(
             f"The hospitals have accepted flower-pansvm {invitation.software['version']} with the hash\n"
-            f"{invitation.software['hash']}, and {app} has the hash\n{software}. They would refuse the run. Name a "
-            f"checkout of that version with --app; or invite them anew, and they install the other one: "
+            f"{invitation.software['hash']}, and {app} has the hash\n{software}. They would refuse the run. Check "
+            "that version out; or invite them anew, and they install the other one: "
             f"{_command(coordinator, 'invite')} --renew"
         )
 

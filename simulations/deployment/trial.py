@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,12 @@ import pandas as pd
 from clients.table.table import LABEL
 from flower_pansvm.errors import EngineError
 from flower_pansvm.terms import Scalar, Terms
-from simulations.data.datasets import locate
-from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
+from simulations.deployment.coordinator import FLOWER_FOLDER, RECOMMENDED, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import set_key
-from simulations.deployment.outcome import FILE, Results
+from simulations.deployment.outcome import FILE, hand_out, receive
 from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS
 from simulations.engines.processes import exit_on_signals, flower_environment, free_port, started_process
@@ -28,6 +26,7 @@ from simulations.report.cautions import cautions
 from simulations.report.page import write_report
 from strategies.locking import locked
 from strategies.results import MODEL_FILE, read_result
+from strategies.settings import settings_from
 
 START_SECONDS = 300.0
 """Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
@@ -36,51 +35,12 @@ READY, CONNECTED = "The server is ready", "connected; waits"
 TAIL_LINES = 15
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The tables of a trial.
-
-    Parameters
-    ----------
-    files : dict of str to Path
-        The table of each hospital, by its name; the label column is ``label``.
-    schema : str
-        Content of the schema file: what is public of the columns and the classes.
-    """
-
-    files: dict[str, Path]
-    schema: str
+SCHEMA = "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
+"""The schema file of a trial's tables: what is public of the columns and the classes."""
 
 
-HEART = ("cleveland", "hungarian", "switzerland", "va")
-HEART_SCHEMA = """\
-classes = [0, 1, 2, 3, 4]
-positive = [1, 2, 3, 4]
-columns.age.range = [0, 120]
-columns.sex.range = [0, 1]
-columns.cp.range = [1, 4]
-columns.trestbps.range = [0, 250]
-columns.chol.range = [0, 700]
-columns.fbs.range = [0, 1]
-columns.restecg.range = [0, 2]
-columns.thalach.range = [0, 250]
-columns.exang.range = [0, 1]
-columns.oldpeak.range = [-5, 10]
-columns.slope.range = [1, 3]
-columns.ca.range = [0, 3]
-columns.thal.range = [3, 7]
-"""
-"""What UCI's description of the heart data says that the columns can hold."""
-
-
-def heart_tables(data_dir: Path) -> Tables:
-    """Return the tables of the four hospitals of UCI's heart data; SettingError if the folder does not have them."""
-    files = {place: locate(f"heart-{place}", data_dir) for place in HEART}
-    return Tables({place: file for place, file in files.items() if file}, HEART_SCHEMA)
-
-
-def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Tables:
-    """Write the tables of so many hospitals, with rows that are drawn: a disease that depends on age and pressure."""
+def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> dict[str, Path]:
+    """Write so many hospitals' tables, with drawn rows, and return them by name: a disease of age and pressure."""
     generator, files = np.random.default_rng(0), {}
     for number in range(1, hospitals + 1):
         age, pressure = (
@@ -93,25 +53,16 @@ def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Table
         )
         files[f"hospital-{number}"] = folder / f"hospital-{number}.csv"
         frame.to_csv(files[f"hospital-{number}"], index=False)
-    return Tables(
-        files, "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
-    )
+    return files
 
 
-def run_trial(
-    folder: Path,
-    tables: Callable[[Path], Tables],
-    settings: Mapping[str, Scalar],
-    show: Callable[[str], None],
-) -> Path:
+def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str], None]) -> Path:
     """Set up a study on this machine, train, end all that was started, and return the folder of the results.
 
     Parameters
     ----------
     folder : Path
         Folder for everything; it must be empty or not there.
-    tables : callable
-        Returns the tables of the hospitals, and may write them into the folder that it is given.
     settings : mapping
         Settings of the run besides the recommended ones.
     show : callable
@@ -126,12 +77,13 @@ def run_trial(
     RunFailedError
         If the training fails.
     """
+    settings_from({"strategy": RECOMMENDED["strategy"], **settings})
     folder = new_folder(folder)
     with locked(folder):
         began = time.monotonic()
-        found = tables(folder)
+        found = generated_tables(folder)
         coordinator, words = set_up(folder, found, settings)
-        made = list(found.files)
+        made = list(found)
         show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
         for word in words:
             show(f"they agree to a run that is not differentially private: {word} in each node.toml")
@@ -141,10 +93,10 @@ def run_trial(
             nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
             wait_for(nodes, folder, CONNECTED)
             show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
-            results = train(coordinator, checkout(), folder / "results", show)
-        Results.of(results).hand_out(coordinator, results / FILE)
+            results = train(coordinator, folder / "results", show)
+        hand_out(results, coordinator, results / FILE)
         for name in made:
-            write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
+            write_report(receive(folder / name, results / FILE, folder / name / "results"))
         report = write_report(results)
         for text in cautions(read_result(results)):
             show(f"Caution: {text}")
@@ -154,7 +106,9 @@ def run_trial(
         return results
 
 
-def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tuple[Coordinator, set[str]]:
+def set_up(
+    folder: Path, tables: Mapping[str, Path], settings: Mapping[str, Scalar]
+) -> tuple[Coordinator, set[str]]:
     """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation.
 
     Returns
@@ -163,13 +117,13 @@ def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tupl
         The coordinator, and what the hospitals agree to, as `agree` says.
     """
     port = free_port()
-    write_new(folder / "schema.toml", tables.schema)
+    write_new(folder / "schema.toml", SCHEMA)
     coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
-    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.files.items()]
+    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.items()]
     invitation = coordinator.invite(made, settings, folder / "schema.toml")
-    for name in tables.files:
+    for name in tables:
         accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
-    return coordinator, {agree(folder / name, invitation) for name in tables.files} - {""}
+    return coordinator, {agree(folder / name, invitation) for name in tables} - {""}
 
 
 def agree(folder: Path, invitation: Invitation) -> str:

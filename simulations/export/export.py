@@ -1,13 +1,10 @@
-"""Write a model for other programs, and compare what it decides there with what it decides here."""
+"""Write a model as ONNX, and compare what it decides there with what it decides here."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import ModelFileError
 from flower_pansvm.models.model import Model
 from simulations.files import complete_file
@@ -17,19 +14,14 @@ MOST_DIFFERENCE = 1e-5
 
 TRIED_ROWS = 200
 
-TRUSTED = ["numpy.dtype"]
-"""What a skops file has besides scikit-learn's own estimators and arrays: the type of the imputer's cells."""
 
-
-def export(model: Model, kind: str, path: Path, overwrite: bool = False) -> float:
+def export(model: Model, path: Path, overwrite: bool = False) -> float:
     """Write a model to a file and try it on generated rows.
 
     Parameters
     ----------
     model : Model
         The model.
-    kind : {'onnx', 'skops'}
-        The format, one of `FORMATS`.
     path : Path
         The file.
     overwrite : bool
@@ -43,14 +35,18 @@ def export(model: Model, kind: str, path: Path, overwrite: bool = False) -> floa
     Raises
     ------
     PanSVMError
-        If the model is of a kind that the format cannot hold, or the file decides otherwise; then there is none.
+        If the model's system is there to be compared with, or the file decides otherwise; then there is none.
     """
-    write, read = FORMATS[kind]
+    import onnxruntime  # noqa: PLC0415 - an extra
+
+    from simulations.export.onnx_models import as_onnx  # noqa: PLC0415
+
     with complete_file(path, overwrite) as unfinished:
-        write(model, unfinished)
+        unfinished.write_bytes(as_onnx(model).SerializeToString())
         cells = likely_rows(model)
         expected = model.decision_function(cells)  # type: ignore[attr-defined]
-        difference = np.abs(read(unfinished)(cells) - expected)
+        session = onnxruntime.InferenceSession(unfinished, providers=["CPUExecutionProvider"])
+        difference = np.abs(session.run(["decision"], {"X": cells.to_numpy()})[0] - expected)
         if not (difference <= MOST_DIFFERENCE * np.maximum(1.0, np.abs(expected))).all():
             raise ModelFileError(
                 f"The exported model decides otherwise: its values differ by up to {difference.max():.1e}. This is an "
@@ -70,40 +66,3 @@ def likely_rows(model: Model) -> pd.DataFrame:
         cells = ends.low + (ends.high - ends.low) * generator.uniform(-0.2, 1.2, shape)
     cells[generator.random(shape) < 0.1] = np.nan
     return pd.DataFrame(cells, columns=columns)
-
-
-def _write_onnx(model: Model, path: Path) -> None:
-    from simulations.export.onnx_models import as_onnx  # noqa: PLC0415 - onnx is an extra
-
-    path.write_bytes(as_onnx(model).SerializeToString())
-
-
-def _read_onnx(path: Path) -> Callable[[pd.DataFrame], Floats]:
-    import onnxruntime  # noqa: PLC0415
-
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    return lambda cells: session.run(["decision"], {"X": cells.to_numpy()})[0]
-
-
-def _write_skops(model: Model, path: Path) -> None:
-    import skops.io  # noqa: PLC0415
-
-    from simulations.export.skops_model import as_pipeline  # noqa: PLC0415
-
-    skops.io.dump(as_pipeline(model), path)
-
-
-def _read_skops(path: Path) -> Callable[[pd.DataFrame], Floats]:
-    import skops.io  # noqa: PLC0415
-
-    pipeline: Any = skops.io.load(path, trusted=TRUSTED)
-    return pipeline.decision_function  # type: ignore[no-any-return]
-
-
-FORMATS: dict[
-    str, tuple[Callable[[Model, Path], None], Callable[[Path], Callable[[pd.DataFrame], Floats]]]
-] = {
-    "onnx": (_write_onnx, _read_onnx),
-    "skops": (_write_skops, _read_skops),
-}
-"""How each format is written, and how its file is read as a function from rows to decision values."""

@@ -45,14 +45,14 @@ class Band:
     ----------
     rows : int
         How many.
-    probability : float or None
+    probability : float
         Mean probability that the model gives them.
     share : Share
         Share that has the class.
     """
 
     rows: int
-    probability: float | None
+    probability: float
     share: Share
 
 
@@ -86,8 +86,6 @@ def bands_of(groups: Sequence[Group], bands: int = BANDS) -> list[Band]:
     return found
 
 
-def _mean_probability(groups: Sequence[Group]) -> float | None:
-    if any(group["probability"] is None for group in groups):
-        return None
+def _mean_probability(groups: Sequence[Group]) -> float:
     weights = [group["others"] + group["of_class"] for group in groups]
     return float(np.average([group["probability"] for group in groups], weights=weights))

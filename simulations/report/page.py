@@ -70,7 +70,6 @@ def heading(result: Mapping[str, Any]) -> str:
 def headline(result: dict[str, Any]) -> dict[str, str]:
     """Return the figures a person looks for first, as text, by name."""
     sections = sections_of(result)
-    trips = ", ".join(filter(None, (one.round_trips(result) for one in sections)))
     lost = ", ".join(result["dropped_sites"])
     overall, without = all_right(result), ""
     if names := classes_not_tested(result):
@@ -86,7 +85,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "classes": some(result["classes"] or []),
         "features": _known(result["features"]),
         "model": _known(result["model_sha256"] and result["model_kind"], "none"),
-        "round trips": f"{result['round_trips']}" + (f", of these {trips}" if trips else ""),
+        "round trips": f"{result['round_trips']}",
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
         "seconds": f"{sum(result['seconds'].values()):.1f}",
     }

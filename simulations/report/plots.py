@@ -24,32 +24,8 @@ LOWEST = 0.05
 MOST_LINEAR = 100
 """Numbers of features up to which their axis is linear."""
 
-MOST_TICKS = 30
-"""Classes that have room for a name each on an axis."""
-
-SHORT = 2
-"""Characters of names that fit next to each other on an axis."""
-
 MOST_MARKERS = 60
 """Points of a line that are marked one by one."""
-
-
-def confusion_figure(result: Mapping[str, Any]) -> Figure:
-    """Draw which share of the test rows of each class was taken for each class."""
-    counts = np.array(result["confusion"], dtype=np.float64)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    figure = Figure(figsize=(6.0, 5.2), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    step = -(-len(shares) // MOST_TICKS)
-    ticks = range(0, len(shares), step)
-    names = [result["classes"][tick] for tick in ticks]
-    axes.set_xticks(ticks, names, rotation=90 if max(map(len, names)) > SHORT else 0)
-    axes.set_yticks(ticks, names)
-    axes.set_xlabel("the model says")
-    axes.set_ylabel("the patient has")
-    figure.colorbar(image, label="share of the line")
-    return figure
 
 
 def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
@@ -143,34 +119,32 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
 
 
 def selection_figure(result: Mapping[str, Any]) -> Figure | None:
-    """Draw the accuracy against the number of features; None if only one number was tried.
+    """Draw the accuracy against the number of features that the filters left; None if only one number was tried.
 
     Parameters
     ----------
     result : mapping
         The ``result.json`` of a run that has selected features.
     """
-    points = sorted(result["accuracy_by_count"], key=lambda point: point["features"])
+    # What lies between all features and those that the filters left was not tried.
+    most = len(result["filters"]["kept"]) if result["filters"] else len(result["ranking"])
+    points = [point for point in result["accuracy_by_count"] if point["features"] <= most]
+    points.sort(key=lambda point: point["features"])
     if len(points) < 2:
         return None
     figure = Figure(figsize=(6.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    # What lies between all features and those that the filters left was not tried.
-    filtered = result["filters"] is not None and len(result["filters"]["kept"]) < points[-1]["features"]
-    tried = points[:-1] if filtered else points
-    counts = [point["features"] for point in tried]
-    means = np.array([point["accuracy"] for point in tried])
-    deviations = np.array([point["deviation"] for point in tried])
+    counts = [point["features"] for point in points]
+    means = np.array([point["accuracy"] for point in points])
+    deviations = np.array([point["deviation"] for point in points])
     low, high = np.maximum(means - deviations, 0), np.minimum(means + deviations, 1)
     axes.fill_between(counts, low, high, color="C0", alpha=0.15, linewidth=0)
-    marker = "o-" if len(tried) <= MOST_MARKERS else "-"
+    marker = "o-" if len(points) <= MOST_MARKERS else "-"
     folds = f"{result['config']['cv-folds']} folds, mean ± deviation"
     axes.plot(counts, means, marker, markersize=3.5, linewidth=1.2, label=folds)
     if points[0]["test_accuracy"] is not None:
-        on_test_rows = [point["test_accuracy"] for point in tried]
+        on_test_rows = [point["test_accuracy"] for point in points]
         axes.plot(counts, on_test_rows, "-", color="C1", linewidth=1.0, label="test rows")
-    if filtered:
-        _draw_before_the_filters(axes, points[-1])
     chosen = chosen_point(result)
     place = (chosen["features"], chosen["accuracy"])
     axes.axvline(place[0], color="C3", linewidth=0.9, linestyle="--")
@@ -180,21 +154,6 @@ def selection_figure(result: Mapping[str, Any]) -> Figure | None:
     axes.grid(visible=True, which="major", color="0.9")
     axes.legend(fontsize=8, frameon=False)
     return figure
-
-
-def _draw_before_the_filters(axes: Axes, point: Mapping[str, Any]) -> None:
-    axes.errorbar(
-        point["features"],
-        point["accuracy"],
-        yerr=point["deviation"],
-        fmt="s",
-        color="C0",
-        capsize=3,
-        markersize=4,
-        label="before the filters",
-    )
-    if point["test_accuracy"] is not None:
-        axes.plot(point["features"], point["test_accuracy"], "s", color="C1", markersize=4)
 
 
 def _set_axis_of_counts(axes: Axes, largest: int) -> None:

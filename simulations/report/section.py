@@ -46,10 +46,6 @@ class Section(ABC):
         """Return lines for the table of figures at the top, which the terminal shows too, by name."""
         return {}
 
-    def round_trips(self, result: Result) -> str:  # noqa: ARG002
-        """Return what some of the run's round trips were for, such as ``5 to choose``; empty for nothing."""
-        return ""
-
 
 SECTIONS: Registry[type[Section]] = Registry("section")
 """The sections by name."""

@@ -15,8 +15,6 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.registry import all_strategies
-from strategies.settings import default_config
 from strategies.steps.feature_maps import fit_map
 
 Run = Callable[..., tuple[int, str, str]]
@@ -122,22 +120,7 @@ def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None
     assert "Best setting" not in out
 
 
-SELECT = (
-    "--data",
-    "iris",
-    "--sites",
-    3,
-    "--set",
-    "landmarks=20",
-    "--set",
-    "cv-folds=2",
-    "--set",
-    "step=0.5",
-    "--set",
-    "tol=0.05",
-    "--set",
-    "privacy=exact",
-)
+SELECT = (*IRIS[:4], "--landmarks=20", "--cv-folds=2", "--step=0.5", "--tol=0.05", "--privacy=exact")
 
 
 @pytest.mark.parametrize(
@@ -293,44 +276,4 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
-    assert {"run", "tune", "select", "predict", "report", "settings", "--show-completion"} <= set(out.split())
-
-
-def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: Run) -> None:
-    code, out, _ = pansvm("settings")
-    assert code == 0
-    lines = {line.split()[0]: line for line in out.splitlines() if line.split()}
-    assert set(default_config()) <= set(lines)
-    assert "or several by commas" in lines["C"]
-    assert "k-secure, k-secure-hops, paillier, plain, ring, ring-hops" in lines["aggregation"]
-    assert set(all_strategies()) <= set(out.replace(",", " ").split())
-    assert "a whole number of at least 2" in lines["cv-folds"]
-    assert "Fewest sites in a sum." in lines["min-sites"]
-    titles = [
-        line.strip()
-        for line in out.splitlines()
-        if line.startswith(("Every run", "Strategies: ", "Secure sums: "))
-    ]
-    assert titles[0] == "Every run"
-    assert {
-        "Strategies: filter-wrapper",
-        "Secure sums: k-secure, k-secure-hops",
-    } <= set(titles)
-
-
-@pytest.mark.parametrize(
-    ("strategy", "has", "lacks"),
-    [
-        ("pan-svm", "tol", "step"),
-        ("svm-rfe", "step", "filters"),
-        ("filter-wrapper", "filters", ""),
-    ],
-)
-def test_settings_of_a_strategy_are_those_that_it_has(
-    strategy: str, has: str, lacks: str, pansvm: Run
-) -> None:
-    code, out, _ = pansvm("settings", strategy)
-    assert code == 0
-    names = {line.split()[0] for line in out.splitlines() if line.split()}
-    assert {"data", "C", has} <= names
-    assert lacks not in names
+    assert {"run", "tune", "select", "predict", "report", "--show-completion"} <= set(out.split())

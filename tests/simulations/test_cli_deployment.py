@@ -61,7 +61,6 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
         (["coordinator", "invite", "a.json"], "is no coordinator's folder"),
         (["coordinator", "start"], "is no coordinator's folder"),
         (["coordinator", "train", "--out", "x"], "is no coordinator's folder"),
-        (["demo", "--data-dir", "nowhere"], "The folder of data sets 'nowhere' does not exist"),
     ],
 )
 def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run, tables: list[Path]) -> None:

@@ -1,4 +1,4 @@
-"""Where results go, how a run goes on, and what is printed for programs."""
+"""Where results go, and how a run goes on."""
 
 import json
 import os
@@ -12,18 +12,7 @@ from simulations import running
 from strategies.federation.checkpoint import Checkpoint
 
 Run = Callable[..., tuple[int, str, str]]
-QUICK = (
-    "--data",
-    "wine",
-    "--sites",
-    3,
-    "--set",
-    "landmarks=10",
-    "--set",
-    "tol=0.1",
-    "--set",
-    "privacy=exact",
-)
+QUICK = ("--data=wine", "--sites=3", "--set=landmarks=10", "--set=tol=0.1", "--set=privacy=exact")
 
 
 def quick(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:
@@ -41,19 +30,6 @@ def test_a_folder_that_is_closed_is_found_before_anything_is_computed(
     assert (code, printed) == (1, "")
     assert err.startswith("Error: ")
     assert "locked" in err
-
-
-@pytest.mark.slow
-def test_json_is_all_that_is_on_the_standard_output(pansvm: Run, tmp_path: Path) -> None:
-    code, out, err = quick(pansvm, "--out", "out", "--json")
-    assert code == 0
-    printed = json.loads(out)
-    assert printed.pop("folder") == str(tmp_path / "out")
-    assert printed == json.loads((tmp_path / "out" / "result.json").read_text())
-    assert any(line.startswith("landmarks ") for line in err.splitlines())
-    code, out, err = quick(pansvm, "--out", "again", "--json", "--quiet")
-    assert json.loads(out)["accuracy"] == printed["accuracy"]
-    assert err == ""
 
 
 def test_quiet_prints_the_figures_only(pansvm: Run) -> None:

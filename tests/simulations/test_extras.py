@@ -18,7 +18,6 @@ Words = Sequence[str]
 HOSPITAL, COORDINATOR, RESEARCHER = (), ("coordinator", "report"), ("simulation",)
 OF_COMMAND = {
     "hospital": HOSPITAL,
-    "keygen": HOSPITAL,
     "budget": HOSPITAL,
     "coordinator": COORDINATOR,
     "demo": COORDINATOR,
@@ -26,7 +25,7 @@ OF_COMMAND = {
 }
 """The extras that README and guide name for a command; a researcher's for all others."""
 
-FOR_ALL = ("settings", "check", "schema", "predict", "inspect")
+FOR_ALL = ("check", "schema", "predict", "inspect")
 """Commands that a hospital has a use for, too."""
 
 STARTED_ONLY = {
@@ -169,12 +168,12 @@ def test_each_command_of_the_pages_works_with_its_extra_alone(extras: tuple[str,
 
 
 @pytest.mark.slow
-def test_a_hospital_looks_at_settings_tables_and_models_without_any_extra(folder: Path) -> None:
+def test_a_hospital_looks_at_tables_and_models_without_any_extra(folder: Path) -> None:
     commands = [words for words in pansvm_commands() if words[0] in FOR_ALL]
     cheaper = dict.fromkeys(map(cheap, commands))
-    assert_each_works(HOSPITAL, folder, [*cheaper, ["settings"], ["settings", "dp-svm"]])
+    assert_each_works(HOSPITAL, folder, [*cheaper])
 
 
 def test_a_new_command_is_in_the_pages() -> None:
     names = {one.name or getattr(one.callback, "__name__", "") for one in cli.registered_commands}
-    assert names - {words[0] for words in pansvm_commands()} <= {"settings"}
+    assert names - {words[0] for words in pansvm_commands()} == set()

@@ -25,16 +25,7 @@ def trained(pansvm: Run, tmp_path: Path) -> Callable[..., tuple[str, dict[str, A
         for number, table in enumerate(tables):
             table.to_csv(tmp_path / f"h{number}.csv", index=False)
             given += ["--data", tmp_path / f"h{number}.csv"]
-        usual = (
-            "--engine",
-            "in-process",
-            "--set",
-            "landmarks=10",
-            "--set",
-            "tol=0.1",
-            "--set",
-            "privacy=exact",
-        )
+        usual = ("--engine=in-process", "--set=landmarks=10", "--set=tol=0.1", "--set=privacy=exact")
         code, out, err = pansvm("run", *given, *usual, *arguments, "--out", "out")
         assert code == 0, err
         page = re.sub(r"\s+", " ", (tmp_path / "out" / "report.html").read_text())

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import TableError
-from simulations.prediction import MISSING, REFUSE, Predictions, predict_file
+from simulations.prediction import Predictions, predict_file
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -121,20 +121,13 @@ def test_an_unknown_cell_is_named_and_counts_as_missing(
         told = found.frame["unknown"]
         assert [place + 1 for place, text in enumerate(told) if text] == rows
         assert set(told[rows[0] - 1].split("; ")) <= set(unknown)
-        refused = predicted(models[name], table, tmp_path, cells, unknown=REFUSE)
-        assert list(refused.not_predicted) == rows
-        missing = refused.frame["prediction"].isna()
-        assert [place + 1 for place, one in enumerate(missing) if one] == rows
-        assert refused.frame["prediction"][~missing].tolist() == found.frame["prediction"][~missing].tolist()
 
 
-@pytest.mark.parametrize("unknown", [MISSING, REFUSE])
-def test_a_row_of_which_nothing_is_known_is_not_predicted(
-    unknown: str, models: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_row_of_which_nothing_is_known_is_not_predicted(models: dict[str, Path], tmp_path: Path) -> None:
     cells = {(2, "age"): 999, (2, "ward"): "Z", (2, "smoker"): "", (2, "dose"): "none"}
-    found = predicted(models["schema"], ward(20).drop(columns="outcome"), tmp_path, cells, unknown=unknown)
+    found = predicted(models["schema"], ward(20).drop(columns="outcome"), tmp_path, cells)
     assert found.not_predicted == (3,)
+    assert np.flatnonzero(found.frame["prediction"].isna()).tolist() == [2]
 
 
 def test_a_row_of_empty_cells_is_not_predicted(models: dict[str, Path], tmp_path: Path) -> None:
@@ -148,7 +141,7 @@ def test_a_row_of_empty_cells_is_not_predicted(models: dict[str, Path], tmp_path
 @pytest.mark.parametrize("name", ["prediction", "unknown", "decision"])
 def test_the_ids_may_have_any_name(name: str, models: dict[str, Path], tmp_path: Path) -> None:
     table = ward(20).drop(columns="outcome").assign(**{name: range(20)})  # type: ignore[arg-type]
-    found = predicted(models["schema"], table, tmp_path, {(2, "ward"): "D"}, row_id=name, unknown=REFUSE)
+    found = predicted(models["schema"], table, tmp_path, {(2, "ward"): "D"}, row_id=name)
     assert list(found.frame) == [name, "prediction", "decision", "unknown"]
     assert found.frame.iloc[:, 0].tolist() == list(map(str, range(20)))
 
@@ -215,22 +208,19 @@ def test_the_accuracy_is_over_the_rows_with_labels(
 
 
 def test_rows_that_are_not_predicted_do_not_count(models: dict[str, Path], tmp_path: Path) -> None:
-    cells = {(2, "ward"): "D", (3, "ward"): "D"}
-    assert predicted(models["schema"], ward(20), tmp_path, cells).right.of == 20  # type: ignore[union-attr]
-    assert predicted(models["schema"], ward(20), tmp_path, cells, unknown=REFUSE).right.of == 18  # type: ignore[union-attr]
+    cells = {(row, column): "?" for row in (2, 3) for column in ("age", "ward", "smoker", "dose")}
+    assert predicted(models["schema"], ward(20), tmp_path, cells).right.of == 18  # type: ignore[union-attr]
+    assert predicted(models["schema"], ward(20), tmp_path, {(2, "ward"): "D"}).right.of == 20  # type: ignore[union-attr]
 
 
-COMMANDS: dict[str, tuple[Cells, list[str], int, list[str]]] = {
-    "nothing unknown": ({}, [], 0, []),
-    "unknown": ({(2, "ward"): "D"}, [], 3, ["'ward'.* 1 of 20 rows, data row 3", "1 row with .* missing"]),
-    "refused": ({(2, "ward"): "D"}, ["--unknown", "refuse"], 3, ["Not predicted: 1 of 20 rows, data row 3"]),
+COMMANDS: dict[str, tuple[Cells, int, list[str]]] = {
+    "nothing unknown": ({}, 0, []),
+    "unknown": ({(2, "ward"): "D"}, 3, ["'ward'.* 1 of 20 rows, data row 3", "1 row with .* missing"]),
     "seven": (
         {(row, "age"): 999 for row in range(7)},
-        [],
         3,
         ["7 of 20 rows, data row 1, 2, 3, 4, 5 and 2 more"],
     ),
-    "no such choice": ({}, ["--unknown", "guess"], 1, ["unknown", "missing, refuse"]),
 }
 
 
@@ -238,21 +228,20 @@ COMMANDS: dict[str, tuple[Cells, list[str], int, list[str]]] = {
 def test_the_command_says_what_was_done(
     case: str, models: dict[str, Path], pansvm: Run, tmp_path: Path
 ) -> None:
-    cells, options, expected, told = COMMANDS[case]
+    cells, expected, told = COMMANDS[case]
     table = ward(20).drop(columns="outcome").assign(mrn=range(100, 120)).astype(object)
     for (row, column), value in cells.items():
         table.loc[row, column] = value
     table.to_csv("rows.csv", index=False)
-    code, out, err = pansvm("predict", models["schema"], "rows.csv", "--id", "mrn", *options)
+    code, out, err = pansvm("predict", models["schema"], "rows.csv", "--id", "mrn")
     assert code == expected, err
     assert all(re.search(words, err) for words in told), err
-    if expected != 1:
-        assert len(out.splitlines()) == 21
-        assert out.splitlines()[3].startswith("102,")
+    assert len(out.splitlines()) == 21
+    assert out.splitlines()[3].startswith("102,")
 
 
 def test_nothing_predicted_is_a_failure(models: dict[str, Path], pansvm: Run) -> None:
-    ward(3).assign(ward="D").to_csv("rows.csv", index=False)
-    code, _, err = pansvm("predict", models["schema"], "rows.csv", "--unknown", "refuse", "--out", "said.csv")
+    ward(3).assign(age=999, ward="D", smoker="?", dose="?").to_csv("rows.csv", index=False)
+    code, _, err = pansvm("predict", models["schema"], "rows.csv", "--out", "said.csv")
     assert code == 1
     assert "Not predicted: 3 of 3 rows" in err

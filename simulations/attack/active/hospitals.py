@@ -1,10 +1,13 @@
 """Hospitals in this process, as `pansvm hospital init` and `accept` set them up, and a coordinator that plays false."""
 
+import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -20,7 +23,6 @@ from flower_pansvm import records
 from flower_pansvm.systems.common import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks import Broadcast, Task
 from flower_pansvm.terms import Scalar
-from simulations.attack.active.registry import environment
 from simulations.attack.copies import SiteRecords, records_of
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
@@ -54,6 +56,11 @@ def drawn_table(rows: int, name: str) -> pd.DataFrame:
     return cells.assign(**{LABEL: (cells["x0"] + cells["x1"] > 1).astype(int)})
 
 
+def account_of(home: Path) -> AbstractContextManager[object]:
+    """Return a ``with`` block in which this process is in the account of the machine that has this state folder."""
+    return patch.dict(os.environ, XDG_STATE_HOME=str(home))
+
+
 class OwnAccounts(InProcessGrid):
     """A grid whose hospitals have an account of the machine each: its state folder is theirs while they answer."""
 
@@ -63,7 +70,7 @@ class OwnAccounts(InProcessGrid):
         self._one_at_a_time_lock = Lock()
 
     def _answer(self, number: str, message: Message) -> Message:
-        with self._one_at_a_time_lock, environment(XDG_STATE_HOME=self._homes[message.metadata.dst_node_id]):
+        with self._one_at_a_time_lock, account_of(self._homes[message.metadata.dst_node_id]):
             return super()._answer(number, message)
 
     def states(self) -> list[RecordDict]:
@@ -135,7 +142,7 @@ class Hospitals:
         made = []
         for name, file in tables.items():
             budget = (epsilon or {}).get(name, 1.0)
-            with environment(XDG_STATE_HOME=self.homes[name]):
+            with account_of(self.homes[name]):
                 made.append(
                     make_hospital(
                         folder / name, name, str(file), epsilon=budget, test_fraction=test_fraction
@@ -145,7 +152,7 @@ class Hospitals:
         agreed = {"test-fraction": test_fraction, **(settings or {})}
         invitation = coordinator.invite(made, agreed, folder / "schema.toml")
         for name in rows:
-            with environment(XDG_STATE_HOME=self.homes[name]):
+            with account_of(self.homes[name]):
                 accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
                 agree(folder / name, invitation)
         self.nodes: dict[str, dict[str, Scalar]] = {name: read_node_config(folder / name) for name in rows}
@@ -180,7 +187,7 @@ class Hospitals:
         for broadcast, message in told.items():
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
-        with environment(XDG_STATE_HOME=self.homes[name]), THREADS.limit(limits=1):
+        with account_of(self.homes[name]), THREADS.limit(limits=1):
             site = Site(context, self.settings.level)
             site.link_table()
             enter_run(context)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.registry import Registry, import_modules
@@ -97,22 +98,9 @@ def own_account(folder: Path) -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        with environment(XDG_STATE_HOME=folder / "state", XDG_CACHE_HOME=folder / "cache"):
+        with patch.dict(
+            os.environ, XDG_STATE_HOME=str(folder / "state"), XDG_CACHE_HOME=str(folder / "cache")
+        ):
             yield
     finally:
         logger.setLevel(level)
-
-
-@contextmanager
-def environment(**values: Path) -> Iterator[None]:
-    """Set variables of this process's environment for a while."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update({name: str(value) for name, value in values.items()})
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -1,8 +1,13 @@
-"""Sensitivity, specificity and predictive values of each class, with confidence intervals."""
+"""Of how many patients the model is right; sensitivity, specificity and predictive values, with intervals."""
 
 from simulations.report.section import SECTIONS, Result, Section, quoted, render
 from simulations.report.shares import ClassFigures, class_figures, count, interval, percent
 from strategies.shares import Share, all_right
+
+LEAD = """\
+<p class="lead">Of {{ count(right.of) }} patients that the model had not seen, {{ count(right.right) }} were put into the
+right class: {{ percent(right.value) }} (95% confidence interval {{ interval(right) }}).</p>
+"""
 
 OF_ONE = """\
 <div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values">
@@ -36,9 +41,8 @@ rarer, fewer of those of whom the model says it have it.</li>
 {% endif %}<li>A 95% confidence interval tells what chance may do with so few patients: had others of the same kind been drawn for the
 test, such an interval would hold the true share in 95 of 100 cases. It does not cover that patients elsewhere differ.
 {% if noisy %}The counts carry noise, and the intervals are made wide enough for that, too.{% endif %}</li></ul>
-<p>Of all patients together, {{ text(overall) }} are put into the right class.
-{% if result.balanced_accuracy is not none %}The mean of the classes’ sensitivities, in which each class counts the same
-(balanced accuracy), is {{ percent(result.balanced_accuracy) }}.{% endif %}</p>"""
+{% if balanced is not none %}<p>The mean of the classes’ sensitivities, in which each class counts the same
+(balanced accuracy), is {{ percent(balanced) }}.</p>{% endif %}"""
 
 COLUMNS = [
     ("sensitivity", "sensitivity"),
@@ -50,16 +54,17 @@ COLUMNS = [
 
 @SECTIONS.register("accuracy")
 class AccuracySection(Section):
-    """Of two classes the four figures of the positive one, of more a line a class."""
+    """What a clinician can repeat; of two classes the four figures of the positive one, of more a line a class."""
 
     title = "How often the model is right"
-    place = 20
+    place = 0
     for_clinicians = True
     figures = ("accuracy", "classes")
 
     def html(self, result: Result) -> str:
-        """Return the table, and what its columns mean."""
-        classes = class_figures(result)
+        """Return the sentence, the table, and what its columns mean."""
+        classes, right = class_figures(result), all_right(result)
+        lead = render(LEAD, right=right, count=count, percent=percent, interval=interval) if right else ""
         known = bool(classes) and classes[0].ppv is not None
         if len(classes) == 2 and result["confusion"] is not None:
             figures = _of_positive(classes[1], classes[0].name)
@@ -67,14 +72,16 @@ class AccuracySection(Section):
         else:
             columns = COLUMNS if result["confusion"] is not None else COLUMNS[:1]
             table = render(OF_EACH, classes=classes, columns=columns, count=count, text=_text)
-        return table + render(
-            NOTES,
-            values=known,
-            noisy=bool(result["count_noise"]),
-            overall=all_right(result),
-            result=result,
-            text=_text,
-            percent=percent,
+        return (
+            lead
+            + table
+            + render(
+                NOTES,
+                values=known,
+                noisy=bool(result["count_noise"]),
+                balanced=result["balanced_accuracy"],
+                percent=percent,
+            )
         )
 
 

@@ -32,7 +32,3 @@ class ConvergenceSection(Section):
             "landmarks": f"{result['landmarks']} (rank {result['rank']})",
             "gap between bounds": f"{worst['gap']:.1e}{converged}",
         }
-
-    def round_trips(self, result: Result) -> str:
-        """Return how many training took."""
-        return f"{result['cut_rounds']} for cutting planes"

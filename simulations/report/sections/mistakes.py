@@ -1,10 +1,9 @@
 """Which class the patients of each class were taken for."""
 
-from simulations.report.plots import confusion_figure
-from simulations.report.section import SECTIONS, Result, Section, quoted, render, svg
+from simulations.report.section import SECTIONS, Result, Section, quoted, render
 
 MOST_CLASSES = 8
-"""Classes up to which every number has a cell of a table; above, a plot shows all and a table the largest."""
+"""Classes up to which every number has a cell of a table; above, a table has the most frequent mistakes."""
 
 MOST_MISTAKES = 10
 """Mistakes that are listed where there are many classes."""
@@ -20,19 +19,17 @@ TABLE = """\
 {% endfor %}</tbody></table></div>"""
 
 LIST = """\
-<p>Each line of the picture is what patients have, each column what the model says; the darker, the larger the share of the
-line. All that is not on the diagonal is a mistake. {{ mistakes | length }} kinds of mistake were made{% if mistakes | length > most %};
+<p>{{ mistakes | length }} kinds of mistake were made{% if mistakes | length > most %};
 the most frequent are{% elif mistakes %}:{% else %}.{% endif %}</p>
 {% if mistakes %}<table><thead><tr><th scope="col">patients</th><th scope="col">have</th><th scope="col">and the model says</th></tr></thead>
 <tbody>{% for number, name, said in mistakes[:most] %}<tr><td class="n">{{ "%d" | format(number) }}</td><td>{{ quoted(name) }}</td>
 <td>{{ quoted(said) }}</td></tr>
-{% endfor %}</tbody></table>{% endif %}
-{{ plot | safe }}"""
+{% endfor %}</tbody></table>{% endif %}"""
 
 
 @SECTIONS.register("mistakes")
 class MistakesSection(Section):
-    """The confusion matrix, in a table or as a picture."""
+    """The confusion matrix, or of many classes the most frequent mistakes."""
 
     title = "Which patients it gets wrong"
     place = 30
@@ -40,7 +37,7 @@ class MistakesSection(Section):
     figures = ("confusion", "classes")
 
     def html(self, result: Result) -> str:
-        """Return table or picture."""
+        """Return the table."""
         classes, counts = result["classes"], result["confusion"]
         if len(classes) <= MOST_CLASSES:
             return render(TABLE, classes=classes, counts=counts, quoted=quoted)
@@ -51,6 +48,4 @@ class MistakesSection(Section):
             if name != said and number > 0
         ]
         mistakes.sort(key=lambda mistake: -mistake[0])
-        says = "Shares of each class that were taken for each class; the most frequent mistakes are in the table."
-        plot = svg(confusion_figure(result), says)
-        return render(LIST, mistakes=mistakes, most=MOST_MISTAKES, plot=plot, quoted=quoted)
+        return render(LIST, mistakes=mistakes, most=MOST_MISTAKES, quoted=quoted)

@@ -33,7 +33,3 @@ class ModelChoiceSection(Section):
         chosen = result["chosen"]
         best = f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
         return {"chosen by cross-validation": best}
-
-    def round_trips(self, result: Result) -> str:
-        """Return how many it took."""
-        return f"{result['chosen']['cut_rounds']} to choose"

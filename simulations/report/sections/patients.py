@@ -60,9 +60,17 @@ def _lines(result: Result) -> dict[str, str]:
         "what is told apart": some(result["classes"] or []),
         "patients to learn from": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
         "patients to try it on": "none" if tried is None else count(tried.of),
-        "columns per patient": _number(result["features"]),
+        "columns per patient": _columns(result),
     }
     return {name: text for name, text in lines.items() if text}
+
+
+def _columns(result: Result) -> str:
+    """Return how many columns the model looks at, and which if they were selected."""
+    chosen, every = result.get("selected"), result.get("ranking")
+    return (
+        f"{len(chosen)} of {len(every)}: {some(chosen)}" if chosen and every else _number(result["features"])
+    )
 
 
 def _simulated(names: list[str]) -> bool:

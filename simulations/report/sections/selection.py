@@ -9,7 +9,7 @@ TEMPLATE = """\
 Accuracy is the mean ± standard deviation over {{ result.config["cv-folds"] }} folds of the training rows.
 {% if result.config.features == "auto" %}The number of features was chosen by it, which{% else %}Which features go was in
 part decided on the same rows, which{% endif %} makes it a little too good; test rows had no part in the selection.
-{{ selecting.ties(result) }} {{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
+{{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
 {{ plot | safe }}
 {% if result.filters %}<h3>Filters</h3>
 <table>
@@ -29,29 +29,12 @@ feature and all above it.{% if result.filters %} Those that the filters removed 
 <td class="n">{{ loop.index }}</td><td>{{ name }}</td><td class="n">{{ selecting.accuracy(point) if point else "" }}</td>
 {% if tested %}<td class="n">{{ "%.4f" | format(point.test_accuracy) if point else "" }}</td>{% endif %}
 <td>{{ "chosen to here" if loop.index == result.selected | length else "" }}</td></tr>
-{% endfor %}</table>
-{% if result.votes %}<h3>Elimination</h3>
-<p>{% if result.votes | length > selecting.MOST_STEPS %}The last {{ selecting.MOST_STEPS }} of
-{{ result.votes | length }} steps; all are in result.json. {% endif %}{% if selecting.leaves_one_out(result) %}In each step
-every candidate was left out in turn; those were removed without which the models are best over the folds.{% else %}What each
-criterion held for least important and, where votes did not decide, how good the models without it are over the
-folds.{% endif %}</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Steps of the elimination"><table class="small">
-<tr><th>features</th><th>removed</th>{% if selecting.leaves_one_out(result) %}<th>tried</th><th>accuracy without</th>
-{% else %}<th>decided by</th>{% for name in selecting.criteria(result) %}<th>{{ name }}</th>{% endfor %}{% endif %}
-<th>round trips</th><th>sent</th></tr>
-{% for step in selecting.last_steps(result) %}<tr><td class="n">{{ step.features }}</td><td>{{ selecting.shortened(step.removed) }}</td>
-{% if selecting.leaves_one_out(result) %}<td class="n">{{ step.candidates | length }}</td>
-<td class="n">{{ selecting.accuracy_without(step) }}</td>{% else %}<td>{{ selecting.decided_by(step) }}</td>
-{% for name in selecting.criteria(result) %}<td>{{ selecting.proposal(step, name) }}</td>{% endfor %}{% endif %}
-<td class="n">{{ step.round_trips }}</td><td class="n">{{ selecting.size(step.bytes_up) }}</td></tr>
-{% endfor %}</table></div>
-{% endif %}"""
+{% endfor %}</table>"""
 
 
 @SECTIONS.register("selection")
 class SelectionSection(Section):
-    """Accuracy by number of features, ranking, filters and steps."""
+    """Accuracy by number of features, ranking and filters; ``result.json`` has the steps of the elimination."""
 
     title = "Feature selection"
     place = 20
@@ -76,7 +59,3 @@ class SelectionSection(Section):
             "chosen features": f"{len(chosen)} of {len(result['ranking'])}: {some(chosen)}",
             "accuracy over the folds": "; ".join(accuracies),
         }
-
-    def round_trips(self, result: Result) -> str:
-        """Return how many the elimination took."""
-        return f"{selecting.selection_trips(result)} to remove features"

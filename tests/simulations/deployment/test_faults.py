@@ -52,7 +52,7 @@ class Study:
     def __init__(self, folder: Path, settings: Mapping[str, Scalar]) -> None:
         self.folder = folder
         tables = generated_tables(folder, rows=80)
-        self.names = list(tables.files)
+        self.names = list(tables)
         self.coordinator, _ = set_up(folder, tables, settings)
         for name in self.names:
             set_key(folder / name, "min-sites", 3)  # so that runs go on without a hospital that is killed

@@ -94,7 +94,7 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
     study.mkdir()
     tables = generated_tables(study, hospitals=3, rows=120)
     coordinator, _ = set_up(study, tables, {"steps": 0})
-    names = list(tables.files)
+    names = list(tables)
     for name in names:
         for place in (
             study / name,
@@ -157,7 +157,7 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
                     assert "Traceback" not in log
             if os.getuid() == 0:
                 another_account_gets_nothing(study, names[0])
-            train(coordinator, checkout(), tmp_path / "results", print)
+            train(coordinator, tmp_path / "results", print)
         finally:
             for one in started.values():
                 one.__exit__(None, None, None)

@@ -11,7 +11,7 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.identities import load_identity
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.documents import signed
-from simulations.deployment.outcome import KIND, Results
+from simulations.deployment.outcome import KIND, hand_out, receive
 from simulations.running import run
 from strategies.settings import make_settings
 from tests.simulations.deployment.conftest import Study
@@ -27,7 +27,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def handed_out(study: Study, trained: Path) -> Path:
     file = study.coordinator.folder / "for-hospitals.json"
-    Results.of(trained).hand_out(study.coordinator, file)
+    hand_out(trained, study.coordinator, file)
     return file
 
 
@@ -36,17 +36,16 @@ def test_every_hospital_gets_the_model_and_the_figures_as_they_are(
 ) -> None:
     file = handed_out(joined, trained)
     for name, folder in joined.hospitals.items():
-        kept = Results.receive(folder, file).keep(tmp_path / f"got-{name}")
+        kept = receive(folder, file, tmp_path / f"got-{name}")
         for part in ("model.npz", "result.json"):
             assert (kept / part).read_bytes() == (trained / part).read_bytes()
 
 
 def test_nothing_is_overwritten(joined: Study, trained: Path, tmp_path: Path) -> None:
     file = handed_out(joined, trained)
-    results = Results.receive(joined.hospitals["north"], file)
-    results.keep(tmp_path / "got")
+    receive(joined.hospitals["north"], file, tmp_path / "got")
     with pytest.raises(SettingError, match="empty"):
-        results.keep(tmp_path / "got")
+        receive(joined.hospitals["north"], file, tmp_path / "got")
     with pytest.raises(SettingError, match="exists"):
         handed_out(joined, trained)
 
@@ -66,7 +65,9 @@ BAD: dict[str, tuple[Change, bool, str]] = {
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_what_is_not_the_coordinators_run_is_refused(bad: str, joined: Study, trained: Path) -> None:
+def test_what_is_not_the_coordinators_run_is_refused(
+    bad: str, joined: Study, trained: Path, tmp_path: Path
+) -> None:
     change, sign, said = BAD[bad]
     file = handed_out(joined, trained)
     content = json.loads(file.read_text())
@@ -76,11 +77,12 @@ def test_what_is_not_the_coordinators_run_is_refused(bad: str, joined: Study, tr
         content = signed(KIND, content, load_identity(joined.coordinator.folder / "coordinator.pem"))
     file.write_text(json.dumps(content))
     with pytest.raises(PanSVMError, match=said):
-        Results.receive(joined.hospitals["north"], file)
+        receive(joined.hospitals["north"], file, tmp_path / "got")
+    assert not (tmp_path / "got").exists()
 
 
 def test_another_coordinators_results_are_refused(joined: Study, trained: Path, tmp_path: Path) -> None:
     other = Coordinator.make(tmp_path / "mallory", "localhost:8443", 8443)
-    Results.of(trained).hand_out(other, tmp_path / "file.json")
+    hand_out(trained, other, tmp_path / "file.json")
     with pytest.raises(SettingError, match="signed"):
-        Results.receive(joined.hospitals["north"], tmp_path / "file.json")
+        receive(joined.hospitals["north"], tmp_path / "file.json", tmp_path / "got")

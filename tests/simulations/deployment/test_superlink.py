@@ -60,7 +60,7 @@ def test_a_failed_training_says_why_and_how_to_go_on_by_this_command(
 ) -> None:
     flwr(FAILED)
     with pytest.raises(RunFailedError) as caught:
-        train(invited.coordinator, checkout(), stopped, print, resume=True)
+        train(invited.coordinator, stopped, print, resume=True)
     assert "ended as 'finished:failed'. Why.\n" in str(caught.value)
     assert (
         f"kept (2 sums); go on with: pansvm coordinator train --folder {invited.coordinator.folder}"
@@ -78,20 +78,20 @@ def test_who_has_not_joined_yet_is_called_by_the_name_in_the_invitation(
     flwr(SILENT)
     said: list[str] = []
     with pytest.raises(RunFailedError, match="'finished:failed'"):
-        train(invited.coordinator, checkout(), stopped, said.append, resume=True)
+        train(invited.coordinator, stopped, said.append, resume=True)
     assert any(line.endswith("  waiting for south, node 18 since 15 s") for line in said)
 
 
 def test_resume_is_not_offered_where_there_is_nothing(invited: Study, flwr: Flwr, tmp_path: Path) -> None:
     flwr(FAILED)
     with pytest.raises(RunFailedError):
-        train(invited.coordinator, checkout(), tmp_path / "new", print)
+        train(invited.coordinator, tmp_path / "new", print)
 
 
 def test_a_server_that_was_lost_is_to_be_started_again(invited: Study, flwr: Flwr, stopped: Path) -> None:
     flwr("echo 'Connection to the SuperLink is unavailable' >&2; exit 1")
     with pytest.raises(RunFailedError, match="--resume"):
-        train(invited.coordinator, checkout(), stopped, print, resume=True)
+        train(invited.coordinator, stopped, print, resume=True)
 
 
 def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
@@ -106,7 +106,7 @@ def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(invited.coordinator, checkout(), stopped, show, resume=True)
+        train(invited.coordinator, stopped, show, resume=True)
     assert "stop 7 study --format json" in (stopped.parent / "asked").read_text()
     assert said[-2] == "Stopping the run"  # before the server is told, which takes some seconds
     assert said[-1].startswith("Stopped. What has been computed is kept (2 sums)")
@@ -115,11 +115,11 @@ def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
 def test_without_a_server_the_coordinator_is_told_to_start_its_own(invited: Study, tmp_path: Path) -> None:
     invited.coordinator = type(invited.coordinator)(invited.coordinator.folder, "localhost:1", 1)
     with pytest.raises(SettingError, match="start"):
-        train(invited.coordinator, checkout(), tmp_path / "new", print)
+        train(invited.coordinator, tmp_path / "new", print)
 
 
 def test_a_checkout_of_another_version_is_not_sent_to_hospitals_that_would_refuse_it(
-    invited: Study, flwr: Flwr, tmp_path: Path
+    invited: Study, flwr: Flwr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flwr(FAILED)
     app = tmp_path / "flower-pansvm"
@@ -128,8 +128,9 @@ def test_a_checkout_of_another_version_is_not_sent_to_hospitals_that_would_refus
     (app / "pyproject.toml").write_text("")
     with (app / "clients" / "app.py").open("a") as file:
         file.write("# changed\n")
+    monkeypatch.setattr(superlink, "checkout", lambda: app)
     with pytest.raises(SettingError, match="--renew"):
-        train(invited.coordinator, app, tmp_path / "new", print)
+        train(invited.coordinator, tmp_path / "new", print)
     assert not (tmp_path / "asked").exists()
 
 
@@ -141,5 +142,5 @@ def test_a_stream_that_breaks_off_is_no_end(
     flwr(f"if [ $(wc -l < {stopped.parent}/asked) -lt 4 ]; then {running}; else {FAILED}; fi")
     said: list[str] = []
     with pytest.raises(RunFailedError, match="'finished:failed'"):
-        train(invited.coordinator, checkout(), stopped, said.append, resume=True)
+        train(invited.coordinator, stopped, said.append, resume=True)
     assert len([line for line in said if line.startswith("The run goes on")]) == 2

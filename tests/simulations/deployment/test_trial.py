@@ -20,11 +20,10 @@ from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.node_config import read_node_config
 from simulations.deployment.trial import (
-    HEART,
     READY,
+    SCHEMA,
     agree,
     generated_tables,
-    heart_tables,
     run_trial,
     started_command,
     wait_for,
@@ -101,8 +100,8 @@ def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path
     port = free_port()
     coordinator = Coordinator.make(tmp_path / "coordinator", f"localhost:{port}", port)
     tables = generated_tables(tmp_path, hospitals=3, rows=20)
-    (tmp_path / "ours.toml").write_text(tables.schema)
-    made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.files.items()]
+    (tmp_path / "ours.toml").write_text(SCHEMA)
+    made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.items()]
     west = tmp_path / made[2].name
     first = coordinator.invite(made, {}, tmp_path / "ours.toml")
     accept(west, coordinator.folder / "invitation.json", first.code)
@@ -119,25 +118,14 @@ def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path
 
 def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> None:
     tables = generated_tables(tmp_path)
-    (tmp_path / "ours.toml").write_text(tables.schema)
+    (tmp_path / "ours.toml").write_text(SCHEMA)
     public = TableSchema.read(tmp_path / "ours.toml")
-    for file in tables.files.values():
+    for file in tables.values():
         table = read_table(file)
         assert set(table.labels if table.labels is not None else ()) == set(public.classes)
         for column, values in zip(table.columns, table.X.T, strict=True):
             low, high = public.public_ends[column]
             assert low <= values.min() < values.max() <= high
-
-
-def test_the_heart_tables_have_the_columns_whose_ranges_are_public(shared_data: Path, tmp_path: Path) -> None:
-    tables = heart_tables(shared_data)
-    assert tuple(tables.files) == HEART
-    (tmp_path / "ours.toml").write_text(tables.schema)
-    public = TableSchema.read(tmp_path / "ours.toml")
-    for file in tables.files.values():
-        table = read_table(file)
-        assert set(table.columns) == set(public.public_ends)
-        assert set(table.labels if table.labels is not None else ()) <= set(public.classes)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +142,8 @@ def test_a_trial_s_hospitals_agree_to_what_its_strategy_needs_and_to_no_more(
 ) -> None:
     coordinator = Coordinator.make(tmp_path / "coordinator", "localhost:8443", 8443)
     tables = generated_tables(tmp_path, hospitals=3, rows=20)
-    (tmp_path / "ours.toml").write_text(tables.schema)
-    made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.files.items()]
+    (tmp_path / "ours.toml").write_text(SCHEMA)
+    made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.items()]
     invitation = coordinator.invite(made, settings, tmp_path / "ours.toml")
     agree(tmp_path / made[0].name, invitation)
     node = read_node_config(tmp_path / made[0].name)
@@ -166,7 +154,8 @@ def test_a_trial_that_cannot_be_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
     with pytest.raises(SettingError, match="empty"):
-        run_trial(tmp_path / "full", generated_tables, {}, print)
+        run_trial(tmp_path / "full", {}, print)
     with pytest.raises(SettingError, match="'x'"):
-        run_trial(tmp_path / "new", generated_tables, {"epsilon": "x"}, print)
+        run_trial(tmp_path / "new", {"epsilon": "x"}, print)
+    assert not (tmp_path / "new").exists()
     assert processes_about(str(tmp_path)) == []

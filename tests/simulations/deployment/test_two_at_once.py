@@ -28,19 +28,8 @@ from tests.simulations.deployment.conftest import Study
 ROOT = Path(__file__).parents[3]
 AT_ONCE = 8
 COMMANDS = {
-    "run": [
-        "run",
-        "--engine",
-        "in-process",
-        "--quiet",
-        "--data",
-        "wine",
-        "--sites",
-        "3",
-        "--set",
-        "landmarks=10",
-    ],
-    "compare": ["compare", "--data", "wine", "--strategies", "central:svc", "--repeats", "1", "--sites", "3"],
+    "run": ["run", "--engine=in-process", "--quiet", "--data=wine", "--sites=3", "--set=landmarks=10"],
+    "compare": ["compare", "--data=wine", "--strategies=central:svc", "--repeats=1", "--sites=3"],
 }
 
 
@@ -287,9 +276,7 @@ def test_each_training_has_its_own_settings(
     monkeypatch.setattr(superlink, "exit_on_signals", nullcontext)  # which are the main thread's
     monkeypatch.setattr(superlink, "flower_environment", lambda _: {**os.environ, "PATH": path})
     _, failed = at_once(
-        lambda number: superlink.train(
-            invited.coordinator, superlink.checkout(), tmp_path / f"out-{number}", lambda _: None
-        ),
+        lambda number: superlink.train(invited.coordinator, tmp_path / f"out-{number}", lambda _: None),
         3,
     )
     assert len(failed) == 3

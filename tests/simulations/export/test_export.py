@@ -21,15 +21,14 @@ from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from simulations.engines.running import train_in_process
-from simulations.export import export as exporting
-from simulations.export.export import TRUSTED, export, likely_rows
+from simulations.export import onnx_models
+from simulations.export.export import export, likely_rows
 from simulations.running import with_sites_of_data
 from strategies.settings import make_settings
 from strategies.steps.feature_maps import fit_map
 
 onnx = pytest.importorskip("onnx", reason="the extra export is not installed")
 onnxruntime = pytest.importorskip("onnxruntime")
-skops_io = pytest.importorskip("skops.io")
 
 Run = Callable[..., tuple[int, str, str]]
 RNG = np.random.default_rng(0)
@@ -85,7 +84,7 @@ def said_by_onnx(file: Path, cells: pd.DataFrame) -> dict[str, Any]:
 
 
 def assert_onnx_decides_the_same(model: Model, file: Path) -> None:
-    export(model, "onnx", file)
+    export(model, file)
     # Other rows than those that the export has tried; the last has no cell at all.
     cells = likely_rows(model).sample(frac=0.5, random_state=1) * 1.1
     cells.iloc[-1] = np.nan
@@ -127,44 +126,21 @@ def test_models_of_runs(settings: dict[str, Any], tmp_path: Path) -> None:
     assert_onnx_decides_the_same(load_model(tmp_path / "model.npz"), tmp_path / "model.onnx")
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_scikit_learns_own_estimators_decide_as_the_model(name: str, tmp_path: Path) -> None:
-    model, file = OURS[name], tmp_path / "model.skops"
-    export(model, "skops", file)
-    assert skops_io.get_untrusted_types(file=file) == TRUSTED
-    pipeline = skops_io.load(file, trusted=TRUSTED)
-    assert "flower_pansvm" not in {type(step).__module__.split(".")[0] for _, step in pipeline.steps}
-    cells = likely_rows(model).iloc[:50] * 1.1
-    assert pipeline.decision_function(cells) == pytest.approx(model.decision_function(cells))  # type: ignore[attr-defined]
-    assert pipeline.predict(cells).tolist() == model.predict(cells).tolist()
-    assert list(pipeline.feature_names_in_) == list(COLUMNS)
-    with pytest.raises(ValueError, match="feature names"):
-        pipeline.predict(cells[list(COLUMNS[::-1])])
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_models_that_scikit_learn_has_no_parts_of_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="--to"):
-        export(OTHERS[name], "skops", tmp_path / "model.skops")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("kind", ["onnx", "skops"])
 @pytest.mark.parametrize("strategy", ["random-kernel", "mixture"])
-def test_models_of_systems_to_compare_with_are_refused(kind: str, strategy: str, tmp_path: Path) -> None:
+def test_models_of_systems_to_compare_with_are_refused(strategy: str, tmp_path: Path) -> None:
     model = train_in_process(with_sites_of_data(make_settings(strategy=strategy))).outcome.model
     assert model is not None
     with pytest.raises(ModelFileError):
-        export(model, kind, tmp_path / "model")
+        export(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_decides_otherwise_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = pan_svc(Kernel("rbf", 0.5), ("no", "yes"))
-    write, read = exporting.FORMATS["onnx"]
-    monkeypatch.setitem(exporting.FORMATS, "onnx", (lambda model, path: write(other, path), read))
+    as_onnx = onnx_models.as_onnx
+    monkeypatch.setattr(onnx_models, "as_onnx", lambda _: as_onnx(other))
     with pytest.raises(ModelFileError):
-        export(OURS["rbf, two classes"], "onnx", tmp_path / "model.onnx")
+        export(OURS["rbf, two classes"], tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 
@@ -172,18 +148,14 @@ def test_the_command_says_how_the_file_is_used_and_writes_over_nothing_unasked(
     pansvm: Run, tmp_path: Path
 ) -> None:
     OURS["rbf, two classes, probabilities"].save(tmp_path / "model.npz")
-    code, out, err = pansvm("export", "model.npz", "--to", "onnx", "--out", "new/model.onnx")
+    (tmp_path / "taken.onnx").write_text("kept")
+    code, out, err = pansvm("export", "model.npz", "--out", "new/model.onnx")
     assert (code, err) == (0, "")
     assert "differ from the model's" in out
     assert (tmp_path / "new" / "model.onnx").exists()
-    code, out, err = pansvm("export", "model.npz", "--to", "skops", "--out", "model.skops")
+    code, _, err = pansvm("export", "model.npz", "--out", "taken.onnx")
+    assert (code, err.startswith("Error: taken.onnx exists. ")) == (1, True)
+    assert (tmp_path / "taken.onnx").read_text() == "kept"
+    code, _, _ = pansvm("export", "model.npz", "--out", "taken.onnx", "--overwrite")
     assert code == 0
-    assert "trusted=['numpy.dtype']" in out
-    assert "no probabilities" in err
-    before = (tmp_path / "model.skops").read_bytes()
-    code, _, err = pansvm("export", "model.npz", "--to", "onnx", "--out", "model.skops")
-    assert (code, err.startswith("Error: model.skops exists. ")) == (1, True)
-    assert (tmp_path / "model.skops").read_bytes() == before
-    code, _, _ = pansvm("export", "model.npz", "--to", "onnx", "--out", "model.skops", "--overwrite")
-    assert code == 0
-    assert (tmp_path / "model.skops").read_bytes() != before
+    assert (tmp_path / "taken.onnx").read_bytes() == (tmp_path / "new" / "model.onnx").read_bytes()

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from flower_pansvm.counts import decision_histogram
 from flower_pansvm.metrics import decision_groups
 from simulations.report.curves import bands_of, roc_curves
-from simulations.report.plots import calibration_figure, confusion_figure, roc_figure
+from simulations.report.plots import calibration_figure, roc_figure
 
 
 def group(others: int, of_class: int, probability: float | None = None) -> dict[str, Any]:
@@ -52,10 +52,6 @@ def test_bands_are_groups_put_together_with_the_mean_probability_of_their_patien
     assert (second.share.low, second.share.high) == pytest.approx((0.5650, 0.9801), abs=5e-4)
 
 
-def test_bands_of_a_model_without_probabilities_have_none() -> None:
-    assert {band.probability for band in bands_of([group(5, 0), group(0, 5)])} == {None}
-
-
 def test_the_models_own_threshold_is_marked_on_the_curve() -> None:
     result = {"classes": ["healthy", "ill"], "decision_groups": [THREE], "confusion": [[9, 1], [2, 8]]}
     (axes,) = roc_figure(result, roc_curves(result)).axes
@@ -63,14 +59,6 @@ def test_the_models_own_threshold_is_marked_on_the_curve() -> None:
     assert (marked.get_xdata()[0], marked.get_ydata()[0]) == (0.1, 0.8)
     chance = roc_figure({**result, "confusion": None}, roc_curves(result)).axes[0]
     assert len(chance.lines) == len(axes.lines) - 1
-
-
-def test_the_picture_of_mistakes_shows_the_shares_of_each_line() -> None:
-    axes = confusion_figure({"classes": list("abc"), "confusion": [[3, 1, 0], [0, 0, 0], [0, 5, 5]]}).axes[0]
-    (image,) = axes.images
-    assert np.asarray(image.get_array()) == pytest.approx(
-        np.array([[0.75, 0.25, 0], [0, 0, 0], [0, 0.5, 0.5]])
-    )
 
 
 def test_calibration_is_drawn_with_its_intervals() -> None:

@@ -52,7 +52,7 @@ def titles(result: dict[str, Any]) -> list[str]:
 
 
 def test_a_run_without_figures_of_its_own_has_the_sections_that_every_run_has() -> None:
-    of_every_run = ["In short", "The patients", "What left each site", "Time", "Settings and versions"]
+    of_every_run = ["The patients", "What left each site", "Time", "Settings and versions"]
     assert titles(BARE) == of_every_run
     assert titles({**BARE, "chosen": None}) == titles(BARE)
 
@@ -93,15 +93,11 @@ def test_a_section_of_its_own_is_one_class(monkeypatch: pytest.MonkeyPatch) -> N
         def headline(self, result: Result) -> dict[str, str]:
             return {"votes": str(len(result["votes_of_sites"]))}
 
-        def round_trips(self, result: Result) -> str:
-            return "1 to vote"
-
     monkeypatch.setitem(SECTIONS.data, "votes", Votes)
     result = {**BARE, "votes_of_sites": ["yes", "no"]}
-    assert titles(result)[2] == "Votes"
-    assert sections_of(result)[2].html(result) == "<p>yes, no</p>"
+    assert titles(result)[1] == "Votes"
+    assert sections_of(result)[1].html(result) == "<p>yes, no</p>"
     assert headline(result)["votes"] == "2"
-    assert headline(result)["round trips"] == "2, of these 1 to vote"
     assert "votes" not in headline(BARE)
 
 
