@@ -17,10 +17,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from flwr.app import Context
-
+from clients.hospital import Hospital
 from clients.ledger.tables import KnownTables, tables_home
-from clients.policy import policy_of, site_name
 from clients.state_folder import locked, read_checked, state_folder, write_checked
 from clients.table.table import Table
 from flower_pansvm import records
@@ -226,7 +224,7 @@ def end_ledger(folder: Path) -> None:
         _write(own, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
 
 
-def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
+def charge(hospital: Hospital, task: Task[Any, Any], rho: float) -> None:
     """Write down what an answer costs, before it is made; nothing at a simulated site, which has no patients.
 
     Raises
@@ -234,31 +232,31 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
     BudgetError
         If the budget does not allow it, or another run has begun since this one was joined.
     """
-    folder, run = state_folder(context), str(context.run_id)
+    folder, run = state_folder(hospital), str(hospital.run_id)
     if folder is None:
         return
     rows: Side = "test" if task.category == "evaluate" else "train"
 
     def charged(ledger: Ledger) -> Ledger:
-        check_joined(context, ledger)
-        policy = policy_of(context)
+        check_joined(hospital, ledger)
+        policy = hospital.policy
         epsilon, delta = policy.epsilon, policy.delta
         costs = [one.rho for one in ledger.charges if one.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
-            raise _spent(site_name(context), ledger, rows, epsilon, delta)
+            raise _spent(hospital.name, ledger, rows, epsilon, delta)
         return replace(ledger, charges=(*ledger.charges, Charge(run, _now(), task.name, rows, rho)))
 
     change_ledger(folder, charged)
 
 
-def check_joined(context: Context, ledger: Ledger) -> None:
+def check_joined(hospital: Hospital, ledger: Ledger) -> None:
     """Check that the site has joined this run with this ledger, and no other run since; else BudgetError.
 
     Hospitals that answered in a run which they joined long ago could not tell that another one's ledger is older.
     """
-    if ledger.epochs[-1:] != (records.get(context.state, EPOCH).get(EPOCH),):
+    if ledger.epochs[-1:] != (records.get(hospital.state, EPOCH).get(EPOCH),):
         raise BudgetError(
-            f"Site '{site_name(context)}' takes part in one private run at a time, and has not joined this one with "
+            f"Site '{hospital.name}' takes part in one private run at a time, and has not joined this one with "
             "the ledger that it has now: another run has begun since, the ledger was exchanged, or the run was not to "
             "be private. Start a new run."
         )

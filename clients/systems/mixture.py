@@ -262,9 +262,8 @@ def tradeoff_of(
 
 def preference_of(site: Site, simulated: Floats) -> Preference:
     """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
-    if site.simulated:
-        number = int(str(site.context.node_config["partition-id"]))
-        return replace(Preference(), bound=float(simulated[number % len(simulated)]))
+    if site.partition is not None:
+        return replace(Preference(), bound=float(simulated[site.partition[0] % len(simulated)]))
     policy = site.policy
     try:
         weights = tuple(map(float, policy.risk_weights.split(",")))

@@ -56,7 +56,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
     if len(X) * rank > LARGEST_KEPT:
         return lambda rows: mapped(site, X[rows], number)
     # Of this run: a map that was sound with another run's kernel has to pass the check again.
-    key = ("mapped", site.context.run_id, number, *told_about(site, number), site.least_rows)
+    key = ("mapped", site.run_id, number, *told_about(site, number), site.least_rows)
 
     def all_mapped() -> Floats:
         F = np.empty((len(X), rank))

@@ -40,7 +40,7 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
         roster = site.participation.this.roster
         deal_seed(site, SLOTS, secrets.token_bytes(32), roster)
         columns = np.array(site.schema().columns, dtype=np.str_)[site.own_columns()]
-        seed = block_seed(lasting_secret(site.context), columns.tolist())
+        seed = block_seed(lasting_secret(site), columns.tolist())
         deal_seed(site, COLUMN_BLOCK, seed, [name for name in roster if name in names])
     return tasks.CellAnswer(rows)
 

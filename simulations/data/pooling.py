@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.policy import simulated_name
+from clients.hospital import simulated_name
 from clients.rows import fold_numbers, test_rows
 from clients.table.table import align
 from flower_pansvm.scaling import Scaling, moments
