@@ -69,8 +69,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     others = ", ".join(name for name in invitation.roster if name != own.name)
     yield f"roster: as in the invitation, with {others}"
     yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
-    context = context_of(node, invitation.settings)
-    hospital, level = _check_agreed(context, invitation)
+    hospital, level = _check_agreed(node, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
     yield _level_text(hospital, level)
     _check_query_file(Path(str(node.get("data", ""))))
@@ -88,9 +87,9 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
 
 
-def context_of(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Context:
-    """Return what the ClientApp will have in a run with these settings: by it the hospital's own gate is asked."""
-    return Context(run_id=0, node_id=0, node_config=dict(node), state=RecordDict(), run_config=dict(settings))
+def hospital_in(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Hospital:
+    """Return what the hospital's gate will make of its node config in a run with these settings."""
+    return hospital_of(Context(0, 0, dict(node), RecordDict(), dict(settings)))
 
 
 def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) -> None:
@@ -132,13 +131,13 @@ def _check_query_file(path: Path) -> None:
         read_private(path, "a query with the password of a database in its URL, better kept in ~/.pgpass")
 
 
-def _check_agreed(context: Context, invitation: Invitation) -> tuple[Hospital, str]:
+def _check_agreed(node: Mapping[str, Any], invitation: Invitation) -> tuple[Hospital, str]:
     """Return the hospital in a run as it is agreed, and the run's level, after asking its gate, as in the run."""
     try:
         test = settings_from(invitation.settings).test_epsilon > 0
         # Whatever its classes are called: the run takes them from the hospitals' own list.
         asked = JoinQuestion((), (), invitation.privacy == "dp", test)
-        hospital = hospital_of(context)
+        hospital = hospital_in(node, invitation.settings)
         level = level_of(hospital, JOIN.name, TASKS[JOIN.name], asked)
         least = hospital.least_sites
         if least > len(invitation.roster):
