@@ -26,7 +26,7 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.reading_options import ReadingOptions
 from flower_pansvm.secure_sum import protocol_of
-from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
+from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Scalar, Terms
 
 SIMULATED = ("partition-id", "num-partitions")

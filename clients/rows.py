@@ -1,6 +1,7 @@
 """A site's rows in a run: which are trained on, which are kept for evaluation, and which fold each is in.
 
-A hospital's rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a simulated site are drawn.
+A hospital's rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a simulated site are drawn
+(:mod:`clients.simulated`).
 """
 
 from dataclasses import dataclass, replace
@@ -20,9 +21,6 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.common import NO_FOLD, SchemaBroadcast
 from flower_pansvm.tasks import MOST_ROWS
-
-SPLIT_STREAM, FOLD_STREAM = 1, 2
-"""Distinguish the draws of test rows and of folds from other draws by the same seed."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,8 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
     # Among all rows, so that it does not depend on which classes other sites name.
     places = np.zeros(len(labels), dtype=np.int64)
     if folder is None:
+        from clients.simulated import fold_numbers, test_rows  # noqa: PLC0415 - no hospital's rows are drawn
+
         names = class_names(cast(NDArray[np.str_], true.labels), schema.positive_labels)
         kept = test_rows(names, told.test_fraction, told.seed)
         dealt = classes[known & ~kept]
@@ -130,27 +130,4 @@ def fold_of_rows(hospital: Hospital, split: Split, folds: int) -> Ints:
             "min-cluster. Lower cv-folds, or min-cluster in the site's node config if the hospital agrees.",
             detail=f"Of {len(places)} training rows, a fold would have {fewest}.",
         )
-    return numbers
-
-
-def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> Bools:
-    """Return which rows are kept for evaluation: the same share of each class, from 0 to below 1, drawn by the seed."""
-    kept = np.zeros(len(classes), dtype=np.bool_)
-    # A stream of its own: a simulation deals the rows to the sites by the same seed.
-    generator = np.random.default_rng([seed, SPLIT_STREAM])
-    for name in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == name))
-        kept[members[: round(fraction * len(members))]] = True
-    return kept
-
-
-def fold_numbers(classes: Ints, folds: int, seed: int) -> Ints:
-    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together."""
-    numbers = np.empty(len(classes), dtype=np.int64)
-    generator = np.random.default_rng([seed, FOLD_STREAM])
-    dealt = 0
-    for one in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == one))
-        numbers[members] = (dealt + np.arange(len(members))) % folds
-        dealt += len(members)
     return numbers

@@ -22,11 +22,10 @@ from clients.table.source import table_identity
 from clients.table.table import Table
 from clients.view import seen_at, table_at
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
-from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import LAYOUT, SCALING, SCHEMA, LayoutBroadcast
+from flower_pansvm.systems.common import LAYOUT, SCHEMA, LayoutBroadcast
 from flower_pansvm.tasks import Broadcast
 
 M = TypeVar("M")
@@ -143,25 +142,6 @@ class Site(Hospital):
         told = self.told(SCHEMA)
         key = ("folds", self.digest_of(SCHEMA), self.least_rows)
         return cast(Ints, self.cached(key, lambda: fold_of_rows(self, self._split(), told.folds)))
-
-    def scaled(self, X: Floats, number: int = 0) -> Floats:
-        """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
-        return self.scaling(number).transform(X)
-
-    def scaling(self, number: int) -> Scaling:
-        """Return one of the scalings that the coordinator has broadcast; FederationError if it does not fit."""
-        told = self.told(SCALING)
-        sizes = {(len(told.fill), len(self.schema().columns))}
-        fits = {told.fill.shape, told.shift.shape, told.scale.shape} == sizes and 0 <= number < len(told.fill)
-        self.check_told(fits and bool((told.scale > 0).all()), "scalings")
-        return Scaling(told.fill[number], told.shift[number], told.scale[number])
-
-    def check_told(self, fits: bool, what: str) -> None:
-        """Check that something that was broadcast fits the run; FederationError if not."""
-        if not fits:
-            raise FederationError(
-                f"Site '{self.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
-            )
 
     def check_size(self, numbers: float) -> None:
         """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""

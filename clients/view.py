@@ -1,15 +1,13 @@
 """The table as a level shows it: the true one, or at `perturbed` its copy, which is then all that a system sees."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import cast
 
 from clients.cache import cached_tables
 from clients.hospital import Hospital
 from clients.ledger.budget import link_table
-from clients.ledger.lasting_split import key_of
 from clients.state_folder import state_folder
-from clients.table.schema_file import schema_of
-from clients.table.source import keep_perturbed, label_column, open_table, table_identity, table_version
+from clients.table.source import open_table, table_identity, table_version
 from clients.table.table import Table
 from flower_pansvm.errors import TableError
 
@@ -28,8 +26,10 @@ def table_at(hospital: Hospital, level: str) -> Table:
     table = true_table(hospital)
     if level != "perturbed":
         return table
+    from clients.perturb import copy_of  # noqa: PLC0415 - loaded only at level perturbed
+
     key = table_identity(hospital), seen_at(hospital, level), hospital.policy.classes, "copy"
-    return cast(Table, cached_tables(key, lambda: _copy(hospital, table)))
+    return cast(Table, cached_tables(key, lambda: copy_of(hospital, table)))
 
 
 def seen_at(hospital: Hospital, level: str) -> Hashable:
@@ -64,16 +64,3 @@ def _read(hospital: Hospital, identity: Hashable) -> Table:
             "on, and start a new run."
         )
     return table
-
-
-def _copy(hospital: Hospital, table: Table) -> Table:
-    from clients.perturb import PerturbedTerms, perturbed_table  # noqa: PLC0415 - other levels need none
-
-    terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster)
-    label, version = label_column(hospital), str(hospital.kept("table"))
-
-    def keep(settled: str, make: Callable[[], Table]) -> Table:
-        about = [version, label, str(terms.noise), settled]
-        return keep_perturbed(hospital, table.X.size, about, make)
-
-    return perturbed_table(table, label, schema_of(hospital), terms, key_of(hospital), keep)

@@ -14,15 +14,15 @@ ALLOWED = {
     "simulations": {"simulations", "strategies", "clients", "flower_pansvm"},
 }
 # A simulated site asks the simulation for its rows. Hospitals have a table of their own and never get there.
-EXCEPTION = ("clients/table/source.py", "simulations.data.sites")
+EXCEPTION = ("clients/simulated.py", "simulations.data.sites")
 
 
 # The packages and modules of a room from bottom to top: each imports only from those before it.
 FROM_BOTTOM_TO_TOP = {
     "clients": (
-        "cache", "policy", "hospital", "state_folder",
-        "table", "ledger", "perturb_kept", "perturb", "broadcasts", "classes", "view", "rows", "membership",
-        "site", "seeds", "systems", "gate", "app", "executor", "budget",
+        "cache", "policy", "hospital", "state_folder", "simulated",
+        "table", "ledger", "perturb_kept", "perturb", "broadcasts", "classes", "view", "rows",
+        "membership", "site", "scaling", "seeds", "systems", "gate", "app", "executor", "budget",
     ),
     "simulations": (
         "files", "markdown", "selecting", "settings_page",

@@ -28,7 +28,6 @@ from clients.gate.replay_guard import turn
 from clients.gate.reply import leave, pass_on
 from clients.hospital import Hospital, is_simulated, site_name
 from clients.membership import Participation, remember, take_part, take_step, withdraw
-from clients.seeds import take_seeds
 from clients.site import Site
 from clients.systems import WORK, Work
 from flower_pansvm import records
@@ -102,8 +101,11 @@ def read_message(exchange: Exchange) -> None:
     if exchange.question is None:
         exchange.question = records.read(content, "inputs", exchange.task.question)
     broadcasts.keep(exchange.hospital, content)
-    if exchange.participation is not None:
-        take_seeds(exchange.site, exchange.participation, records.read_each(content, "notes", bytes))
+    notes = records.read_each(content, "notes", bytes)
+    if exchange.participation is not None and notes:
+        from clients.seeds import take_seeds  # noqa: PLC0415 - sums of few systems have notes
+
+        take_seeds(exchange.site, exchange.participation, notes)
 
 
 def compute(exchange: Exchange) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flwr.common.logger import log
 
+from clients.scaling import scaled
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm import records
@@ -184,7 +185,7 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakMod
     refusal = "to share a second set of models in this run: means of two could differ in one row"
     asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
     site.settle(tasks.WEAK_MODELS.name, asked, refusal)
-    X, preference = site.scaled(train.X), preference_of(site, question.risk_bounds)
+    X, preference = scaled(site, train.X), preference_of(site, question.risk_bounds)
     models = class_models(X, train.classes, bool(question.diagonal), question.min_cluster, question.seed)
     shared = {}
     for number in np.unique(train.classes).tolist():
@@ -212,7 +213,7 @@ def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer: 
         raise FederationError(f"Site '{site.name}' was told no mixtures. {NOT_FOLLOWED}") from None
     refusal = "to try a second model in this run: counts of two tell of the test rows that change sides"
     site.settle(tasks.MIXTURE_SCORES.name, site.digest_of(tasks.GLOBAL_MIXTURE), refusal)
-    odds = told.decisions(site.scaled(test.X))
+    odds = told.decisions(scaled(site, test.X))
     sides = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
     scale = WIDTH * test.X.shape[1]
     histograms = [decision_histogram(odds[:, i], side, 0.0, scale) for i, side in enumerate(sides)]

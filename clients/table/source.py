@@ -5,11 +5,9 @@ its rows from the data set that the run names.
 """
 
 import hashlib
-import importlib
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from pathlib import Path
-from types import ModuleType
 from typing import cast
 
 from clients.hospital import Hospital
@@ -20,9 +18,6 @@ from flower_pansvm.reading_options import READING_KEYS
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
-
-LARGE_COPY = 1_000_000
-"""Cells above which the perturbed copy is kept; fewer are perturbed in half a second."""
 
 OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
@@ -58,7 +53,9 @@ def table_version(hospital: Hospital, table: Table) -> str:
 def open_table(hospital: Hospital) -> Table:
     """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set."""
     if hospital.partition is not None:
-        return cast(Table, _simulated().table_of_node(hospital.terms.config, *hospital.partition))
+        from clients.simulated import table_of  # noqa: PLC0415 - no hospital has its table of the run
+
+        return cast(Table, table_of(hospital.terms.config, *hospital.partition))
     policy = hospital.policy
     if not policy.data:
         raise TableError(
@@ -77,19 +74,6 @@ def open_table(hospital: Hospital) -> Table:
     from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
 
     return read_table(path, label, row_id, form)
-
-
-def keep_perturbed(hospital: Hospital, cells: int, about: list[str], make: Callable[[], Table]) -> Table:
-    """Return the perturbed copy of a table of so many cells; a hospital keeps a large one for its next messages.
-
-    ``about`` is all that the copy is made of.
-    """
-    folder = None if hospital.simulated else cache_folder(hospital)
-    if folder is None or cells < LARGE_COPY:
-        return make()
-    from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
-
-    return perturbed_through_cache(Path(hospital.policy.data), about, folder, make)
 
 
 def cache_folder(hospital: Hospital) -> Path | None:
@@ -115,7 +99,9 @@ def cache_folder(hospital: Hospital) -> Path | None:
 def label_place(hospital: Hospital) -> str:
     """Return which column of which file a site's labels are from, for errors; the file without its folder."""
     if hospital.partition is not None:
-        return str(_simulated().label_place_of_node(hospital.terms.config, hospital.partition[0]))
+        from clients.simulated import label_place_of  # noqa: PLC0415 - as above
+
+        return label_place_of(hospital.terms.config, hospital.partition[0])
     return f"column '{label_column(hospital)}' of '{Path(hospital.policy.data).name}'"
 
 
@@ -123,19 +109,3 @@ def label_column(hospital: Hospital) -> str:
     """Return the name of the column that a site's labels are from; of a simulated site any that stays the same."""
     schema = schema_of(hospital)
     return hospital.policy.label or (schema and schema.label) or LABEL
-
-
-def _simulated() -> ModuleType:
-    """Return the module that makes the tables of simulated sites.
-
-    The one arrow against the rule that clients do not know the simulations, taken by simulated sites only: a hospital
-    never gets here. The name is fixed, not the coordinator's, and the module is in no
-    bundle: it is the one that is installed where the simulation runs.
-    """
-    try:
-        return importlib.import_module("simulations.data.sites")
-    except ModuleNotFoundError as error:
-        raise TableError(
-            f"A simulated site's rows need the package {error.name}, which is not installed. Where it runs: "
-            "pip install 'flower-pansvm[simulation]'."
-        ) from None

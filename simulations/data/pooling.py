@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.hospital import simulated_name
-from clients.rows import fold_numbers, test_rows
+from clients.simulated import fold_numbers, test_rows
 from clients.table.table import align
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names

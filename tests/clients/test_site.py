@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from clients import broadcasts, cache
 from clients.ledger.budget import new_ledger
-from clients.rows import fold_numbers
-from clients.rows import test_rows as held_out
+from clients.simulated import fold_numbers
+from clients.simulated import test_rows as held_out
 from clients.site import Site
 from clients.systems.pan_svm import mapped_train
 from clients.view import link_own_table

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import load_wine, make_classification
 
-from clients.rows import test_rows as held_out
+from clients.simulated import test_rows as held_out
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.models.pan_svc import PanSVC

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from clients.app import app
 from clients.ledger.budget import new_ledger
-from clients.rows import test_rows as held_out
+from clients.simulated import test_rows as held_out
 from flower_pansvm.errors import (
     BudgetError,
     FederationError,

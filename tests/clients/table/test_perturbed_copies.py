@@ -25,8 +25,8 @@ Copy = Callable[..., Table]
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Have every table count as large; return the noise of each block of cells that was perturbed, as it grows."""
-    for name in ("LARGE", "LARGE_COPY"):
-        monkeypatch.setattr(f"clients.table.source.{name}", 0)
+    monkeypatch.setattr("clients.table.source.LARGE", 0)
+    monkeypatch.setattr(perturb, "LARGE_COPY", 0)
     original, noises = perturb._perturbed, []
 
     def perturbed(*arguments: object) -> object:
