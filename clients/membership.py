@@ -26,7 +26,6 @@ from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.summing import AllKeys, PublicKeys, RelayStep, WhichSum
 from flower_pansvm.tasks import Task, bounds_of, sum_name
-from flower_pansvm.terms import Terms
 
 KEYS = "keys"
 OF_ALL = "keys of all"
@@ -41,7 +40,6 @@ class Participation:
     protocol: SecureSum
     this: SumRound
     member: Member  # this site's keys and the others' public keys
-    terms: Terms
     bounds: dict[str, float]  # largest absolute value any site may hold, for each result; infinite if unknown
     memory: Memory  # what the site has to remember once its answer is on its way
 
@@ -128,14 +126,14 @@ def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> 
         raise SumError(
             f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
         )
-    terms, (memory, _) = hospital.terms, _kept(hospital)
+    memory, _ = _kept(hospital)
     this, public = _asked(hospital, content)
     member = member_of(hospital, public)
     memory = admit(memory, this, member.name, _as_bytes(public), hospital.least_sites)
     inputs, told = records.get(content, "inputs"), broadcasts.told(hospital, content)
     question = records.message_of(task.question, inputs, "inputs")
-    bounds = bounds_of(task, question, terms, len(this.roster))
-    if this.task != sum_name(task, inputs, bounds, told, terms.digest):
+    bounds = bounds_of(task, question, hospital.terms, len(this.roster))
+    if this.task != sum_name(task, inputs, bounds, told, hospital.terms.digest):
         raise SumError(
             f"Site '{hospital.name}' was asked something else for task '{task.name}' than the coordinator says it "
             f"asks of all sites, or has another run config. {NOT_FOLLOWED}"
@@ -144,7 +142,7 @@ def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> 
         if records.has(hospital.state, EPOCH):
             hear(hospital, {peer: keys.epochs for peer, keys in public.items()})
         records.write(hospital.state, OF_ALL, AllKeys.of(public))
-    return Participation(protocol_of(hospital), this, member, terms, bounds, memory)
+    return Participation(protocol_of(hospital), this, member, bounds, memory)
 
 
 def remember(hospital: Hospital, memory: Memory, kept: bytes) -> None:

@@ -1,33 +1,20 @@
 """What only simulated sites do, and no hospital loads: tables of the run's data set, rows drawn by its seed."""
 
 import importlib
-from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.errors import TableError
-from flower_pansvm.terms import Scalar
 
 SPLIT_STREAM, FOLD_STREAM = 1, 2
 """Distinguish the draws of test rows and of folds from other draws by the same seed."""
 
 
-def table_of(config: Mapping[str, Scalar], number: int, sites: int) -> Any:
-    """Return the `Table` of one of the simulated sites of a run config."""
-    return _sites().table_of_node(config, number, sites)
-
-
-def label_place_of(config: Mapping[str, Scalar], number: int) -> str:
-    """Return where the labels of such a table are from, for errors."""
-    return str(_sites().label_place_of_node(config, number))
-
-
-def _sites() -> ModuleType:
-    """Return the module that makes the tables.
+def sites_module() -> ModuleType:
+    """Return the module that makes the tables of a run config's simulated sites.
 
     The one arrow against the rule that clients do not know the simulations. The name is fixed, not the coordinator's,
     and the module is in no bundle: it is the one that is installed where the simulation runs.

@@ -53,9 +53,9 @@ def table_version(hospital: Hospital, table: Table) -> str:
 def open_table(hospital: Hospital) -> Table:
     """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set."""
     if hospital.partition is not None:
-        from clients.simulated import table_of  # noqa: PLC0415 - no hospital has its table of the run
+        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital has its table of the run
 
-        return cast(Table, table_of(hospital.terms.config, *hospital.partition))
+        return cast(Table, sites_module().table_of_node(hospital.terms.config, *hospital.partition))
     policy = hospital.policy
     if not policy.data:
         raise TableError(
@@ -99,9 +99,9 @@ def cache_folder(hospital: Hospital) -> Path | None:
 def label_place(hospital: Hospital) -> str:
     """Return which column of which file a site's labels are from, for errors; the file without its folder."""
     if hospital.partition is not None:
-        from clients.simulated import label_place_of  # noqa: PLC0415 - as above
+        from clients.simulated import sites_module  # noqa: PLC0415 - as above
 
-        return label_place_of(hospital.terms.config, hospital.partition[0])
+        return str(sites_module().label_place_of_node(hospital.terms.config, hospital.partition[0]))
     return f"column '{label_column(hospital)}' of '{Path(hospital.policy.data).name}'"
 
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from clients.ledger.budget import new_ledger
+from clients.budget import new_ledger
 from clients.ledger.tables import tables_home
 from clients.policy import LEAST_SITES, HospitalPolicy
 from flower_pansvm.bundle import hash_of, installed_files

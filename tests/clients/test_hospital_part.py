@@ -84,7 +84,7 @@ from pathlib import Path
 from flwr.app import Context, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 from clients.app import TASKS, app
-from clients.ledger.budget import new_ledger
+from clients.budget import new_ledger
 from clients.gate.levels import DP
 from flower_pansvm import records
 from flower_pansvm.systems.common import JoinQuestion

@@ -11,7 +11,7 @@ import pytest
 from flwr.app import RecordDict
 
 from clients import broadcasts
-from clients.ledger.budget import end_ledger, new_ledger
+from clients.budget import end_ledger, new_ledger
 from clients.ledger.lasting_split import lasting_split
 from clients.site import Site
 from clients.view import link_own_table

@@ -14,10 +14,11 @@ from flwr.app import Message, RecordDict
 
 from clients import broadcasts
 from clients.app import app
+from clients.budget import end_ledger, new_ledger
 from clients.gate.private import privately
 from clients.hospital import Hospital
 from clients.ledger import budget, lasting_split
-from clients.ledger.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
+from clients.ledger.budget import EPOCH, link_table, read_ledger
 from clients.ledger.epochs import HEARD_FILE, enter_run, hear
 from clients.ledger.tables import tables_home
 from clients.site import Site
@@ -90,7 +91,7 @@ class Hospitals:
 
     @property
     def ledger(self) -> Path:
-        return tables_home() / budget._read_link(self.state).table
+        return tables_home() / budget.read_link(self.state).table
 
     def private_answers(self) -> int:
         """Return how many private answers of the first hospital have left in the last run."""

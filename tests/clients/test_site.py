@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients import broadcasts, cache
-from clients.ledger.budget import new_ledger
+from clients.budget import new_ledger
 from clients.simulated import fold_numbers
 from clients.simulated import test_rows as held_out
 from clients.site import Site

@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
 
 from clients.app import app
-from clients.ledger.budget import new_ledger
+from clients.budget import new_ledger
 from clients.simulated import test_rows as held_out
 from flower_pansvm.errors import (
     BudgetError,

@@ -17,18 +17,11 @@ import pytest
 from flwr.app import RecordDict
 
 from clients.app import TASKS
+from clients.budget import end_ledger, new_ledger
 from clients.gate.levels import level_of
 from clients.hospital import Hospital
 from clients.ledger import budget
-from clients.ledger.budget import (
-    EPOCH,
-    change_ledger,
-    charge,
-    end_ledger,
-    link_table,
-    new_ledger,
-    read_ledger,
-)
+from clients.ledger.budget import EPOCH, change_ledger, charge, link_table, read_ledger
 from clients.ledger.tables import tables_home
 from clients.table.table import Table
 from flower_pansvm import records
@@ -72,7 +65,7 @@ def begin(folder: Path, table: Table, test_fraction: float = 0.2) -> None:
 
 def file_of(folder: Path) -> Path:
     """Return the file of a state folder's ledger."""
-    return tables_home() / budget._read_link(folder).table / budget.FILE
+    return tables_home() / budget.read_link(folder).table / budget.FILE
 
 
 @pytest.fixture
@@ -272,9 +265,7 @@ def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) 
 
 def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
     """The system takes it off; the file stays and means nothing."""
-    code = (
-        "import os; from clients.ledger import budget\nbudget._locked().__enter__(); os.kill(os.getpid(), 9)"
-    )
+    code = "import os; from clients.ledger import budget\nbudget.locked_tables().__enter__(); os.kill(os.getpid(), 9)"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
     assert done.returncode == -9
     link_table(folder, a_table())

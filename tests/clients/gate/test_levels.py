@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from clients.budget import new_ledger
 from clients.gate.levels import TESTED, level_of
 from clients.hospital import Hospital, SimulatedContext
-from clients.ledger.budget import new_ledger
 from clients.policy import warn_of_risks
 from flower_pansvm.consents import AGREED, LEVELS
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clients.budget import new_ledger
 from clients.hospital import Hospital, SimulatedContext
-from clients.ledger.budget import link_table, new_ledger
+from clients.ledger.budget import link_table
 from clients.ledger.lasting_split import key_of, lasting_secret
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError

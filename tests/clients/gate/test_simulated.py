@@ -80,7 +80,7 @@ def test_a_real_supernode_with_the_tutorial_s_node_config_answers_no_task(
     more: Node, hospital_files: list[Path], state_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even the first message, for which it would read a file that the run config names."""
-    for module in ("clients.table.source._simulated", "clients.table.reading.read_table"):
+    for module in ("clients.simulated.sites_module", "clients.table.reading.read_table"):
         monkeypatch.setattr(module, lambda *_: pytest.fail("read a table"))
     if more:
         more = {**more, "data": str(hospital_files[0]), "label": "label"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clients import cache, perturb
-from clients.ledger.budget import end_ledger, new_ledger
+from clients.budget import end_ledger, new_ledger
 from clients.site import Site
 from clients.table.table import Table
 from clients.view import link_own_table

@@ -574,7 +574,7 @@ def test_a_budget_that_is_spent_in_part_is_told_also_to_a_second_folder_of_the_t
     """No reason to stay away: the machine may have been started again in the middle of a run; or it is a new study."""
     folder = joined.hospitals["north"]
     assert not any("have spent" in line for line in check_hospital(folder))
-    hospital = hospital_in(read_node_config(folder), {})
+    hospital = hospital_in(read_node_config(folder), joined.coordinator.invitation().settings)
     enter_run(hospital)
     charge(hospital, PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
     assert any("runs have spent a part already" in line for line in check_hospital(folder))
