@@ -86,16 +86,12 @@ def hospital_of(context: Context) -> Hospital:
     policy = OF_SIMULATED if simulated else policy_of(context.node_config, name)
     terms = Terms.from_config(context.run_config)
     check_terms(policy, terms, name)
-    number, sites = (int(cast(int, context.node_config[key])) if simulated else 0 for key in SIMULATED)
-    partition = (number, sites) if simulated else None
-    return Hospital(
-        name=name,
-        policy=policy,
-        terms=terms,
-        run_id=context.run_id,
-        state=context.state,
-        partition=partition,
-    )
+    partition = None
+    if simulated:
+        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED)
+        partition = number, sites
+    run_id, state = context.run_id, context.state
+    return Hospital(name=name, policy=policy, terms=terms, run_id=run_id, state=state, partition=partition)
 
 
 class SimulatedContext(Context):

@@ -75,12 +75,12 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
     # Among all rows, so that it does not depend on which classes other sites name.
     places = np.zeros(len(labels), dtype=np.int64)
     if folder is None:
-        from clients.simulated import fold_numbers, test_rows  # noqa: PLC0415 - no hospital's rows are drawn
+        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital's rows are drawn
 
         names = class_names(cast(NDArray[np.str_], true.labels), schema.positive_labels)
-        kept = test_rows(names, told.test_fraction, told.seed)
+        kept = sites_module().test_rows(names, told.test_fraction, told.seed)
         dealt = classes[known & ~kept]
-        places[known & ~kept] = fold_numbers(dealt, len(dealt), told.seed)
+        places[known & ~kept] = sites_module().fold_numbers(dealt, len(dealt), told.seed)
     else:
         check_listed(hospital, schema.classes, schema.positive_labels)
         kept, digests = lasting_split(folder, true, told.test_fraction)

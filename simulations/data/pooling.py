@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.hospital import simulated_name
-from clients.simulated import fold_numbers, test_rows
 from clients.table.table import align
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.common import NO_FOLD
-from simulations.data.sites import whole_rows_of
+from simulations.data.sites import fold_numbers, test_rows, whole_rows_of
 from strategies.settings import Settings
 from strategies.steps import fitted_scaling
 from strategies.steps.schema import common_schema

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from clients import broadcasts, cache
 from clients.budget import new_ledger
-from clients.simulated import fold_numbers
-from clients.simulated import test_rows as held_out
 from clients.site import Site
 from clients.systems.pan_svm import mapped_train
 from clients.view import link_own_table
@@ -31,6 +29,8 @@ from flower_pansvm.systems.pan_svm.tasks import (
     FeatureMapBroadcast,
     LandmarkBroadcast,
 )
+from simulations.data.sites import fold_numbers
+from simulations.data.sites import test_rows as held_out
 from simulations.engines.running import train_in_process
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
