@@ -5,11 +5,25 @@ It is part of what a hospital audits, and needs no package that the hospital doe
 
 import argparse
 import math
+import secrets
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from clients.ledger.budget import Ledger, end_ledger, new_ledger, read_ledger
+from clients.ledger.budget import (
+    LINK,
+    Ended,
+    Ledger,
+    Link,
+    ledger_in,
+    locked_tables,
+    now,
+    read_ledger,
+    read_link,
+    write_ledger,
+)
+from clients.state_folder import locked, write_checked
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 
@@ -60,6 +74,46 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         text = _table(read_ledger(asked.folder), asked.epsilon, asked.delta)
     sys.stdout.write(f"{text}\n")
+
+
+def new_ledger(folder: Path, test_fraction: float) -> None:
+    """Let a ledger begin from a state folder: one is made for its table, unless it has one from another folder.
+
+    Raises
+    ------
+    BudgetError
+        If the folder belongs to a ledger already.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(folder):
+        if (folder / LINK).exists() and read_link(folder).table:
+            raise BudgetError(
+                f"There is a ledger in {folder} already. It belongs to the table for good: what was spent stays spent. "
+                "For a table of other patients make another hospital folder, with an identity of its own: pansvm "
+                "hospital init"
+            )
+        write_checked(folder / LINK, asdict(Link(test_fraction)))
+
+
+def end_ledger(folder: Path) -> None:
+    """End the budget of a state folder's table, whatever was spent, and begin a new one: a person's decision.
+
+    The key stays, and with it the copy of each record, unless the ledger is lost or damaged.
+    """
+    link = read_link(folder)
+    with locked_tables() as home:
+        own = home / link.table
+        if not link.table or not own.exists():
+            write_checked(folder / LINK, asdict(Link(link.test_fraction)))
+            return
+        try:
+            ledger = ledger_in(own)
+            spent = ledger.spent("train"), ledger.spent("test")
+        except BudgetError:
+            ledger, spent = Ledger(link.test_fraction, secrets.token_hex(32)), (math.nan, math.nan)
+        ended = (*ledger.ended, Ended(now(), *spent))
+        epochs = *ledger.epochs, *ledger.missed
+        write_ledger(own, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
 
 
 def _begun(folder: Path, test_fraction: float) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from logging import WARNING
 
 import numpy as np
-from flwr.app import Context
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from clients.policy import least_rows, policy_of, site_name
+from clients.hospital import Hospital
 from clients.table.schema_file import schema_of
 from clients.table.source import label_place
+from flower_pansvm import records
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
 from flower_pansvm.labels import (
@@ -30,29 +30,30 @@ from flower_pansvm.labels import (
 from flower_pansvm.reading_options import as_list, listed
 from flower_pansvm.schema import class_names
 
+LOGGED = "left-out-logged"
 Labels = NDArray[np.str_]
 
 
-def allowed_classes(context: Context) -> tuple[str, ...]:
+def allowed_classes(hospital: Hospital) -> tuple[str, ...]:
     """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
-    return _labels_of(context, "classes")
+    return _labels_of(hospital, "classes")
 
 
-def positive_labels(context: Context) -> tuple[str, ...]:
+def positive_labels(hospital: Hospital) -> tuple[str, ...]:
     """Return the labels that count as positive at a hospital, in canonical form; empty if it names none."""
-    return _labels_of(context, "positive")
+    return _labels_of(hospital, "positive")
 
 
-def _labels_of(context: Context, key: str) -> tuple[str, ...]:
+def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
     """Return the labels that the node config lists under a key, or else the schema file."""
-    said = getattr(policy_of(context), key)
+    said = getattr(hospital.policy, key)
     if not said:
-        schema = schema_of(context)
+        schema = schema_of(hospital)
         return getattr(schema, key) if schema else ()
     labels = tuple(canonical_label(label) for label in listed(said))
     if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
         raise SettingError(
-            f"The '{key}' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
+            f"The '{key}' in the node config of site '{hospital.name}' are no list of labels. Write them with "
             f"commas between them, such as {key}='0,1', and one that holds a comma in double quotes. Labels are "
             f"{LABEL_RULE}, and at most {MOST_CLASSES}."
         )
@@ -95,72 +96,75 @@ def _check_positive(labels: Iterable[str], positive: Sequence[str], place: str) 
         )
 
 
-def rows_with_classes(context: Context, labels: Labels, positive: Sequence[str]) -> Bools:
+def rows_with_classes(hospital: Hospital, labels: Labels, positive: Sequence[str]) -> Bools:
     """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
 
     Not those whose label the node config does not allow, and not those that only their spelling keeps from being
     positive. Unless the node config says what the classes are, :func:`check_labels` checks the labels.
     """
-    allowed = allowed_classes(context)
+    allowed = allowed_classes(hospital)
     if not allowed:
-        check_labels(labels, positive, label_place(context), least_rows(context))
+        check_labels(labels, positive, label_place(hospital), hospital.least_rows)
     names, places = np.unique(labels, return_inverse=True)
     taken = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
     taken &= ~np.isin(names, misspelt(names, positive))
     return taken[places]
 
 
-def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str]) -> Labels:
+def disclosed_classes(hospital: Hospital, labels: Labels, positive: Sequence[str]) -> Labels:
     """Return the names of classes that a site tells the coordinator, sorted.
 
     They are those that at least the hospital's ``min-cluster`` of its rows have; a rarer one takes part if another
     hospital names it. If the node config lists ``classes``, they are these, whatever the table holds.
     """
-    allowed = allowed_classes(context)
+    allowed = allowed_classes(hospital)
     if allowed:
-        place = f"list 'classes' in the node config of site '{site_name(context)}'"
+        place = f"list 'classes' in the node config of site '{hospital.name}'"
         _check_positive(allowed, positive, place)
         return np.unique(class_names(allowed, positive))
-    taken = labels[rows_with_classes(context, labels, positive)]
+    taken = labels[rows_with_classes(hospital, labels, positive)]
     names, counts = np.unique(class_names(taken, positive), return_counts=True)
-    return names[counts >= least_rows(context)]
+    return names[counts >= hospital.least_rows]
 
 
-def check_listed(context: Context, classes: Sequence[str], positive: Sequence[str]) -> None:
+def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
     """Check that what a run's labels mean is this hospital's choice, in node config or schema file; else SettingError.
 
     Other classes than it lists, if it lists any, or one of them twice, would be the coordinator's choice: of names, and
     of how many there are, which a site's memory depends on. Other positive labels would be its choice of rows, whose
     sums it would get.
     """
-    own, allowed = positive_labels(context), allowed_classes(context)
+    own, allowed = positive_labels(hospital), allowed_classes(hospital)
     if set(positive) != set(own):
         start = f"positive='{as_list(own)}'" if own else "no 'positive'"
         raise SettingError(
-            f"Site '{site_name(context)}' takes part in runs only with the positive labels that it names itself. Start "
+            f"Site '{hospital.name}' takes part in runs only with the positive labels that it names itself. Start "
             f"the run with {start}; or, if the hospitals agree to others, write them into the schema file that they "
             "and the run share, such as positive = [1, 2] beside the classes, or into the site's node config, such as "
             "positive='1,2'."
         )
     if allowed and not set(classes) <= set(class_names(np.array(allowed), positive)):
         raise SettingError(
-            f"Site '{site_name(context)}' takes part in runs with the classes only that it lists itself. Start the run "
+            f"Site '{hospital.name}' takes part in runs with the classes only that it lists itself. Start the run "
             "with the hospitals' own schema file; or write the classes into the site's node config, such as "
             "classes='0,1'."
         )
     if len(set(classes)) < len(classes):
-        raise SettingError(f"Site '{site_name(context)}' was told a class twice. {NOT_FOLLOWED}")
+        raise SettingError(f"Site '{hospital.name}' was told a class twice. {NOT_FOLLOWED}")
 
 
-def log_left_out(context: Context, left_out: Labels, named: Sequence[str]) -> None:
-    """Tell the hospital, in its own log, how many rows are left out for their labels.
+def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> None:
+    """Tell the hospital, in its own log, how many rows are left out for their labels; once in a run.
 
     ``named`` are the classes of the federation and the labels in ``positive``.
     """
-    if allowed_classes(context):
+    if len(left_out) == 0 or records.has(hospital.state, LOGGED):
+        return
+    records.put(hospital.state, LOGGED, {})
+    if allowed_classes(hospital):
         reason = "their label is not among the 'classes' of the node config, or no class of this run"
     else:
-        least = least_rows(context)
+        least = hospital.least_rows
         named_by = f"a site names those that at least min-cluster={least} of its rows have"
         reason = f"their label is no class of this run ({named_by})"
     hint = ""
@@ -170,5 +174,5 @@ def log_left_out(context: Context, left_out: Labels, named: Sequence[str]) -> No
     log(
         WARNING,
         "Site '%s' leaves out %d rows in this run: by the %s, %s%s",
-        *(site_name(context), len(left_out), label_place(context), reason, hint),
+        *(hospital.name, len(left_out), label_place(hospital), reason, hint),
     )

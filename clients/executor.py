@@ -36,7 +36,7 @@ from flwr.supercore.runtime import RuntimeHttpClient
 from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, push_task_output
 
 from clients.app import app
-from clients.policy import site_name
+from clients.hospital import site_name
 from flower_pansvm.bundle import check_bundle
 from flower_pansvm.errors import PanSVMError
 

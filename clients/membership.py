@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from flwr.app import Context, RecordDict
+from flwr.app import RecordDict
 
 from clients import broadcasts
 from clients.cache import cached
+from clients.hospital import Hospital
 from clients.ledger.budget import EPOCH
 from clients.ledger.epochs import hear
-from clients.policy import agreed_terms, is_simulated, least_sites, policy_of, site_name, warn_of_risks
+from clients.policy import warn_of_risks
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
@@ -25,7 +26,6 @@ from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.summing import AllKeys, PublicKeys, RelayStep, WhichSum
 from flower_pansvm.tasks import Task, bounds_of, sum_name
-from flower_pansvm.terms import Terms
 
 KEYS = "keys"
 OF_ALL = "keys of all"
@@ -40,50 +40,50 @@ class Participation:
     protocol: SecureSum
     this: SumRound
     member: Member  # this site's keys and the others' public keys
-    terms: Terms
     bounds: dict[str, float]  # largest absolute value any site may hold, for each result; infinite if unknown
     memory: Memory  # what the site has to remember once its answer is on its way
 
 
-def join_run(context: Context, epochs: bytes) -> PublicKeys:
+def join_run(hospital: Hospital, epochs: bytes) -> PublicKeys:
     """Make this site's keys for the run, private halves into its state, and return what it publishes of them.
 
     ``epochs`` are what it publishes of its ledger. A second time it refuses: new keys would make it forget which sums
     it has answered.
     """
-    warn_of_risks(context)
-    protocol = protocol_of(context)
-    if records.has(context.state, KEYS):
-        raise SumError(f"Site '{site_name(context)}' has joined this run already. Start a new run.")
+    if not hospital.simulated:
+        warn_of_risks(hospital.policy, hospital.terms)
+    protocol = protocol_of(hospital)
+    if records.has(hospital.state, KEYS):
+        raise SumError(f"Site '{hospital.name}' has joined this run already. Start a new run.")
     key = X25519PrivateKey.generate()
     secret, published = protocol.prepare()
-    records.put(context.state, KEYS, {"private": key.private_bytes_raw(), "secret": secret})
+    records.put(hospital.state, KEYS, {"private": key.private_bytes_raw(), "secret": secret})
     public_key = key.public_key().public_bytes_raw()
     signature = b""
-    if policy_of(context).identity:
+    if hospital.policy.identity:
         # Only here and below, as each message may start a process.
         from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign  # noqa: PLC0415
 
-        identity = load_identity(Path(policy_of(context).identity))
+        identity = load_identity(Path(hospital.policy.identity))
         signature = sign(
-            identity, RunKeys(str(context.run_id), site_name(context), public_key, published, epochs)
+            identity, RunKeys(str(hospital.run_id), hospital.name, public_key, published, epochs)
         )
-    remember(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
+    remember(hospital, Memory(run=str(hospital.run_id), settings=hospital.terms.digest), b"")
     return PublicKeys(public_key, published, epochs, signature)
 
 
-def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
+def member_of(hospital: Hospital, public: Mapping[str, PublicKeys]) -> Member:
     """Return this site's keys together with the other sites' public ones, after checking their signatures.
 
     ``public`` is what :func:`join_run` returned at each site, as the coordinator hands it on.
     """
-    own, name = records.get(context.state, KEYS), site_name(context)
-    if policy_of(context).roster:
+    own, name = records.get(hospital.state, KEYS), hospital.name
+    if hospital.policy.roster:
         from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
 
-        trusted = read_roster(Path(policy_of(context).roster))
+        trusted = read_roster(Path(hospital.policy.roster))
         for peer, keys in public.items():
-            claimed = RunKeys(str(context.run_id), peer, keys.public_key, keys.published, keys.epochs)
+            claimed = RunKeys(str(hospital.run_id), peer, keys.public_key, keys.published, keys.epochs)
             verify(trusted, claimed, keys.signature)
     return Member(
         name=name,
@@ -94,13 +94,13 @@ def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
     )
 
 
-def protocol_of(context: Context) -> SecureSum:
+def protocol_of(hospital: Hospital) -> SecureSum:
     """Return the protocol of the run, if it is one that the hospital accepts.
 
     Its node config has to name one that does not protect the site, or only if others are trusted.
     """
-    protocol = secure_sum.protocol_of(agreed_terms(context))
-    agreed = is_simulated(context) or policy_of(context).aggregation
+    protocol = secure_sum.protocol_of(hospital.terms)
+    agreed = hospital.simulated or hospital.policy.aggregation
     if not agreed and (protocol.by_consent or not protocol.protected):
         risk = "the coordinator would see this site's numbers"
         if protocol.protected:
@@ -109,85 +109,85 @@ def protocol_of(context: Context) -> SecureSum:
                 "follow the protocol can have it open every site's numbers"
             )
         raise SumError(
-            f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': {risk}. Choose aggregation=ring, "
+            f"Site '{hospital.name}' refuses the aggregation '{protocol.name}': {risk}. Choose aggregation=ring, "
             "or write it into the site's node config to agree."
         )
     return protocol
 
 
-def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Participation:
+def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> Participation:
     """Check a request for a secure sum and return what the site needs to answer it.
 
     The request has groups ``sum``, ``inputs``, ``broadcast.NAME`` and, in the first sum of a run, ``keys``. The site
     refuses for a reason of :func:`flower_pansvm.secure_sum.refusals.admit`, because it has withdrawn from the run, or
     because the request is not the one that the sum is named after.
     """
-    if records.has(context.state, WITHDRAWN):
+    if records.has(hospital.state, WITHDRAWN):
         raise SumError(
-            f"Site '{site_name(context)}' has reported an error in this run and answers nothing more. Start a new run."
+            f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
         )
-    terms, (memory, _) = agreed_terms(context), _kept(context)
-    this, public = _asked(context, content)
-    member = member_of(context, public)
-    memory = admit(memory, this, member.name, _as_bytes(public), least_sites(context))
-    inputs, told = records.get(content, "inputs"), broadcasts.told(context, content)
+    memory, _ = _kept(hospital)
+    this, public = _asked(hospital, content)
+    member = member_of(hospital, public)
+    memory = admit(memory, this, member.name, _as_bytes(public), hospital.least_sites)
+    inputs, told = records.get(content, "inputs"), broadcasts.told(hospital, content)
     question = records.message_of(task.question, inputs, "inputs")
-    bounds = bounds_of(task, question, terms, len(this.roster))
-    if this.task != sum_name(task, inputs, bounds, told, terms.digest):
+    bounds = bounds_of(task, question, hospital.terms, len(this.roster))
+    if this.task != sum_name(task, inputs, bounds, told, hospital.terms.digest):
         raise SumError(
-            f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
+            f"Site '{hospital.name}' was asked something else for task '{task.name}' than the coordinator says it "
             f"asks of all sites, or has another run config. {NOT_FOLLOWED}"
         )
     if records.has(content, "keys"):
-        if records.has(context.state, EPOCH):
-            hear(context, {peer: keys.epochs for peer, keys in public.items()})
-        records.write(context.state, OF_ALL, AllKeys.of(public))
-    return Participation(protocol_of(context), this, member, terms, bounds, memory)
+        if records.has(hospital.state, EPOCH):
+            hear(hospital, {peer: keys.epochs for peer, keys in public.items()})
+        records.write(hospital.state, OF_ALL, AllKeys.of(public))
+    return Participation(protocol_of(hospital), this, member, bounds, memory)
 
 
-def remember(context: Context, memory: Memory, kept: bytes) -> None:
+def remember(hospital: Hospital, memory: Memory, kept: bytes) -> None:
     """Note that a sum has been answered, and what its later steps need; nothing can fail after this."""
-    records.put(context.state, STATE, {"memory": memory.to_json(), "kept": kept})
+    records.put(hospital.state, STATE, {"memory": memory.to_json(), "kept": kept})
 
 
-def withdraw(context: Context) -> None:
+def withdraw(hospital: Hospital) -> None:
     """Take part in no further sum of this run.
 
     An error says something about this site's rows alone, for instance that a value is above a bound. One such answer
     ends a run; a coordinator that went on asking, with other scalings of its choice, would find out the value.
     """
-    records.put(context.state, WITHDRAWN, {})
+    records.put(hospital.state, WITHDRAWN, {})
 
 
-def take_step(context: Context, content: RecordDict) -> bytes:
+def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
-    memory, kept = _kept(context)
-    this, public = _asked(context, content)
+    memory, kept = _kept(hospital)
+    this, public = _asked(hospital, content)
     if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
         raise SumError(
-            f"Site '{site_name(context)}' was asked for a step of a sum it does not take part in. A message came "
+            f"Site '{hospital.name}' was asked for a step of a sum it does not take part in. A message came "
             "late or was repeated; repeat the sum under a new attempt."
         )
     asked = records.read(content, "step", RelayStep)
-    member = member_of(context, public)
-    answer, kept = protocol_of(context).respond(asked.step, asked.payload, kept, this, member)
-    remember(context, memory, kept)
+    member = member_of(hospital, public)
+    answer, kept = protocol_of(hospital).respond(asked.step, asked.payload, kept, this, member)
+    remember(hospital, memory, kept)
     return answer
 
 
-def _asked(context: Context, content: RecordDict) -> tuple[SumRound, dict[str, PublicKeys]]:
+def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, dict[str, PublicKeys]]:
     """Return which sum a request is about, and what each site has published when it joined, by site name."""
-    handed_out = content if records.has(content, "keys") else context.state
+    handed_out = content if records.has(content, "keys") else hospital.state
     group = "keys" if handed_out is content else OF_ALL
     if not records.has(handed_out, group):
         raise SumError(
-            f"Site '{site_name(context)}' was not told the keys of the other sites. Its node was started again during "
+            f"Site '{hospital.name}' was not told the keys of the other sites. Its node was started again during "
             "the run, or the coordinator runs another version of flower-pansvm. Start the run again."
         )
     keys = records.read(handed_out, group, AllKeys)
     made_of = (AllKeys, keys.sites, keys.octets.tobytes())
     public, digest = cached(made_of, lambda: _taken_apart(keys))
-    asked, run = records.read(content, "sum", WhichSum), str(context.run_id)
+    asked, run = records.read(content, "sum", WhichSum), str(hospital.run_id)
     left_out = set(asked.left_out)
     roster = tuple(name for name in public if name not in left_out)
     return SumRound(run, asked.task, asked.round_trip, asked.attempt, roster, digest), public
@@ -204,13 +204,13 @@ def _as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
     return {name: keys.public_key + keys.published for name, keys in public.items()}
 
 
-def _kept(context: Context) -> tuple[Memory, bytes]:
-    state = records.get(context.state, STATE)
+def _kept(hospital: Hospital) -> tuple[Memory, bytes]:
+    state = records.get(hospital.state, STATE)
     if not state:
-        raise SumError(f"Site '{site_name(context)}' has not joined this run. Start the run again.")
+        raise SumError(f"Site '{hospital.name}' has not joined this run. Start the run again.")
     memory = Memory.from_json(str(state["memory"]))
-    if memory.settings != agreed_terms(context).digest:
+    if memory.settings != hospital.terms.digest:
         raise SumError(
-            f"The settings of the run are not those that site '{site_name(context)}' has joined it with. Start anew."
+            f"The settings of the run are not those that site '{hospital.name}' has joined it with. Start anew."
         )
     return memory, cast(bytes, state["kept"])

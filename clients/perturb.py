@@ -25,7 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from clients.hospital import Hospital
+from clients.ledger.lasting_split import key_of
 from clients.perturb_kept import MARKS, Kept, KeptColumn, settle, settled_column
+from clients.table.schema_file import schema_of
+from clients.table.source import cache_folder, label_column
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
@@ -35,6 +39,7 @@ from flower_pansvm.terms import MIN_CLUSTER, NOISES
 
 GRID = 2.0**-20
 BLOCK = 2**20  # cells that are perturbed at a time
+LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
 LOW_BITS = np.uint64(2**32 - 1)
 
 Unit = tuple[str, list[int]]  # a column of the table, or one category: its name, and where its features are
@@ -47,6 +52,23 @@ class PerturbedTerms:
 
     noise: float
     min_cluster: int = MIN_CLUSTER
+
+
+def copy_of(hospital: Hospital, table: Table) -> Table:
+    """Return the copy of a hospital's true table, with the run's noise; a large one is kept for its next messages."""
+    terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster)
+    label, version = label_column(hospital), str(hospital.kept("table"))
+
+    def keep(settled: str, make: Callable[[], Table]) -> Table:
+        folder = None if hospital.simulated else cache_folder(hospital)
+        if folder is None or table.X.size < LARGE_COPY:
+            return make()
+        from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
+
+        about = [version, label, str(terms.noise), settled]
+        return perturbed_through_cache(Path(hospital.policy.data), about, folder, make)
+
+    return perturbed_table(table, label, schema_of(hospital), terms, key_of(hospital), keep)
 
 
 def replaced_share(noise: float) -> float:

@@ -5,14 +5,10 @@ protect, the policy agrees to everything. The coordinator chooses a run's settin
 run, and every sum, that does not keep to what it insists on.
 """
 
-import sys
-from collections.abc import Hashable
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from logging import WARNING
-from typing import Any, cast
 
-from flwr.app import Context
 from flwr.common.logger import log
 
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
@@ -30,8 +26,8 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.reading_options import ReadingOptions
 from flower_pansvm.secure_sum import protocol_of
-from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
-from flower_pansvm.terms import MIN_CLUSTER, NOISES, Terms
+from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH
+from flower_pansvm.terms import MIN_CLUSTER, NOISES, Scalar, Terms
 
 SIMULATED = ("partition-id", "num-partitions")
 """What the node config of a simulated site holds, and nothing else."""
@@ -90,59 +86,10 @@ POLICY_KEYS = tuple(key_of(one.name) for one in fields(HospitalPolicy) if one.me
 OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
 
 
-class SimulatedContext(Context):
-    """The context of a site that this process simulates; of what arrives at a SuperNode Flower makes a plain one."""
-
-
-def is_simulated(context: Context) -> bool:
-    """Tell whether a site is simulated, in this process or by Flower's simulation engine, and its rows are nobody's.
-
-    What the node config says does not decide. Flower's guides have people write its two keys for real SuperNodes, too;
-    so a simulation must have started the process besides, which nothing that a coordinator sends can bring about.
-    """
-    simulating = isinstance(context, SimulatedContext) or _in_flowers_engine()
-    return simulating and context.node_config.keys() == set(SIMULATED)
-
-
-def _in_flowers_engine() -> bool:
-    """Tell whether this process is a worker of Flower's simulation engine: an actor of Ray.
-
-    A SuperNode answers each message in a process that it starts itself. That is no actor, even where Ray is installed
-    or the SuperNode runs on a cluster of Ray; and nothing there loads Flower's actors.
-    """
-    ray: Any = sys.modules.get("ray")
-    if ray is None or "flwr.simulation.ray_transport.ray_actor" not in sys.modules:
-        return False
-    # Without the first question, the second one would start Ray.
-    return bool(ray.is_initialized()) and ray.get_runtime_context().get_actor_id() is not None
-
-
-def policy_of(context: Context) -> HospitalPolicy:
-    """Return the policy of the site that a context belongs to; SettingError if its node config cannot work."""
-    if is_simulated(context):
-        return OF_SIMULATED
-    return _parsed(tuple(sorted(context.node_config.items())), site_name(context))
-
-
-def site_name(context: Context) -> str:
-    """Return the name of a site: the one its node config gives it, else the number of a simulated node."""
-    if "name" in context.node_config:
-        return str(context.node_config["name"])
-    if is_simulated(context):
-        return simulated_name(int(cast(int, context.node_config[SIMULATED[0]])))
-    return f"node-{context.node_id}"
-
-
-def simulated_name(number: int) -> str:
-    """Return the name of a simulated site, such that names sort as numbers do."""
-    return f"site-{number:03d}"
-
-
-@lru_cache(maxsize=16)
-def _parsed(items: tuple[tuple[str, Hashable], ...], name: str) -> HospitalPolicy:
-    mine, node = f"The node config of site '{name}'", dict(items)
-    known = (*POLICY_KEYS, *CONSENTS)
-    for key, value in items:
+def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
+    """Return the policy that a hospital's node config says; SettingError if it cannot work. ``name`` is the site's."""
+    mine, known = f"The node config of site '{name}'", (*POLICY_KEYS, *CONSENTS)
+    for key, value in sorted(node.items()):
         if key in SIMULATED:
             raise SettingError(
                 f"{mine} has '{key}', which only a node of a simulation has, and besides '{SIMULATED[0]}' and "
@@ -177,69 +124,31 @@ RISKS = {
 """Pins that a hospital should have, and what it risks without."""
 
 
-def agreed_terms(context: Context) -> Terms:
-    """Return the terms of the run, after checking that this hospital accepts them; else SettingError or SumError."""
-    terms, policy = Terms.from_config(context.run_config), policy_of(context)
-    _insist(context, "aggregation", terms.aggregation)
-    _insist(context, "scaling", terms.scaling)
-    protocol = protocol_of(terms)
-    k = getattr(protocol, "k", None)  # other protocols share no masks with so many
+def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> None:
+    """Check that a hospital accepts the terms of a run; SumError if not, or there is no such secure sum."""
+    for key, asked in (("aggregation", terms.aggregation), ("scaling", terms.scaling)):
+        wanted = getattr(policy, key)
+        if wanted and wanted != asked:
+            raise SumError(
+                f"Site '{name}' refuses the {key} '{asked}': its node config insists on '{wanted}'. Start the run with "
+                f"{key}={wanted}, or change the node config if the hospital agrees."
+            )
+    k = getattr(protocol_of(terms), "k", None)  # other protocols share no masks with so many
     if k is not None and (k or FEWEST_ENOUGH) < policy.k:
         raise SumError(
-            f"Site '{site_name(context)}' refuses k={k}: its node config insists on at least {policy.k}. "
-            f"Start the run with a larger k; 0 stands for all sites, but of many for {FEWEST_ENOUGH} or more."
+            f"Site '{name}' refuses k={k}: its node config insists on at least {policy.k}. Start the run with a larger "
+            f"k; 0 stands for all sites, but of many for {FEWEST_ENOUGH} or more."
         )
-    return terms
 
 
-def warn_of_risks(context: Context) -> None:
-    """Write into a hospital's own log what it risks by its node config; nothing at a simulated site."""
-    if is_simulated(context):
-        return
-    k_matters = Terms.from_config(context.run_config).aggregation in ("k-secure", "k-secure-hops")
+def warn_of_risks(policy: HospitalPolicy, terms: Terms) -> None:
+    """Write into a hospital's own log what it risks by its node config."""
+    k_matters = terms.aggregation in ("k-secure", "k-secure-hops")
     for key, risk in RISKS.items():
-        missing = not getattr(policy_of(context), key) and (key != "k" or k_matters)
-        if missing:
+        if not getattr(policy, key) and (key != "k" or k_matters):
             log(WARNING, "the node config has no '%s': %s", key, risk)
-    if policy_of(context).privacy == "exact":
+    if policy.privacy == "exact":
         log(
             WARNING,
             "privacy='exact' in the node config: whoever runs the coordinator can compute patients' records",
-        )
-
-
-def least_sites(context: Context) -> int:
-    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
-    return max(Terms.from_config(context.run_config).min_sites, policy_of(context).min_sites)
-
-
-def colluders(context: Context) -> int:
-    """Return how many sites may collude or fail without breaking the promise of private answers: what the run says.
-
-    Raises
-    ------
-    SettingError
-        If the node config insists on more; by default a hospital does on one.
-    """
-    asked, least = Terms.from_config(context.run_config).colluders, policy_of(context).colluders
-    if asked < least:
-        raise SettingError(
-            f"Site '{site_name(context)}' refuses colluders={asked}: it insists on at least {least}. Start the run "
-            f"with colluders={least}; or write another number into its node config, if the hospital agrees."
-        )
-    return asked
-
-
-def least_rows(context: Context, if_simulated: int = 1) -> int:
-    """Return the fewest rows of this site that a landmark may be the mean of, and that a run may train on."""
-    return if_simulated if is_simulated(context) else policy_of(context).min_cluster
-
-
-def _insist(context: Context, key: str, asked: str) -> None:
-    """Raise a SumError if the node config insists on something else."""
-    wanted = getattr(policy_of(context), key)
-    if wanted and wanted != asked:
-        raise SumError(
-            f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{wanted}'. "
-            f"Start the run with {key}={wanted}, or change the node config if the hospital agrees."
         )

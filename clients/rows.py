@@ -1,14 +1,26 @@
-"""A site's rows in a run, and how those of a simulated one are drawn: for evaluation, and into folds."""
+"""A site's rows in a run: which are trained on, which are kept for evaluation, and which fold each is in.
 
-from dataclasses import dataclass
+A hospital's rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a simulated site are drawn
+(:mod:`clients.simulated`).
+"""
+
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clients.classes import check_listed, rows_with_classes
+from clients.hospital import Hospital
+from clients.ledger.lasting_split import lasting_split
+from clients.state_folder import state_folder
+from clients.table.table import Table, align
+from clients.view import table_at, true_table
 from flower_pansvm.arrays import Bools, Floats, Ints
-
-SPLIT_STREAM, FOLD_STREAM = 1, 2
-"""Distinguish the draws of test rows and of folds from other draws by the same seed."""
+from flower_pansvm.errors import TableError
+from flower_pansvm.schema import Schema, class_names
+from flower_pansvm.systems.common import NO_FOLD, SchemaBroadcast
+from flower_pansvm.tasks import MOST_ROWS
 
 
 @dataclass(frozen=True)
@@ -29,24 +41,91 @@ class Split:
     places: Ints  # (training rows,): in the order in which they are dealt to folds
 
 
-def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> Bools:
-    """Return which rows are kept for evaluation: the same share of each class, from 0 to below 1, drawn by the seed."""
-    kept = np.zeros(len(classes), dtype=np.bool_)
-    # A stream of its own: a simulation deals the rows to the sites by the same seed.
-    generator = np.random.default_rng([seed, SPLIT_STREAM])
-    for name in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == name))
-        kept[members[: round(fraction * len(members))]] = True
-    return kept
+def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools) -> Split:
+    """Split the table that a level shows.
+
+    Parameters
+    ----------
+    hospital : Hospital
+        Whose table it is.
+    level : str
+        The level.
+    told : SchemaBroadcast
+        Columns and classes of the run, and the share of rows that is kept for evaluation.
+    own : ndarray of shape (columns,)
+        Which of these columns the site has.
+
+    Raises
+    ------
+    TableError
+        If there are too many rows or too few, or the columns are others.
+    SettingError
+        If the classes or the share are not those that the hospital has settled on.
+    """
+    schema = Schema(told.columns, told.classes, told.positive_labels)
+    true, seen = true_table(hospital), table_at(hospital, level)
+    labels = cast(NDArray[np.str_], seen.labels)
+    if len(labels) > MOST_ROWS:
+        raise TableError(
+            f"Site '{hospital.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
+        )
+    classes, folder = schema.indices(labels), state_folder(hospital)
+    known = (classes >= 0) & rows_with_classes(hospital, labels, schema.positive_labels)
+    # Among all rows, so that it does not depend on which classes other sites name.
+    places = np.zeros(len(labels), dtype=np.int64)
+    if folder is None:
+        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital's rows are drawn
+
+        names = class_names(cast(NDArray[np.str_], true.labels), schema.positive_labels)
+        kept = sites_module().test_rows(names, told.test_fraction, told.seed)
+        dealt = classes[known & ~kept]
+        places[known & ~kept] = sites_module().fold_numbers(dealt, len(dealt), told.seed)
+    else:
+        check_listed(hospital, schema.classes, schema.positive_labels)
+        kept, digests = lasting_split(folder, true, told.test_fraction)
+        dealt = np.flatnonzero(~kept)
+        places[dealt[np.lexsort((digests[dealt], labels[dealt]))]] = np.arange(len(dealt))
+    train, test, tested, tested_classes = known & ~kept, known & kept, seen, classes
+    if folder is None and level == "perturbed":
+        # Only a researcher may know how a model does on the true records: the same ones as at every level.
+        tested, tested_classes = true, schema.indices(cast(NDArray[np.str_], true.labels))
+        test = kept & (tested_classes >= 0)
+    left, least = int(np.count_nonzero(train)), hospital.least_rows
+    # At dp a refusal must not tell how many there are.
+    if left < least and level != "dp":
+        raise TableError(
+            f"Site '{hospital.name}' has too few rows: it trains on at least {least}, its min-cluster. Lower "
+            "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
+            detail=f"It would train on {left} rows.",
+        )
+    columns = [column for column, has in zip(schema.columns, own, strict=True) if has]
+
+    def cells(table: Table, rows: Bools) -> Floats:
+        return align(replace(table, X=table.X[rows]), columns).X
+
+    return Split(
+        train=Rows(cells(seen, train), classes[train]),
+        test=Rows(cells(tested, test), tested_classes[test]),
+        left_out=labels[~known],
+        places=places[train],
+    )
 
 
-def fold_numbers(classes: Ints, folds: int, seed: int) -> Ints:
-    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together."""
-    numbers = np.empty(len(classes), dtype=np.int64)
-    generator = np.random.default_rng([seed, FOLD_STREAM])
-    dealt = 0
-    for one in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == one))
-        numbers[members] = (dealt + np.arange(len(members))) % folds
-        dealt += len(members)
+def fold_of_rows(hospital: Hospital, split: Split, folds: int) -> Ints:
+    """Return the fold of each training row, shape (rows,); `NO_FOLD` where the run has no folds.
+
+    A fold with fewer rows than the hospital's ``min-cluster`` is a TableError: sums with and without it would be about
+    these few patients.
+    """
+    places, least = split.places, hospital.least_rows
+    if folds == 0:
+        return np.full(len(places), NO_FOLD)
+    numbers = places % folds if folds <= len(places) else np.empty(0, dtype=np.int64)
+    fewest = int(np.bincount(numbers, minlength=folds).min()) if len(numbers) else 0
+    if fewest < least:
+        raise TableError(
+            f"Site '{hospital.name}' has too few rows for {folds} folds: it wants at least {least} in each, its "
+            "min-cluster. Lower cv-folds, or min-cluster in the site's node config if the hospital agrees.",
+            detail=f"Of {len(places)} training rows, a fold would have {fewest}.",
+        )
     return numbers

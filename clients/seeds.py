@@ -27,7 +27,7 @@ def deal_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> No
         return
     seed = cast(bytes, site.first(purpose, seed))
     for name in names[1:]:
-        note = seal(participation.member, name, _label(participation, purpose), purpose, seed)
+        note = seal(participation.member, name, _label(site, participation.this, purpose), purpose, seed)
         site.outbox[name] = site.outbox.get(name, b"") + bytes([PURPOSES.index(purpose)]) + note
 
 
@@ -37,7 +37,9 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
         for start in range(0, len(note), NOTE_BYTES):
             place, sealed = note[start], note[start + 1 : start + NOTE_BYTES]
             purpose = PURPOSES[min(place, len(PURPOSES) - 1)]  # sealed for another purpose, it does not open
-            seed = unseal(participation.member, sender, _label(participation, purpose), purpose, sealed)
+            seed = unseal(
+                participation.member, sender, _label(site, participation.this, purpose), purpose, sealed
+            )
             if purpose == COLUMN_BLOCK and sender not in site.column_block():
                 raise FederationError(
                     f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and is "
@@ -46,10 +48,9 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
             site.settle(purpose, seed, SECOND[purpose])
 
 
-def _label(participation: Participation, purpose: str) -> SumRound:
+def _label(site: Site, this: SumRound, purpose: str) -> SumRound:
     """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
 
     And with fewer sites; so it holds the settings and all sites' keys, but no roster.
     """
-    this, settings = participation.this, participation.terms.digest
-    return SumRound(this.run, f"{purpose} {settings}", 0, 0, roster=(), keys=this.keys)
+    return SumRound(this.run, f"{purpose} {site.terms.digest}", 0, 0, roster=(), keys=this.keys)

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from flwr.app import Context
-
-from clients.policy import is_simulated, policy_of, site_name
+from clients.hospital import Hospital
 from flower_pansvm.errors import SettingError
 
 LOCK = "state.lock"
 
 
-def state_folder(context: Context) -> Path | None:
+def state_folder(hospital: Hospital) -> Path | None:
     """Return this hospital's own folder, made if it is not there; None for a simulated site.
 
     It is what the node config's ``state`` says; without that key ``pansvm/site-NAME`` in the account's state folder,
@@ -26,18 +24,18 @@ def state_folder(context: Context) -> Path | None:
     name has ``pansvm/site``: the number of its node is a new one after each start. A folder that cannot be used is a
     SettingError, whose text names the key and not the folder: it may travel.
     """
-    if is_simulated(context):
+    if hospital.simulated:
         return None
-    folder = _folder(context)
+    folder = _folder(hospital)
     if not folder.is_absolute():
-        raise _refusal(context, "is no absolute path")
+        raise _refusal(hospital, "is no absolute path")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         private = is_private(folder)
     except OSError as error:
-        raise _refusal(context, f"cannot be used ({type(error).__name__})") from None
+        raise _refusal(hospital, f"cannot be used ({type(error).__name__})") from None
     if not private:
-        raise _refusal(context, "is open to other accounts or belongs to one (chmod 700 closes it)")
+        raise _refusal(hospital, "is open to other accounts or belongs to one (chmod 700 closes it)")
     return folder
 
 
@@ -84,17 +82,17 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _folder(context: Context) -> Path:
-    policy = policy_of(context)
+def _folder(hospital: Hospital) -> Path:
+    policy = hospital.policy
     if policy.state:
         return Path(os.path.expanduser(policy.state))
     home = Path(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"))
     return home / "pansvm" / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
 
 
-def _refusal(context: Context, problem: str) -> SettingError:
+def _refusal(hospital: Hospital, problem: str) -> SettingError:
     return SettingError(
-        f"The state folder of site '{site_name(context)}' {problem}. Write state='/an/absolute/path' into its node "
+        f"The state folder of site '{hospital.name}' {problem}. Write state='/an/absolute/path' into its node "
         "config: a folder of this SuperNode's account that no other account may enter, and that is kept from run to "
         "run."
     )

@@ -6,7 +6,7 @@ sites' masks are made from a digest of the whole run config, so that nobody can 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cached_property
 
 from flower_pansvm import records
 from flower_pansvm.constraints import key_of, one_of, one_of_numbers, parse, setting, text, whole
@@ -48,12 +48,13 @@ class Terms:
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> "Terms":
         """Read the terms from a run config, names with ``-``; SettingError if one has a value that cannot work."""
-        return _terms_of(tuple((key, type(value), value) for key, value in config.items()))
+        names = {key_of(term.name): term.name for term in fields(cls) if term.name != "config"}
+        return cls(**{name: config[key] for key, name in names.items() if key in config}, config=dict(config))  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         parse(self)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Digest of the whole run config; a number is the same however it is written, as text or 1 for 1.0.
 
@@ -62,19 +63,7 @@ class Terms:
         >>> Terms(config={"C": 10, "folds": "20"}).digest == Terms(config={"C": "10.0", "folds": 20}).digest
         True
         """
-        return _digest_of(tuple((key, str(value)) for key, value in self.config.items()))
-
-
-@lru_cache  # every message asks for them several times; of 1 and True, which are equal, one may not work
-def _terms_of(config: tuple[tuple[str, type, Scalar], ...]) -> Terms:
-    given = {key: value for key, _, value in config}
-    names = {key_of(term.name): term.name for term in fields(Terms) if term.name != "config"}
-    return Terms(**{name: given[key] for key, name in names.items() if key in given}, config=given)  # type: ignore[arg-type]
-
-
-@lru_cache  # every message asks for it
-def _digest_of(config: tuple[tuple[str, str], ...]) -> str:
-    return records.digest({key: _written_alike(text) for key, text in config})
+        return records.digest({key: _written_alike(str(value)) for key, value in self.config.items()})
 
 
 def _written_alike(text: str) -> str:

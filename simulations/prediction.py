@@ -275,7 +275,7 @@ def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
     if not isinstance(config, dict):
         raise ModelFileError(f"{result} does not say how the model was trained. {ONCE_MORE} {NEEDS_SITES}")
     settings = settings_from(config)
-    sites, size = SimulatedSites(settings).contexts(), len(model.parts_.u)
+    sites, size = SimulatedSites(settings).hospitals(), len(model.parts_.u)
     secrets = [lasting_secret(site) for site in sites]
     matrices, columns = [], np.array(model.schema_.columns, dtype=np.str_)
     for number, digest in enumerate(model.parts_.digests):

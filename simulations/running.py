@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from clients.classes import check_labels
-from clients.policy import simulated_name
+from clients.hospital import simulated_name
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES

@@ -21,8 +21,9 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.datasets import make_moons
 
 from clients.app import app
+from clients.budget import new_ledger
 from clients.ledger import budget
-from clients.ledger.budget import LINK, link_table, new_ledger
+from clients.ledger.budget import LINK, link_table
 from clients.ledger.lasting_split import lasting_split
 from clients.table.reading import read_table
 from flower_pansvm.arrays import Bools
@@ -93,14 +94,14 @@ def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 @pytest.fixture
 def begun_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a person begin a ledger in whichever state folder a hospital looks for one."""
-    read = budget._read_link
+    read = budget.read_link
 
     def begun(folder: Path) -> budget.Link:
         if not (folder / LINK).exists():
             new_ledger(folder, 0.2)
         return read(folder)
 
-    monkeypatch.setattr(budget, "_read_link", begun)
+    monkeypatch.setattr(budget, "read_link", begun)
 
 
 def write_hospitals(folder: Path, rows: int, hospitals: int = 3) -> list[Path]:

@@ -14,15 +14,15 @@ ALLOWED = {
     "simulations": {"simulations", "strategies", "clients", "flower_pansvm"},
 }
 # A simulated site asks the simulation for its rows. Hospitals have a table of their own and never get there.
-EXCEPTION = ("clients/table/source.py", "simulations.data.sites")
+EXCEPTION = ("clients/simulated.py", "simulations.data.sites")
 
 
 # The packages and modules of a room from bottom to top: each imports only from those before it.
 FROM_BOTTOM_TO_TOP = {
     "clients": (
-        "cache", "policy", "state_folder",
-        "table", "ledger", "perturb_kept", "perturb", "broadcasts", "classes", "rows", "membership",
-        "site", "seeds", "systems", "gate", "app", "executor", "budget",
+        "cache", "policy", "hospital", "state_folder", "simulated",
+        "table", "ledger", "perturb_kept", "perturb", "broadcasts", "classes", "view", "rows",
+        "membership", "site", "scaling", "seeds", "systems", "gate", "app", "executor", "budget",
     ),
     "simulations": (
         "files", "selecting", "settings_page",
@@ -47,6 +47,16 @@ def modules_named(source: str) -> set[str]:
         elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
             named.update(arg.value for arg in node.args if isinstance(arg, ast.Constant))
     return named
+
+
+def imported_names(source: str) -> set[str]:
+    """Return what a source imports of other modules, by their full names."""
+    return {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def against_the_arrows(room: str, source: str) -> set[str]:
@@ -79,6 +89,15 @@ def test_packages_import_what_is_below_them(room: str) -> None:
             name.split(".")[1] for name in modules_named(file.read_text()) if name.startswith(f"{room}.")
         }
         assert named <= allowed, f"{file}: {named - allowed}"
+
+
+def test_below_the_gate_nothing_sees_flowers_context() -> None:
+    """Node config, run config and state are read once, into a Hospital."""
+    folder = ROOT / "clients"
+    allowed = {folder / "executor.py", folder / "hospital.py", *(folder / "gate").iterdir()}
+    seeing = {file for file in folder.rglob("*.py") if "flwr.app.Context" in imported_names(file.read_text())}
+    assert folder / "hospital.py" in seeing
+    assert seeing <= allowed
 
 
 def test_a_system_has_one_name_in_all_rooms() -> None:

@@ -25,8 +25,8 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.app import app
+from clients.budget import new_ledger
 from clients.gate.replay_guard import FOLDER
-from clients.ledger.budget import new_ledger
 from clients.ledger.tables import tables_home
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS

@@ -106,10 +106,11 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
         NOT_AT_HOSPITALS,
         "import clients.app\n"
         "from flwr.app import Context, RecordDict\n"
+        "from clients.hospital import hospital_of\n"
         "from clients.table.source import open_table\n"
         "for file in sys.argv[1:]:\n"
         "    node = {'data': file, 'cache': 'none'}\n"
-        "    assert open_table(Context(1, 2, node, RecordDict(), {})).X.shape == (2, 1)\n",
+        "    assert open_table(hospital_of(Context(1, 2, node, RecordDict(), {}))).X.shape == (2, 1)\n",
         *(str(tmp_path / f"table.{kind}") for kind in ("csv", "libsvm")),
     )
     assert done.returncode == 0, done.stderr
@@ -204,9 +205,10 @@ def test_a_simulated_site_without_the_simulation_says_what_to_install() -> None:
     done = run_without(
         ["simulations"],
         "from flwr.app import RecordDict\n"
-        "from clients.policy import SimulatedContext\n"
+        "from clients.hospital import SimulatedContext\n"
+        "from clients.hospital import hospital_of\n"
         "from clients.table.source import open_table\n"
-        "open_table(SimulatedContext(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {}))\n",
+        "open_table(hospital_of(SimulatedContext(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {})))\n",
     )
     assert "pip install 'flower-pansvm[simulation]'" in done.stderr.splitlines()[-1]
 

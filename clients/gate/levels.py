@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from flwr.app import Context
-
 from clients.classes import allowed_classes, check_listed
+from clients.hospital import Hospital
 from clients.ledger.budget import read_ledger
-from clients.policy import agreed_terms, colluders, is_simulated, policy_of, site_name
 from clients.state_folder import state_folder
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
@@ -42,13 +40,13 @@ LEARNED = {
 """What leaves a hospital at the levels without a proof, and who can learn what from it."""
 
 
-def level_of(context: Context, name: str, row: Row, question: JoinQuestion | None = None) -> str:
+def level_of(hospital: Hospital, name: str, row: Row, question: JoinQuestion | None = None) -> str:
     """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
 
     Parameters
     ----------
-    context : Context
-        Of the message.
+    hospital : Hospital
+        That is asked.
     name : str
         The task's name.
     row : Row
@@ -63,40 +61,40 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
     BudgetError
         If an answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
     """
-    terms, simulated = agreed_terms(context), is_simulated(context)
+    terms, simulated = hospital.terms, hospital.simulated
     if question is not None and not simulated:
-        check_listed(context, question.classes, question.positive_labels)
+        check_listed(hospital, question.classes, question.positive_labels)
     if row.leaves == SIMULATED:
         if simulated:
             return "exact"
         raise SettingError(
-            f"Site '{site_name(context)}' does not answer task '{name}', which is for simulated sites. Write into "
+            f"Site '{hospital.name}' does not answer task '{name}', which is for simulated sites. Write into "
             "files what is public of the columns, or rows that nobody has to protect; and name them in the run's "
             "settings, as 'schema' and 'public'."
         )
     if row.leaves == DP or (question is not None and question.dp):
         if not simulated:
-            check_consents(context, row.consents)
-            _check_budget(context, question)
+            check_consents(hospital, row.consents)
+            _check_budget(hospital, question)
         return "dp"
     if terms.privacy == "dp":
         raise SettingError(
-            f"Site '{site_name(context)}' refuses task '{name}', which is not differentially private, in a run "
+            f"Site '{hospital.name}' refuses task '{name}', which is not differentially private, in a run "
             f"with privacy=dp. {NOT_FOLLOWED}"
         )
     level = "exact" if terms.privacy == "exact" else "perturbed"
     if not simulated:
-        check_consents(context, row.consents)
-        check_level(context, level)
+        check_consents(hospital, row.consents)
+        check_level(hospital, level)
         if row.leaves == TESTED or (question is not None and question.tested):
-            _check_budget(context, question)
+            _check_budget(hospital, question)
     return "dp" if row.leaves == TESTED else level
 
 
-def check_level(context: Context, level: str) -> None:
+def check_level(hospital: Hospital, level: str) -> None:
     """Check that this hospital agrees to `exact` or `perturbed`, with the run's noise; SettingError if not."""
-    name, noise = site_name(context), agreed_terms(context).noise
-    weakest, least = policy_of(context).privacy, policy_of(context).noise
+    name, noise = hospital.name, hospital.terms.noise
+    weakest, least = hospital.policy.privacy, hospital.policy.noise
     if LEVELS.index(level) < LEVELS.index(weakest):
         stronger = " or privacy=perturbed" if weakest == "perturbed" else ""
         raise SettingError(
@@ -111,20 +109,19 @@ def check_level(context: Context, level: str) -> None:
         )
 
 
-def check_consents(context: Context, consents: Iterable[str]) -> None:
+def check_consents(hospital: Hospital, consents: Iterable[str]) -> None:
     """Check that this hospital agrees to what a task discloses; SettingError if not."""
     for consent in sorted(consents):
-        if consent not in policy_of(context).consents:
+        if consent not in hospital.policy.consents:
             raise SettingError(
-                f"Site '{site_name(context)}' does not disclose {CONSENTS[consent].discloses}. Start the run with "
+                f"Site '{hospital.name}' does not disclose {CONSENTS[consent].discloses}. Start the run with "
                 f"{CONSENTS[consent].instead}; or, if the hospital agrees, write {consent}='{AGREED}' into the site's "
                 "node config."
             )
 
 
-def _check_budget(context: Context, question: JoinQuestion | None) -> None:
-    name = site_name(context)
-    policy = policy_of(context)
+def _check_budget(hospital: Hospital, question: JoinQuestion | None) -> None:
+    name, policy, colluders = hospital.name, hospital.policy, hospital.terms.colluders
     if not policy.epsilon:
         raise BudgetError(
             f"Site '{name}' has no budget for differential privacy. Write epsilon=1.0 and delta=1e-5 into its node "
@@ -136,9 +133,13 @@ def _check_budget(context: Context, question: JoinQuestion | None) -> None:
             "the coordinator could invent most of them. Write identity and roster into its node config "
             "(docs/deployment.md)."
         )
-    colluders(context)
-    read_ledger(state_folder(context) or Path())
-    if question is not None and not allowed_classes(context):
+    if colluders < policy.colluders:
+        raise SettingError(
+            f"Site '{name}' refuses colluders={colluders}: it insists on at least {policy.colluders}. Start the run "
+            f"with colluders={policy.colluders}; or write another number into its node config, if the hospital agrees."
+        )
+    read_ledger(state_folder(hospital) or Path())
+    if question is not None and not allowed_classes(hospital):
         raise BudgetError(
             f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "
             "'classes = [0, 1]' into the schema file; or classes='0,1' into the site's node config."

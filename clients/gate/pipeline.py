@@ -1,7 +1,8 @@
 """From a request to a reply: the ordered list of all that happens to a message at a site.
 
-:func:`handler` has Flower's message and context, and waits until the site does nothing else in the run
-(:mod:`clients.gate.replay_guard`). Then each step of :data:`PIPELINE` looks at one :class:`Exchange` and adds to it.
+:func:`handler` has Flower's message and context, makes a :class:`clients.hospital.Hospital` of the context, and waits
+until the site does nothing else in the run (:mod:`clients.gate.replay_guard`). Then each step of :data:`PIPELINE` looks
+at one :class:`Exchange` and adds to it. No step sees the context.
 
 Flower would send the text of an uncaught exception, and so perhaps a patient's value, to the server. Here
 every failure becomes an error reply that names the task and the cause and nothing else. An error's detail, such as the
@@ -25,9 +26,8 @@ from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, Row, level_of
 from clients.gate.private import privately
 from clients.gate.replay_guard import turn
 from clients.gate.reply import leave, pass_on
+from clients.hospital import Hospital, is_simulated, site_name
 from clients.membership import Participation, remember, take_part, take_step, withdraw
-from clients.policy import is_simulated, site_name
-from clients.seeds import take_seeds
 from clients.site import Site
 from clients.systems import WORK, Work
 from flower_pansvm import records
@@ -49,7 +49,7 @@ class Exchange:
     name: str  # the task's
     row: Row  # what the table of clients/app.py says of it
     content: RecordDict  # of the message
-    context: Context
+    hospital: Hospital
     question: Any = None
     level: str = field(init=False)
     task: Task[Any, Any] = field(init=False)
@@ -66,7 +66,7 @@ def agree(exchange: Exchange) -> None:
     """Compare the request with the hospital's policy and consents, before anything of its system is imported."""
     if exchange.name == JOIN.name:
         exchange.question = records.read(exchange.content, "inputs", JoinQuestion)
-    exchange.level = level_of(exchange.context, exchange.name, exchange.row, exchange.question)
+    exchange.level = level_of(exchange.hospital, exchange.name, exchange.row, exchange.question)
 
 
 def load_system(exchange: Exchange) -> None:
@@ -86,13 +86,13 @@ def load_system(exchange: Exchange) -> None:
 def join_sum(exchange: Exchange) -> None:
     """Check that the request is of a secure sum that the site takes part in, if it is to be summed."""
     if exchange.task.summed:
-        exchange.participation = take_part(exchange.context, exchange.content, exchange.task)
+        exchange.participation = take_part(exchange.hospital, exchange.content, exchange.task)
     exchange.accepted = True
 
 
 def choose_view(exchange: Exchange) -> None:
     """Open the site at the level that was agreed: it says whether its system sees the true records or their copy."""
-    exchange.site = Site(exchange.context, exchange.level, exchange.participation)
+    exchange.site = Site.of(exchange.hospital, exchange.level, exchange.participation)
 
 
 def read_message(exchange: Exchange) -> None:
@@ -100,9 +100,12 @@ def read_message(exchange: Exchange) -> None:
     content = exchange.content
     if exchange.question is None:
         exchange.question = records.read(content, "inputs", exchange.task.question)
-    broadcasts.keep(exchange.context, content)
-    if exchange.participation is not None:
-        take_seeds(exchange.site, exchange.participation, records.read_each(content, "notes", bytes))
+    broadcasts.keep(exchange.hospital, content)
+    notes = records.read_each(content, "notes", bytes)
+    if exchange.participation is not None and notes:
+        from clients.seeds import take_seeds  # noqa: PLC0415 - sums of few systems have notes
+
+        take_seeds(exchange.site, exchange.participation, notes)
 
 
 def compute(exchange: Exchange) -> None:
@@ -122,7 +125,7 @@ def encode_reply(exchange: Exchange) -> None:
 def remember_sum(exchange: Exchange) -> None:
     """Note that the sum has been answered; nothing can fail after this."""
     if exchange.participation is not None:
-        remember(exchange.context, exchange.participation.memory, exchange.kept)
+        remember(exchange.hospital, exchange.participation.memory, exchange.kept)
 
 
 PIPELINE = (agree, load_system, join_sum, choose_view, read_message, compute, encode_reply, remember_sum)
@@ -131,7 +134,7 @@ PIPELINE = (agree, load_system, join_sum, choose_view, read_message, compute, en
 
 def answer_step(exchange: Exchange) -> None:
     """Answer a relay step of a sum that the site has answered: it has no local work but the protocol's own."""
-    exchange.reply = pass_on(take_step(exchange.context, exchange.content))
+    exchange.reply = pass_on(take_step(exchange.hospital, exchange.content))
 
 
 def run(exchange: Exchange) -> RecordDict:
@@ -144,7 +147,7 @@ def run(exchange: Exchange) -> RecordDict:
         raise
     except Exception:
         if exchange.accepted:
-            withdraw(exchange.context)
+            withdraw(exchange.hospital)
         raise
     return exchange.reply
 
@@ -155,8 +158,8 @@ def handler(name: str, row: Row) -> Handler:
     def handle(message: Message, context: Context) -> Message:
         started, before = time.monotonic(), time.process_time()
         try:
-            with turn(context):
-                reply = run(Exchange(name, row, message.content, context))
+            with turn(context) as hospital:
+                reply = run(Exchange(name, row, message.content, hospital))
                 return Message(reply, reply_to=message)
         except PanSVMError as error:
             text = error.with_detail()

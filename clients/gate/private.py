@@ -16,7 +16,6 @@ import numpy as np
 
 from clients.ledger.budget import charge, check_joined, read_ledger
 from clients.ledger.lasting_split import lasting_secret
-from clients.policy import colluders, is_simulated
 from clients.site import Site
 from clients.state_folder import state_folder
 from flower_pansvm import records
@@ -54,13 +53,13 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
         raise BudgetError(
             f"Site '{site.name}' was asked for an answer of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
         )
-    folder = state_folder(site.context)
+    folder = state_folder(site)
     if folder is not None:
         # Before a row is looked at: by a run that was joined as another its labels would be checked, and refused.
-        check_joined(site.context, read_ledger(folder))
+        check_joined(site, read_ledger(folder))
     # What a hospital refuses for its split costs nothing.
     rows = len(site.train().classes)
-    charge(site.context, task, rho)
+    charge(site, task, rho)
     answer = work(site, question)
     bits, noisy = random_bits(_key(site, task, question)), {}
     for name in task.summed:
@@ -80,8 +79,8 @@ def _honest_sites(site: Site) -> int:
     """Return among how many sites the noise of this sum is shared."""
     if site.participation is None:
         raise SumError("A private answer was asked for outside a secure sum. Start the run again.")
-    most, sites = colluders(site.context), len(site.participation.this.roster)
-    if not (site.participation.protocol.protected or is_simulated(site.context)):
+    most, sites = site.terms.colluders, len(site.participation.this.roster)
+    if not (site.participation.protocol.protected or site.simulated):
         raise BudgetError(
             f"Site '{site.name}' gives private answers in secure sums only: alone, its share of the noise does not "
             "keep the promise. Start the run with aggregation=ring."
@@ -96,8 +95,8 @@ def _honest_sites(site: Site) -> int:
 
 def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
     """Return a new key for the noise; in a simulation it follows from the seed, so that runs repeat."""
-    if not is_simulated(site.context):
+    if not site.simulated:
         return secrets.token_bytes(32)
     assert site.participation is not None  # _honest_sites has checked it
     about = (task.name, records.digest(records.values_of(question)), site.participation.this.roster)
-    return hmac.digest(lasting_secret(site.context), join_fields(tags.SECRET, repr(about).encode()), "sha256")
+    return hmac.digest(lasting_secret(site), join_fields(tags.SECRET, repr(about).encode()), "sha256")

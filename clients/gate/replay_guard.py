@@ -10,16 +10,17 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
 
-from flwr.app import Context
+from flwr.app import Context, RecordDict
 from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
 from flwr.proto.recorddict_pb2 import RecordDict as Written
 
-from clients.policy import site_name
+from clients.hospital import Hospital, hospital_of
 from clients.state_folder import state_folder
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
@@ -38,49 +39,52 @@ _one_lock_each = Lock()
 
 
 @contextmanager
-def turn(context: Context) -> Iterator[None]:
-    """Wait until the site does nothing else in this run; meanwhile ``context.state`` is what it remembers of the run.
+def turn(context: Context) -> Iterator[Hospital]:
+    """Wait until the site does nothing else in this run, and give what code below the gate has of it until it is done.
 
-    FederationError if that is not what the last message left.
+    FederationError if what it remembers of the run is not what the last message left; or what :func:`hospital_of`
+    raises.
     """
     with _one_lock_each:
         own = _locks[context.run_id, context.node_id]
     with own:
-        folder = state_folder(context)
-        with nullcontext() if folder is None else _remembered(context, folder / FOLDER):
-            yield
+        hospital = hospital_of(context)
+        folder = state_folder(hospital)
+        if folder is None:
+            yield hospital
+            return
+        with _remembered(context, hospital.name, folder / FOLDER) as state:
+            yield replace(hospital, state=state)
 
 
 @contextmanager
-def _remembered(context: Context, folder: Path) -> Iterator[None]:
-    """Put what a hospital's file says into the context, and back; no other process can change it in the meantime."""
+def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDict]:
+    """Read what a hospital's file says, and write it back; no other process can change it in the meantime."""
     import fcntl  # noqa: PLC0415 - not on every system that simulates
 
     _remove_old(folder)
-    path, flowers = folder / f"{context.run_id}-{context.node_id}", context.state
-    noted = records.get(flowers, STATE)
+    path, noted = folder / f"{context.run_id}-{context.node_id}", records.get(context.state, STATE)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         content = file.read()
         number = int.from_bytes(content[:NUMBER_BYTES], "big")
         if number != (noted.get("number") if noted.get("run") == str(context.run_id) else 0):
             raise FederationError(
-                f"Site '{site_name(context)}' does not remember its last message of this run: another was answered at "
-                "the same time, its process ended before Flower had saved its state, its SuperNode was started again, "
-                "or its state folder was put back from a copy. So it cannot know which sums it has answered, and "
-                "answers nothing more. Start a new run."
+                f"Site '{name}' does not remember its last message of this run: another was answered at the same time, "
+                "its process ended before Flower had saved its state, its SuperNode was started again, or its state "
+                "folder was put back from a copy. So it cannot know which sums it has answered, and answers nothing "
+                "more. Start a new run."
             )
         # Before the message is answered: a process that ends in the middle leaves a number that is too high.
         number += 1
         _overwrite(file, 0, number.to_bytes(NUMBER_BYTES, "big"))
-        context.state = recorddict_from_proto(Written.FromString(content[NUMBER_BYTES:]))
+        state = recorddict_from_proto(Written.FromString(content[NUMBER_BYTES:]))
         try:
-            yield
+            yield state
         finally:
-            own, context.state = context.state, flowers
-            _overwrite(file, NUMBER_BYTES, recorddict_to_proto(own).SerializeToString())
+            _overwrite(file, NUMBER_BYTES, recorddict_to_proto(state).SerializeToString())
             file.truncate()
-            records.put(flowers, STATE, {"run": str(context.run_id), "number": number})
+            records.put(context.state, STATE, {"run": str(context.run_id), "number": number})
 
 
 def _overwrite(file: BinaryIO, place: int, content: bytes) -> None:

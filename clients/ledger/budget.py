@@ -17,10 +17,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from flwr.app import Context
-
+from clients.hospital import Hospital
 from clients.ledger.tables import KnownTables, tables_home
-from clients.policy import policy_of, site_name
 from clients.state_folder import locked, read_checked, state_folder, write_checked
 from clients.table.table import Table
 from flower_pansvm import records
@@ -102,25 +100,6 @@ class Link:
     table: str = ""
 
 
-def new_ledger(folder: Path, test_fraction: float) -> None:
-    """Let a ledger begin from a state folder: one is made for its table, unless it has one from another folder.
-
-    Raises
-    ------
-    BudgetError
-        If the folder belongs to a ledger already.
-    """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with locked(folder):
-        if (folder / LINK).exists() and _read_link(folder).table:
-            raise BudgetError(
-                f"There is a ledger in {folder} already. It belongs to the table for good: what was spent stays spent. "
-                "For a table of other patients make another hospital folder, with an identity of its own: pansvm "
-                "hospital init"
-            )
-        write_checked(folder / LINK, asdict(Link(test_fraction)))
-
-
 def read_ledger(folder: Path) -> Ledger:
     """Return the ledger of a state folder, an empty one before its table was used.
 
@@ -129,8 +108,8 @@ def read_ledger(folder: Path) -> Ledger:
     BudgetError
         If it is missing or damaged.
     """
-    link = _read_link(folder)
-    return _read(tables_home() / link.table) if link.table else Ledger(link.test_fraction, "")
+    link = read_link(folder)
+    return ledger_in(tables_home() / link.table) if link.table else Ledger(link.test_fraction, "")
 
 
 def linked_ledger(folder: Path) -> Ledger:
@@ -149,11 +128,11 @@ def link_table(folder: Path, table: Table) -> Ledger:
     BudgetError
         If there is none, it is another table's, or rows would change between training and evaluation.
     """
-    with _locked() as home:
-        link, known = _read_link(folder), KnownTables(home, table)
+    with locked_tables() as home:
+        link, known = read_link(folder), KnownTables(home, table)
         alike = known.alike()
         if link.table and link.table not in alike:
-            _read(home / link.table)
+            ledger_in(home / link.table)
             raise BudgetError(
                 "The rows of the table are not those of the ledger that this state folder belongs to. Put the table "
                 "back. A table of other patients needs another hospital folder, with an identity of its own (pansvm "
@@ -165,7 +144,7 @@ def link_table(folder: Path, table: Table) -> Ledger:
                 "charged to both. Take part with one of these tables at a time."
             )
         name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
-        ledger = _read(home / name)
+        ledger = ledger_in(home / name)
         if ledger.missed:
             raise BudgetError(BEHIND)
         if link.test_fraction != ledger.test_fraction:
@@ -184,7 +163,7 @@ def link_table(folder: Path, table: Table) -> Ledger:
             )
         if lacks or not ledger.columns:
             ledger = replace(ledger, columns=table.columns, by_ids=table.ids is not None)
-            _write(home / name, ledger)
+            write_ledger(home / name, ledger)
         known.add(home / name)
         write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
     return ledger
@@ -192,41 +171,20 @@ def link_table(folder: Path, table: Table) -> Ledger:
 
 def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
     """Change the ledger of a state folder while no other process can, and return it; BudgetError if it is spent."""
-    link = _read_link(folder)
+    link = read_link(folder)
     if not link.table:
         raise BudgetError(NOT_LINKED)
-    with _locked() as home:
-        before = _read(own := home / link.table)
+    with locked_tables() as home:
+        before = ledger_in(own := home / link.table)
         if before.missed:
             raise BudgetError(BEHIND)
         ledger = change(before)
         if ledger != before:
-            _write(own, ledger)
+            write_ledger(own, ledger)
     return ledger
 
 
-def end_ledger(folder: Path) -> None:
-    """End the budget of a state folder's table, whatever was spent, and begin a new one: a person's decision.
-
-    The key stays, and with it the copy of each record, unless the ledger is lost or damaged.
-    """
-    link = _read_link(folder)
-    with _locked() as home:
-        own = home / link.table
-        if not link.table or not own.exists():
-            write_checked(folder / LINK, asdict(Link(link.test_fraction)))
-            return
-        try:
-            ledger = _read(own)
-            spent = ledger.spent("train"), ledger.spent("test")
-        except BudgetError:
-            ledger, spent = Ledger(link.test_fraction, secrets.token_hex(32)), (math.nan, math.nan)
-        ended = (*ledger.ended, Ended(_now(), *spent))
-        epochs = *ledger.epochs, *ledger.missed
-        _write(own, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
-
-
-def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
+def charge(hospital: Hospital, task: Task[Any, Any], rho: float) -> None:
     """Write down what an answer costs, before it is made; nothing at a simulated site, which has no patients.
 
     Raises
@@ -234,31 +192,31 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
     BudgetError
         If the budget does not allow it, or another run has begun since this one was joined.
     """
-    folder, run = state_folder(context), str(context.run_id)
+    folder, run = state_folder(hospital), str(hospital.run_id)
     if folder is None:
         return
     rows: Side = "test" if task.category == "evaluate" else "train"
 
     def charged(ledger: Ledger) -> Ledger:
-        check_joined(context, ledger)
-        policy = policy_of(context)
+        check_joined(hospital, ledger)
+        policy = hospital.policy
         epsilon, delta = policy.epsilon, policy.delta
         costs = [one.rho for one in ledger.charges if one.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
-            raise _spent(site_name(context), ledger, rows, epsilon, delta)
-        return replace(ledger, charges=(*ledger.charges, Charge(run, _now(), task.name, rows, rho)))
+            raise _spent(hospital.name, ledger, rows, epsilon, delta)
+        return replace(ledger, charges=(*ledger.charges, Charge(run, now(), task.name, rows, rho)))
 
     change_ledger(folder, charged)
 
 
-def check_joined(context: Context, ledger: Ledger) -> None:
+def check_joined(hospital: Hospital, ledger: Ledger) -> None:
     """Check that the site has joined this run with this ledger, and no other run since; else BudgetError.
 
     Hospitals that answered in a run which they joined long ago could not tell that another one's ledger is older.
     """
-    if ledger.epochs[-1:] != (records.get(context.state, EPOCH).get(EPOCH),):
+    if ledger.epochs[-1:] != (records.get(hospital.state, EPOCH).get(EPOCH),):
         raise BudgetError(
-            f"Site '{site_name(context)}' takes part in one private run at a time, and has not joined this one with "
+            f"Site '{hospital.name}' takes part in one private run at a time, and has not joined this one with "
             "the ledger that it has now: another run has begun since, the ledger was exchanged, or the run was not to "
             "be private. Start a new run."
         )
@@ -285,7 +243,7 @@ def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) 
 
 
 @contextmanager
-def _locked() -> Iterator[Path]:
+def locked_tables() -> Iterator[Path]:
     """Lock the place of the ledgers, and return it."""
     home = tables_home()
     with locked(home):
@@ -297,13 +255,14 @@ def _begin(home: Path, known: KnownTables, test_fraction: float) -> str:
     name = secrets.token_hex(16)
     unfinished = home / f".{name}"
     unfinished.mkdir(mode=0o700)
-    _write(unfinished, Ledger(test_fraction, secrets.token_hex(32)))
+    write_ledger(unfinished, Ledger(test_fraction, secrets.token_hex(32)))
     known.add(unfinished)
     unfinished.rename(home / name)
     return name
 
 
-def _read_link(folder: Path) -> Link:
+def read_link(folder: Path) -> Link:
+    """Return what a state folder has of a ledger; BudgetError if nothing."""
     try:
         return Link(**read_checked(folder / LINK))
     except FileNotFoundError:
@@ -317,7 +276,8 @@ def _read_link(folder: Path) -> Link:
     )
 
 
-def _read(own: Path) -> Ledger:
+def ledger_in(own: Path) -> Ledger:
+    """Return the ledger in a folder of the account's place for them; BudgetError if it is missing or damaged."""
     try:
         content = read_checked(own / FILE)
         content["charges"] = tuple(Charge(**one) for one in content["charges"])
@@ -336,9 +296,11 @@ def _read(own: Path) -> Ledger:
     )
 
 
-def _write(own: Path, ledger: Ledger) -> None:
+def write_ledger(own: Path, ledger: Ledger) -> None:
+    """Replace the ledger in a folder."""
     write_checked(own / FILE, asdict(ledger))
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time as a ledger has it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

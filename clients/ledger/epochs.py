@@ -12,10 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from flwr.app import Context
-
+from clients.hospital import Hospital
 from clients.ledger.budget import BEHIND, EPOCH, Ledger, change_ledger
-from clients.policy import policy_of
 from clients.state_folder import read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
@@ -26,9 +24,9 @@ HEARD_FILE = "epochs.json"
 NUMBER, TAG = 8, 16  # bytes of the run's number, which are first, and of the tag, which are last
 
 
-def enter_run(context: Context) -> bytes:
+def enter_run(hospital: Hospital) -> bytes:
     """Enter this run into the hospital's ledger, and return what it publishes: its epoch, and those it has heard."""
-    folder, key = _folder(context), _key(context)
+    folder, key = _folder(hospital), _key(hospital)
 
     def entered(ledger: Ledger) -> Ledger:
         number = int(max(ledger.epochs, default="0")[: 2 * NUMBER], 16) + 1
@@ -36,17 +34,17 @@ def enter_run(context: Context) -> bytes:
         return replace(ledger, epochs=(*ledger.epochs, (fresh + _tag(key, fresh)).hex()))
 
     epoch = change_ledger(folder, entered).epochs[-1]
-    records.put(context.state, EPOCH, {EPOCH: epoch})
-    heard, roster = _heard(folder), _roster(context)
+    records.put(hospital.state, EPOCH, {EPOCH: epoch})
+    heard, roster = _heard(folder), _roster(hospital)
     return bytes.fromhex(epoch + "".join(heard[one] for one in roster.values() if one in heard))
 
 
-def hear(context: Context, published: Mapping[str, bytes]) -> None:
+def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
     """Remember the epochs of the hospitals in a run, and check what they have heard of this one's.
 
     Parameters
     ----------
-    context : Context
+    hospital : Hospital
         Of a site that has entered the run.
     published : mapping of str to bytes
         What :func:`enter_run` returned at each site, with a signature that was checked.
@@ -56,7 +54,7 @@ def hear(context: Context, published: Mapping[str, bytes]) -> None:
     BudgetError
         If this site's ledger is behind; it is marked as such.
     """
-    folder, roster, key = _folder(context), _roster(context), _key(context)
+    folder, roster, key = _folder(hospital), _roster(hospital), _key(hospital)
     before, missed = _heard(folder), set()
     heard = dict(before)
     for site, octets in published.items():
@@ -83,17 +81,17 @@ def _tag(key: bytes, fresh: bytes) -> bytes:
     return hmac.digest(key, tags.EPOCH + fresh, "sha256")[:TAG]
 
 
-def _key(context: Context) -> bytes:
+def _key(hospital: Hospital) -> bytes:
     from flower_pansvm.secure_sum.identities import load_identity  # noqa: PLC0415 - each message may start a process
 
-    return load_identity(Path(policy_of(context).identity)).private_bytes_raw()
+    return load_identity(Path(hospital.policy.identity)).private_bytes_raw()
 
 
-def _roster(context: Context) -> dict[str, str]:
+def _roster(hospital: Hospital) -> dict[str, str]:
     """Return the public identity of each hospital in the roster, 64 hexadecimal digits."""
     from flower_pansvm.secure_sum.identities import read_roster  # noqa: PLC0415 - as above
 
-    roster = read_roster(Path(policy_of(context).roster))
+    roster = read_roster(Path(hospital.policy.roster))
     return {name: key.public_bytes_raw().hex() for name, key in roster.items()}
 
 
@@ -105,5 +103,5 @@ def _heard(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _folder(context: Context) -> Path:
-    return state_folder(context) or Path()
+def _folder(hospital: Hospital) -> Path:
+    return state_folder(hospital) or Path()

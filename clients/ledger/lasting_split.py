@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from flwr.app import Context
 
+from clients.hospital import Hospital
 from clients.ledger.budget import Ledger, linked_ledger
 from clients.ledger.tables import BLOCK_ROWS, Digests, cell_digests
-from clients.policy import site_name
 from clients.state_folder import state_folder
 from clients.table.table import Table
 from flower_pansvm.arrays import Bools
@@ -24,18 +23,18 @@ from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
 
-def key_of(context: Context) -> Path | bytes:
+def key_of(hospital: Hospital) -> Path | bytes:
     """Return the folder that leads to a hospital's key; of a simulated site the key, which follows from the seed."""
-    folder = state_folder(context)
+    folder = state_folder(hospital)
     if folder is not None:
         return folder
-    seed = str(context.run_config.get("seed", 0)).encode()
-    return hashlib.sha256(join_fields(tags.SECRET, seed, site_name(context).encode())).digest()
+    seed = str(hospital.terms.config.get("seed", 0)).encode()
+    return hashlib.sha256(join_fields(tags.SECRET, seed, hospital.name.encode())).digest()
 
 
-def lasting_secret(context: Context) -> bytes:
+def lasting_secret(hospital: Hospital) -> bytes:
     """Return the key; BudgetError if a hospital's ledger is missing or damaged."""
-    key = key_of(context)
+    key = key_of(hospital)
     return key if isinstance(key, bytes) else bytes.fromhex(linked_ledger(key).key)
 
 

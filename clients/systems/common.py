@@ -11,6 +11,7 @@ from clients.seeds import SLOTS, deal_seed
 from clients.site import Site
 from clients.systems import answers
 from clients.table.schema_file import schema_of
+from clients.view import link_own_table
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
@@ -24,10 +25,10 @@ from flower_pansvm.version import VERSION
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
     simulated = site.simulated
-    site.link_table()
+    link_own_table(site)
     table, classes = site.table(), classes_to_tell(site, question)
-    epochs = enter_run(site.context) if question.charged and not simulated else b""
-    keys, schema = join_run(site.context, epochs), schema_of(site.context)
+    epochs = enter_run(site) if question.charged and not simulated else b""
+    keys, schema = join_run(site, epochs), schema_of(site)
     return JoinAnswer(
         name=site.name,
         version=VERSION,
@@ -47,7 +48,7 @@ def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
             f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
             "run does not tell that. Write the table as CSV or Parquet."
         )
-    named = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
+    named = question.classes or disclosed_classes(site, site.labels(), question.positive_labels)
     return tuple(map(str, named))
 
 

@@ -11,7 +11,6 @@ from random import SystemRandom
 
 import numpy as np
 
-from clients.policy import is_simulated
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm.arrays import Floats
@@ -48,7 +47,7 @@ def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
         row[0] = X[number, columns]
         said = _said(model, row, classes)
         cells[true, said if classes == 2 else int(said == true)] += 1.0
-    if not is_simulated(site.context):
+    if not site.simulated:
         _wait(_most_seconds(model, classes), question.rho)
     return ModelTestAnswer(cells)
 

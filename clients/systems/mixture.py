@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flwr.common.logger import log
 
+from clients.scaling import scaled
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm import records
@@ -183,7 +184,7 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassMo
     refusal = "to share a second set of models in this run: means of two could differ in one row"
     asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
     site.settle(tasks.WEAK_MODELS.name, asked, refusal)
-    X, preference = site.scaled(train.X), preference_of(site, question.risk_bounds)
+    X, preference = scaled(site, train.X), preference_of(site, question.risk_bounds)
     models = class_models(X, train.classes, bool(question.diagonal), question.min_cluster, question.seed)
     shared = {}
     for number in np.unique(train.classes).tolist():
@@ -211,7 +212,7 @@ def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer: 
         raise FederationError(f"Site '{site.name}' was told no mixtures. {NOT_FOLLOWED}") from None
     refusal = "to try a second model in this run: counts of two tell of the test rows that change sides"
     site.settle(tasks.MIXTURE_SCORES.name, site.digest_of(tasks.GLOBAL_MIXTURE), refusal)
-    odds = told.decisions(site.scaled(test.X))
+    odds = told.decisions(scaled(site, test.X))
     sides = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
     scale = WIDTH * test.X.shape[1]
     histograms = [decision_histogram(odds[:, i], side, 0.0, scale) for i, side in enumerate(sides)]
@@ -261,9 +262,8 @@ def tradeoff_of(
 
 def preference_of(site: Site, simulated: Floats) -> Preference:
     """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
-    if site.simulated:
-        number = int(str(site.context.node_config["partition-id"]))
-        return replace(Preference(), bound=float(simulated[number % len(simulated)]))
+    if site.partition is not None:
+        return replace(Preference(), bound=float(simulated[site.partition[0] % len(simulated)]))
     policy = site.policy
     try:
         weights = tuple(map(float, policy.risk_weights.split(",")))

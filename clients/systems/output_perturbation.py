@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from clients.policy import is_simulated
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import answers
@@ -34,7 +33,7 @@ def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicR
     train = site.train()
     if not 1 <= question.rows <= len(train.X):
         raise SettingError(f"Site '{site.name}' was asked for more public rows than it has, or none.")
-    generator = np.random.default_rng([int(site.context.run_config.get("seed", 0)), PUBLIC_STREAM])
+    generator = np.random.default_rng([int(site.terms.config.get("seed", 0)), PUBLIC_STREAM])
     order = np.lexsort((generator.permutation(len(train.X)), train.classes))
     every = len(train.X) / question.rows
     return tasks.PublicRowsAnswer(
@@ -85,7 +84,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
         If they are not found as exactly as the noise was sized for, which depends on the rows.
     """
     sound = 0 < question.C < tasks.LARGEST_C and question.tol >= tasks.LEAST_TOL
-    if not (question.epsilon >= tasks.LEAST_EPSILON or (is_simulated(site.context) and question.epsilon > 0)):
+    if not (question.epsilon >= tasks.LEAST_EPSILON or (site.simulated and question.epsilon > 0)):
         raise SettingError(
             f"Site '{site.name}' gives weights of its own model for an epsilon of {tasks.LEAST_EPSILON} or more. Start "
             "the run with a larger one."

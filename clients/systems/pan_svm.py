@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from clients.cache import cached
+from clients.scaling import check_told, scaled, scaling_of
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems import answers
@@ -56,7 +57,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
     if len(X) * rank > LARGEST_KEPT:
         return lambda rows: mapped(site, X[rows], number)
     # Of this run: a map that was sound with another run's kernel has to pass the check again.
-    key = ("mapped", site.context.run_id, number, *told_about(site, number), site.least_rows)
+    key = ("mapped", site.run_id, number, *told_about(site, number), site.least_rows)
 
     def all_mapped() -> Floats:
         F = np.empty((len(X), rank))
@@ -75,7 +76,7 @@ def mapped(site: Site, X: Floats, number: int) -> Floats:
 def seen_by_map(site: Site, X: Floats, number: int) -> Floats:
     """Return of rows what a feature map looks at, filled and scaled, shape (rows, features of the map)."""
     features = features_of(site, number)
-    return site.scaling(_landmark_set(site, number).scaling).of(features).transform(X[:, features])
+    return scaling_of(site, _landmark_set(site, number).scaling).of(features).transform(X[:, features])
 
 
 def features_of(site: Site, number: int) -> Bools:
@@ -109,7 +110,7 @@ def told_about(site: Site, number: int) -> tuple[str, ...]:
 def _feature_map(site: Site, number: int) -> tasks.FeatureMapBroadcast:
     told = site.told(tasks.FEATURE_MAP.numbered(number))
     fits = told.features.shape == (len(site.schema().columns),) and told.normalization.ndim == 2
-    site.check_told(fits, "parts of a feature map")
+    check_told(site, fits, "parts of a feature map")
     return told
 
 
@@ -117,7 +118,7 @@ def _landmark_set(site: Site, number: int) -> tasks.LandmarkBroadcast:
     """Return the landmarks of a feature map."""
     about = _feature_map(site, number)
     told = site.told(tasks.LANDMARK_SET.numbered(about.landmark_set))
-    site.check_told(told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
+    check_told(site, told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
     return told
 
 
@@ -163,7 +164,7 @@ def sampled_rows(site: Site, scaling: int, fold: int, centres: int) -> Floats:
     chosen, most = _rows_outside(site, fold), max(LANDMARK_ROWS, ROWS_A_CENTRE * centres)
     if len(chosen) > most:
         chosen = np.sort(np.random.default_rng(most).choice(chosen, most, replace=False))
-    return site.scaled(site.train().X[chosen], scaling)
+    return scaled(site, site.train().X[chosen], scaling)
 
 
 def _agreed_min_cluster(site: Site, asked: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from clients.ledger.lasting_split import lasting_secret
 from clients.rows import Rows
+from clients.scaling import scaling_of
 from clients.seeds import COLUMN_BLOCK, SLOTS, deal_seed
 from clients.site import Site
 from clients.systems import answers
@@ -40,7 +41,7 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
         roster = site.participation.this.roster
         deal_seed(site, SLOTS, secrets.token_bytes(32), roster)
         columns = np.array(site.schema().columns, dtype=np.str_)[site.own_columns()]
-        seed = block_seed(lasting_secret(site.context), columns.tolist())
+        seed = block_seed(lasting_secret(site), columns.tolist())
         deal_seed(site, COLUMN_BLOCK, seed, [name for name in roster if name in names])
     return tasks.CellAnswer(rows)
 
@@ -68,7 +69,7 @@ def column_ranges(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG
 @answers(tasks.KERNEL)
 def kernel(site: Site, question: tasks.KernelQuestion) -> tasks.KernelAnswer:
     """Disclose the kernel of the training rows with the random matrix, and their labels."""
-    X = site.scaling(0).of(site.own_columns()).transform(site.train().X)
+    X = scaling_of(site, 0).of(site.own_columns()).transform(site.train().X)
     if ((X < -OUTSIDE) | (X > 1 + OUTSIDE)).any():
         raise SettingError(
             f"Site '{site.name}' was told ranges of columns that do not hold all its cells: in other units a column "
@@ -88,7 +89,7 @@ def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.
     site.settle(
         tasks.KERNEL.name, asked, "a second kernel: kernel rows of two scalings tell more of the rows"
     )
-    X = site.scaling(0).of(site.own_columns()).transform(rows.X)
+    X = scaling_of(site, 0).of(site.own_columns()).transform(rows.X)
     if not 1 <= question.rows < X.shape[1]:
         raise SettingError(
             f"Site '{site.name}' refuses a random matrix of {question.rows} rows for its {X.shape[1]} columns: from as "

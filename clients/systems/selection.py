@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from clients.scaling import scaling_of
 from clients.site import Site
 from clients.systems import answers
 from clients.systems.pan_svm import asked_problems, features_of, labels_of, mapped_train, seen_by_map
@@ -32,7 +33,7 @@ def class_moments(site: Site, question: Nothing) -> tasks.ClassMomentsAnswer:  #
             "these few patients. Merge rare classes with the setting 'positive', lower test-fraction, or lower "
             "min-cluster in the site's node config if the hospital agrees."
         )
-    units = site.scaling(0)
+    units = scaling_of(site, 0)
     X = (rows.X - units.shift) / units.scale
     by_class = [scaling.moments(X[rows.classes == one]) for one in range(len(names))]
     parts = ("count", "total", "square")

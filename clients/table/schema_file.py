@@ -3,22 +3,20 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional, cast
 
-from flwr.app import Context
-
 from clients.cache import cached
-from clients.policy import is_simulated, policy_of
+from clients.hospital import Hospital
 from flower_pansvm.errors import SettingError
 
 if TYPE_CHECKING:
     from flower_pansvm.table_schema import TableSchema
 
 
-def schema_of(context: Context) -> Optional["TableSchema"]:
+def schema_of(hospital: Hospital) -> Optional["TableSchema"]:
     """Return what the schema file says, None without one; SettingError if it cannot be read or used.
 
     The coordinator does not name a hospital's file: a run's setting counts at simulated sites only.
     """
-    named = str(context.run_config.get("schema", "")) if is_simulated(context) else policy_of(context).schema
+    named = str(hospital.terms.config.get("schema", "")) if hospital.simulated else hospital.policy.schema
     if not named:
         return None
     from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - many sites have none

@@ -5,38 +5,32 @@ its rows from the data set that the run names.
 """
 
 import hashlib
-import importlib
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from pathlib import Path
-from types import ModuleType
 from typing import cast
 
-from flwr.app import Context
-
-from clients.policy import SIMULATED, is_simulated, policy_of, site_name
+from clients.hospital import Hospital
 from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.reading_options import READING_KEYS
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
 
-LARGE_COPY = 1_000_000
-"""Cells above which the perturbed copy is kept; fewer are perturbed in half a second."""
-
 OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
 
-def table_identity(context: Context) -> Hashable:
+def table_identity(hospital: Hospital) -> Hashable:
     """Return what tells one site's table from another's, and from what it was before its file was changed."""
-    schema = schema_of(context)
-    if is_simulated(context):
-        node, run = context.node_config, context.run_config
+    schema = schema_of(hospital)
+    if hospital.simulated:
+        run = hospital.terms.config
         keys = ("data", "label", "split", "seed", "data-dir", "drop")
         choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
-        return node["num-partitions"], node["partition-id"], choice
-    policy = policy_of(context)
+        return hospital.partition, choice
+    policy = hospital.policy
     status = Path(policy.data).stat() if Path(policy.data).is_file() else None
     return (
         *(policy.data, policy.label, policy.row_id),
@@ -46,38 +40,33 @@ def table_identity(context: Context) -> Hashable:
     )
 
 
-def table_version(context: Context, table: Table) -> str:
+def table_version(hospital: Hospital, table: Table) -> str:
     """Return what stays the same until somebody changes the table: of a file when it was written, and how long it is.
 
     A query has no such mark: it is a digest of the answer.
     """
-    own = table_identity(context)
-    queried = ".sql" in Path(policy_of(context).data.lower()).suffixes
+    own = table_identity(hospital)
+    queried = ".sql" in Path(hospital.policy.data.lower()).suffixes
     return hashlib.sha256(repr((own, digest(table) if queried else b"")).encode()).hexdigest()
 
 
-def open_table(context: Context) -> Table:
-    """Read the table of the site that a context belongs to.
+def open_table(hospital: Hospital) -> Table:
+    """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set."""
+    if hospital.partition is not None:
+        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital has its table of the run
 
-    Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column,
-    ``row-id``, that of a column by which rows are matched, ``schema``, the schema file that all sites share,
-    the options of `ReadingOptions`, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and
-    ``num-partitions`` of a simulated site.
-    """
-    if is_simulated(context):
-        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED)
-        return cast(Table, _simulated().table_of_node(context.run_config, number, sites))
-    policy = policy_of(context)
+        return cast(Table, sites_module().table_of_node(hospital.terms.config, *hospital.partition))
+    policy = hospital.policy
     if not policy.data:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "
             '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
         )
-    path, folder = Path(policy.data), cache_folder(context)
+    path, folder = Path(policy.data), cache_folder(hospital)
     label, row_id = policy.label or None, policy.row_id or None
     from clients.table.form import TableForm  # noqa: PLC0415 - as below
 
-    form = TableForm.of(context.node_config, schema_of(context))
+    form = TableForm.of(dict(zip(READING_KEYS, policy.options, strict=True)), schema_of(hospital))
     if folder is not None and path.is_file() and path.stat().st_size > LARGE:
         from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
 
@@ -87,26 +76,13 @@ def open_table(context: Context) -> Table:
     return read_table(path, label, row_id, form)
 
 
-def keep_perturbed(context: Context, cells: int, about: list[str], make: Callable[[], Table]) -> Table:
-    """Return the perturbed copy of a table of so many cells; a hospital keeps a large one for its next messages.
-
-    ``about`` is all that the copy is made of.
-    """
-    folder = None if is_simulated(context) else cache_folder(context)
-    if folder is None or cells < LARGE_COPY:
-        return make()
-    from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
-
-    return perturbed_through_cache(Path(policy_of(context).data), about, folder, make)
-
-
-def cache_folder(context: Context) -> Path | None:
+def cache_folder(hospital: Hospital) -> Path | None:
     """Return the folder for copies of this site's tables; None if its node config says ``cache='none'``.
 
     Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
     an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
     """
-    asked = policy_of(context).cache
+    asked = hospital.policy.cache
     if not asked:
         return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
     if asked.strip().lower() == OFF:
@@ -114,37 +90,22 @@ def cache_folder(context: Context) -> Path | None:
     folder = Path(os.path.expanduser(asked))
     if not folder.is_absolute():
         raise SettingError(
-            f"The 'cache' in the node config of site '{site_name(context)}' is no absolute path. Write the path of a "
+            f"The 'cache' in the node config of site '{hospital.name}' is no absolute path. Write the path of a "
             f"folder for copies of large tables, or cache='{OFF}' if none are to be kept."
         )
     return folder
 
 
-def label_place(context: Context) -> str:
+def label_place(hospital: Hospital) -> str:
     """Return which column of which file a site's labels are from, for errors; the file without its folder."""
-    if is_simulated(context):
-        number = int(cast(int, context.node_config[SIMULATED[0]]))
-        return str(_simulated().label_place_of_node(context.run_config, number))
-    return f"column '{label_column(context)}' of '{Path(policy_of(context).data).name}'"
+    if hospital.partition is not None:
+        from clients.simulated import sites_module  # noqa: PLC0415 - as above
+
+        return str(sites_module().label_place_of_node(hospital.terms.config, hospital.partition[0]))
+    return f"column '{label_column(hospital)}' of '{Path(hospital.policy.data).name}'"
 
 
-def label_column(context: Context) -> str:
+def label_column(hospital: Hospital) -> str:
     """Return the name of the column that a site's labels are from; of a simulated site any that stays the same."""
-    schema = schema_of(context)
-    return policy_of(context).label or (schema and schema.label) or LABEL
-
-
-def _simulated() -> ModuleType:
-    """Return the module that makes the tables of simulated sites.
-
-    The one arrow against the rule that clients do not know the simulations, taken by simulated sites only: a hospital
-    never gets here. The name is fixed, not the coordinator's, and the module is in no
-    bundle: it is the one that is installed where the simulation runs.
-    """
-    try:
-        return importlib.import_module("simulations.data.sites")
-    except ModuleNotFoundError as error:
-        raise TableError(
-            f"A simulated site's rows need the package {error.name}, which is not installed. Where it runs: "
-            "pip install 'flower-pansvm[simulation]'."
-        ) from None
+    schema = schema_of(hospital)
+    return hospital.policy.label or (schema and schema.label) or LABEL

@@ -30,6 +30,9 @@ Relay = Callable[[int, Mapping[str, bytes]], dict[str, bytes]]
 It raises when an answer is missing; the coordinator then repeats the whole sum under a new attempt.
 """
 
+FEWEST_ENOUGH = 32
+"""Partners that a site has at the least where their number is not chosen, if there are as many sites."""
+
 
 @dataclass(frozen=True)
 class SumRound:

@@ -23,9 +23,6 @@ COLLUDING = 1 / 3
 BROKEN = 2.0**-40
 """Probability that they separate some other sites then, and so learn a sum over fewer than all of these."""
 
-FEWEST_ENOUGH = 32
-"""Partners that a site has at the least where the number is not chosen, if there are as many sites."""
-
 
 def enough_partners(sites: int) -> int:
     """Return with how many others each site shares a mask where nobody has chosen: all of a few sites, some of many.

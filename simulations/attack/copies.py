@@ -5,17 +5,15 @@ knows mean, deviation and covariance of the columns besides, has more than any r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clients.perturb import replaced_share
 from clients.perturb_kept import settled_column
-from clients.policy import agreed_terms, least_rows
 from clients.site import Site
 from clients.table.table import align
 from flower_pansvm.arrays import Bools, Floats
-from flower_pansvm.terms import MIN_CLUSTER
 from simulations.attack.findings import area
 
 
@@ -56,8 +54,8 @@ class SiteRecords:
 def records_of(site: Site) -> SiteRecords:
     """Return a site's records; it has been told the schema."""
     columns = [name for name, own in zip(site.schema().columns, site.own_columns(), strict=True) if own]
-    true, seen = (align(one.table(), columns).X for one in (Site(site.context, "exact"), site))
-    least, noise = least_rows(site.context, MIN_CLUSTER), agreed_terms(site.context).noise
+    true, seen = (align(one.table(), columns).X for one in (replace(site, level="exact"), site))
+    least, noise = site.policy.min_cluster, site.terms.noise
     r, ratio = replaced_share(noise), 1.0
     measured, mean, deviation = np.zeros(true.shape, dtype=np.bool_), *np.zeros((2, true.shape[1]))
     within = true.copy()

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from clients.policy import simulated_name
+from clients.hospital import simulated_name
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures

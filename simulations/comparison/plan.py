@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from clients.policy import simulated_name
+from clients.hospital import simulated_name
 from flower_pansvm.constraints import check_choice, near_matches
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum import options_class, protocol_names

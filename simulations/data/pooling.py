@@ -10,12 +10,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.policy import simulated_name
-from clients.rows import fold_numbers, test_rows
+from clients.hospital import simulated_name
 from clients.table.table import align
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.common import NO_FOLD
-from simulations.data.sites import whole_rows_of
+from simulations.data.sites import fold_numbers, test_rows, whole_rows_of
 from strategies.settings import Settings
 from strategies.steps.schema import common_schema
 

@@ -1,9 +1,9 @@
 """The simulated sites of a finished run once more: what they would answer, and the rows they would answer from."""
 
-from flwr.app import Context, RecordDict
+from flwr.app import RecordDict
 
 from clients import broadcasts
-from clients.policy import SimulatedContext
+from clients.hospital import Hospital, SimulatedContext, hospital_of
 from clients.site import Site
 from flower_pansvm import records
 from strategies.federation.transcript import TranscriptSum
@@ -32,18 +32,18 @@ class SimulatedSites:
             for name, values in asked.told.items():
                 records.put(content, broadcasts.PREFIX + name, values)
             self._told = asked.told
-            self._sites = [Site(context, self.settings.level) for context in self.contexts()]
+            self._sites = [Site.of(hospital, self.settings.level) for hospital in self.hospitals()]
             for site in self._sites:
-                broadcasts.keep(site.context, content)
+                broadcasts.keep(site, content)
         return self._sites
 
-    def contexts(self) -> list[Context]:
-        """Return the context of each site, as it begins a run."""
+    def hospitals(self) -> list[Hospital]:
+        """Return what each site has, as it begins a run."""
         nodes = (
             {"partition-id": number, "num-partitions": self.settings.sites}
             for number in range(self.settings.sites)
         )
         return [
-            SimulatedContext(0, number, dict(node), RecordDict(), self._run_config)
+            hospital_of(SimulatedContext(0, number, dict(node), RecordDict(), self._run_config))
             for number, node in enumerate(nodes)
         ]

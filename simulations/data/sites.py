@@ -10,16 +10,21 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clients.table.form import TableForm
 from clients.table.reading import label_of
 from clients.table.table import Table
+from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.errors import SettingError
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import load_dataset, locate
 from simulations.data.partition import CHECKERBOARD, checkerboard, partition
 from strategies.settings import Settings
+
+SPLIT_STREAM, FOLD_STREAM = 1, 2
+"""Distinguish the draws of test rows and of folds from other draws by the same seed."""
 
 SEPARATOR = "|"
 """Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
@@ -208,3 +213,26 @@ def _check_site(site: int, sites: int, found: int) -> None:
         )
     if not 0 <= site < sites:
         raise SettingError(f"There is no site {site}: {sites} sites are numbered from 0 to {sites - 1}.")
+
+
+def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> Bools:
+    """Return which rows are kept for evaluation: the same share of each class, from 0 to below 1, drawn by the seed."""
+    kept = np.zeros(len(classes), dtype=np.bool_)
+    # A stream of its own: a simulation deals the rows to the sites by the same seed.
+    generator = np.random.default_rng([seed, SPLIT_STREAM])
+    for name in np.unique(classes):
+        members = generator.permutation(np.flatnonzero(classes == name))
+        kept[members[: round(fraction * len(members))]] = True
+    return kept
+
+
+def fold_numbers(classes: Ints, folds: int, seed: int) -> Ints:
+    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together."""
+    numbers = np.empty(len(classes), dtype=np.int64)
+    generator = np.random.default_rng([seed, FOLD_STREAM])
+    dealt = 0
+    for one in np.unique(classes):
+        members = generator.permutation(np.flatnonzero(classes == one))
+        numbers[members] = (dealt + np.arange(len(members))) % folds
+        dealt += len(members)
+    return numbers

@@ -10,14 +10,15 @@ from flwr.app import Context, RecordDict
 from clients.app import TASKS
 from clients.classes import allowed_classes, positive_labels, rows_with_classes
 from clients.gate.levels import LEARNED, level_of
+from clients.hospital import Hospital, hospital_of
 from clients.ledger.budget import link_table
-from clients.policy import agreed_terms, least_rows, least_sites, policy_of
 from clients.site import Site
 from clients.state_folder import state_folder
 from clients.systems.common import classes_to_tell
 from clients.table.form import TableForm
 from clients.table.schema_file import schema_of
 from clients.table.source import open_table
+from clients.view import link_own_table, true_table
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.reading_options import as_list
@@ -67,17 +68,16 @@ def check_hospital(folder: Path) -> Iterator[str]:
     others = ", ".join(name for name in invitation.roster if name != own.name)
     yield f"roster: as in the invitation, with {others}"
     yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
-    context = context_of(node, invitation.settings)
-    level = _check_agreed(context, invitation)
+    hospital, level = _check_agreed(node, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
-    yield _level_text(context, level)
+    yield _level_text(hospital, level)
     _check_query_file(Path(str(node.get("data", ""))))
     path = Path(str(node["data"]))
-    yield _check_table(context, level)
+    yield _check_table(hospital, level)
     # The true records, at whatever level a run would see them.
-    table, schema = open_table(context), schema_of(context)
+    table, schema = open_table(hospital), schema_of(hospital)
     check_units(table, schema, path.name)
-    yield _check_budget(context)
+    yield _check_budget(hospital)
     label = str(node.get("label") or "") or None
     form = TableForm.of({**node, "drop": as_list(filter(None, [str(node.get("row-id", ""))]))}, schema)
     worth = list(of_level(table, schema))
@@ -86,9 +86,9 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
 
 
-def context_of(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Context:
-    """Return what the ClientApp will have in a run with these settings: by it the hospital's own gate is asked."""
-    return Context(run_id=0, node_id=0, node_config=dict(node), state=RecordDict(), run_config=dict(settings))
+def hospital_in(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Hospital:
+    """Return what the hospital's gate will make of its node config in a run with these settings."""
+    return hospital_of(Context(0, 0, dict(node), RecordDict(), dict(settings)))
 
 
 def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) -> None:
@@ -130,15 +130,16 @@ def _check_query_file(path: Path) -> None:
         read_private(path, "a query with the password of a database in its URL, better kept in ~/.pgpass")
 
 
-def _check_agreed(context: Context, invitation: Invitation) -> str:
-    """Return the level of a run as it is agreed, after asking this hospital's gate, as in the run."""
+def _check_agreed(node: Mapping[str, Any], invitation: Invitation) -> tuple[Hospital, str]:
+    """Return the hospital in a run as it is agreed, and the run's level, after asking its gate, as in the run."""
     try:
         test = settings_from(invitation.settings).test_epsilon > 0
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        schema = schema_of(context)
+        hospital = hospital_in(node, invitation.settings)
+        schema = schema_of(hospital)
         asked = JoinQuestion(schema.positive if schema else (), (), invitation.privacy == "dp", test)
-        level = level_of(context, JOIN.name, TASKS[JOIN.name], asked)
-        least = least_sites(context)
+        level = level_of(hospital, JOIN.name, TASKS[JOIN.name], asked)
+        least = hospital.least_sites
         if least > len(invitation.roster):
             raise SettingError(
                 f"It refuses sums of fewer than min-sites={least} hospitals, and {len(invitation.roster)} are invited."
@@ -148,39 +149,39 @@ def _check_agreed(context: Context, invitation: Invitation) -> str:
             f"This hospital's {NODE_FILE} does not fit the settings of the invitation. {error} The settings are the "
             "coordinator's to change, the node config is this hospital's."
         ) from None
-    return level
+    return hospital, level
 
 
-def _level_text(context: Context, level: str) -> str:
+def _level_text(hospital: Hospital, level: str) -> str:
     """Say at which level a run is, what leaves then, and what else the policy allows."""
-    weakest = policy_of(context).privacy
+    weakest = hospital.policy.privacy
     allowed = ", ".join(reversed(LEVELS[LEVELS.index(weakest) :]))
-    least = f" with noise={policy_of(context).noise:g} or more" if weakest == "perturbed" else ""
-    noise = f" with noise={agreed_terms(context).noise:g}" if level == "perturbed" else ""
+    least = f" with noise={hospital.policy.noise:g} or more" if weakest == "perturbed" else ""
+    noise = f" with noise={hospital.terms.noise:g}" if level == "perturbed" else ""
     leaves = LEARNED.get(level, "sums with noise, charged to the budget")
     return f"level: {level}{noise}; {NODE_FILE} allows {allowed}{least}; of a run leave {leaves}"
 
 
-def _check_table(context: Context, level: str) -> str:
+def _check_table(hospital: Hospital, level: str) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
     # Of the true records: a copy is begun by a run, and not by a check of a table that is not ready.
-    site, dp = Site(context, "exact"), level == "dp"
-    site.link_table()
+    site, dp = Site.of(hospital, "exact"), level == "dp"
+    link_own_table(site)
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
-    positive = positive_labels(context)
-    classes_to_tell(site, JoinQuestion(positive, allowed_classes(context) if dp else (), dp))
-    rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
+    positive = positive_labels(hospital)
+    classes_to_tell(site, JoinQuestion(positive, allowed_classes(hospital) if dp else (), dp))
+    rows, left = len(table.labels), int(rows_with_classes(hospital, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
-    if 0 < left < least_rows(context):
+    if 0 < left < hospital.least_rows:
         raise SettingError(
             f"The table has {left} rows with a label that may take part, and a hospital trains on at least "
-            f"{least_rows(context)}, its min-cluster. Is it the whole table?"
+            f"{hospital.least_rows}, its min-cluster. Is it the whole table?"
         )
     if left == rows:
         return said
-    classes = ", ".join(allowed_classes(context))
+    classes = ", ".join(allowed_classes(hospital))
     if not left:
         raise SettingError(
             f"The label of none of the table's {rows} rows is one of the agreed classes, {classes}. Is it the right "
@@ -189,17 +190,17 @@ def _check_table(context: Context, level: str) -> str:
     return f"{said}; {rows - left} of the rows are left out of every run, for their labels are not among {classes}"
 
 
-def _check_budget(context: Context) -> str:
+def _check_budget(hospital: Hospital) -> str:
     """Say whether the budget is enough for the agreed run; SettingError if it never was.
 
     One that is spent in part is none: a run that was stopped may be about to go on.
     """
-    policy = policy_of(context)
+    policy = hospital.policy
     if not policy.epsilon:
         return "budget: none, no differentially private answers"
     epsilon, delta = policy.epsilon, policy.delta
-    ledger = link_table(state_folder(context) or Path(), Site(context, "dp").table())
-    asked = float(context.run_config.get("epsilon", 0.0))
+    ledger = link_table(state_folder(hospital) or Path(), true_table(hospital))
+    asked = float(hospital.terms.config.get("epsilon", 0.0))
     if asked > epsilon:
         raise SettingError(
             f"The agreed run may spend epsilon={asked:g}, and this hospital's {NODE_FILE} allows {epsilon:g} in all "
@@ -208,6 +209,6 @@ def _check_budget(context: Context) -> str:
     if max(ledger.spent("train"), ledger.spent("test")) > 0:
         return (
             f"budget: epsilon={epsilon:g} with delta={delta:g}, of which runs have spent a part already; not enough "
-            f"for another run with epsilon={asked:g} may be left. See: pansvm budget {state_folder(context)}"
+            f"for another run with epsilon={asked:g} may be left. See: pansvm budget {state_folder(hospital)}"
         )
     return f"budget: epsilon={epsilon:g} with delta={delta:g} for this table in all runs together"

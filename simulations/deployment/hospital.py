@@ -16,14 +16,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from clients.ledger.budget import new_ledger
+from clients.budget import new_ledger
 from clients.ledger.tables import tables_home
 from clients.policy import LEAST_SITES, HospitalPolicy
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
+from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH
 from flower_pansvm.secure_sum.identities import load_identity
-from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.version import VERSION
 from simulations.deployment.documents import is_code

@@ -18,7 +18,7 @@ from joblib import cpu_count
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
-from clients.policy import SimulatedContext
+from clients.hospital import SimulatedContext
 from flower_pansvm.terms import Scalar
 
 COORDINATOR = 1

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from clients.scaling import scaled
 from clients.systems.mixture import weak_models
 from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES, WEAK_MODELS, ClassModels
 from simulations.data.simulated_sites import SimulatedSites
@@ -51,7 +52,7 @@ class MixtureWords(SystemWords):
         for site in sites.before(asked[-1]):
             if site.name not in asked[-1].sites:
                 continue
-            X = site.scaled(site.train().X)
+            X = scaled(site, site.train().X)
             shared = weak_models(site, settings.question(X.shape[1]))
             assert isinstance(shared, ClassModels)
             components += len(shared.weights)

@@ -84,7 +84,7 @@ def _found(kernel: Kernel, size: int, cells: Sequence[Site]) -> int:
     low, high = np.nanmin(cell, axis=0), np.nanmax(cell, axis=0)
     X = Scaling(np.nanmean(cell, axis=0), low, np.where(high > low, high - low, 1.0)).transform(cell)
     columns = np.array(cells[0].schema().columns, dtype=np.str_)[cells[0].own_columns()]
-    B = random_matrix(block_seed(lasting_secret(cells[0].context), columns.tolist()), size, X.shape[1])
+    B = random_matrix(block_seed(lasting_secret(cells[0]), columns.tolist()), size, X.shape[1])
     zero_one: Bools = np.array([set(column) <= {0.0, 1.0} for column in X.T])
     differ = np.abs(rows_from_kernel(kernel, kernel(X, B), B, zero_one) - X).max(axis=1)
     return int((differ < CLOSE).sum())

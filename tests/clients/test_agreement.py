@@ -164,8 +164,8 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(enrolled: Enrolled, ask_mo
     def swap(message: Message) -> None:
         if message.metadata.message_type == RELAY.message_type:
             context = grid_of(federation)._contexts[VICTIM]
-            with turn(context):
-                public = records.read(context.state, OF_ALL, AllKeys).by_site()
+            with turn(context) as hospital:
+                public = records.read(hospital.state, OF_ALL, AllKeys).by_site()
             other = replace(public["hospital2"], public_key=secrets.token_bytes(32))
             records.write(message.content, "keys", AllKeys.of({**public, "hospital2": other}))
 
@@ -207,14 +207,14 @@ def test_a_second_seed_of_slots_is_refused(federation: Federation, ask_moments: 
     ask_moments(federation)  # the first sum may be asked again: the seed stays the same
     federation.secure_sum(ROWS, Nothing())
     context = grid_of(federation)._contexts[2]
-    with turn(context):
-        records.put(context.state, f"first.{SLOTS}", {"value": secrets.token_bytes(32)})
+    with turn(context) as hospital:
+        records.put(hospital.state, f"first.{SLOTS}", {"value": secrets.token_bytes(32)})
     ask_moments(federation)
     with pytest.raises(FederationError, match="slots"):
         federation.secure_sum(ROWS, Nothing())
 
 
-class _Listed(Site):
+class _Listed:
     """A site that has nothing but its name, a seed and the sum it is asked for."""
 
     def __init__(self, name: str, seed: bytes, this: SumRound) -> None:
@@ -227,7 +227,7 @@ class _Listed(Site):
 
 def slots(this: SumRound, seed: bytes, slots_per_site: int) -> dict[str, set[int]]:
     return {
-        name: set(own_slots(_Listed(name, seed, this), slots_per_site, 1000)[0].tolist())
+        name: set(own_slots(cast(Site, _Listed(name, seed, this)), slots_per_site, 1000)[0].tolist())
         for name in this.roster
     }
 
@@ -366,7 +366,7 @@ def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
 def test_a_site_has_no_more_rows_than_the_bounds_are_made_for(
     federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clients.site.MOST_ROWS", 59)
+    monkeypatch.setattr("clients.rows.MOST_ROWS", 59)
     with pytest.raises(TableError, match="rows") as refused:
         ask_moments(federation)
     assert "60" not in str(refused.value)

@@ -12,6 +12,7 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
+from clients.hospital import hospital_of
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
@@ -283,13 +284,13 @@ def test_a_broadcast_of_an_odd_name_changes_nothing_of_the_site(
     name: str, federation: Federation, ask_moments: Any
 ) -> None:
     context = sites_of(federation)._contexts[VICTIM]
-    with turn(context):
-        keys = records.get(context.state, "keys")
+    with turn(context) as hospital:
+        keys = records.get(hospital.state, "keys")
     federation.broadcast(Broadcast(name, Odd), Odd())
     ask_moments(federation)
     ask_moments(federation)
-    with turn(context):
-        state = context.state
+    with turn(context) as hospital:
+        state = hospital.state
     assert keys
     assert records.get(state, "keys") == keys
     assert "round_trip" in str(records.get(state, "sums")["memory"])
@@ -372,7 +373,9 @@ def test_a_coordinator_that_chooses_its_own_points_reads_single_rows_of_what_the
 
 def copies(federation: Federation) -> NDArray[np.float64]:
     """Return the rows of all sites' copies."""
-    return np.vstack([Site(one, "perturbed").table().X for one in sites_of(federation)._contexts.values()])
+    return np.vstack(
+        [Site.of(hospital_of(one), "perturbed").table().X for one in sites_of(federation)._contexts.values()]
+    )
 
 
 def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sites_insist(

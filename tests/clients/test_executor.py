@@ -30,8 +30,8 @@ from flwr.supernode.main import create_app
 from flwr.supernode.nodestate import NodeState, NodeStateFactory
 from flwr.supernode.start_client_internal import _insert_message
 
+from clients.budget import new_ledger
 from clients.executor import answer, main, wait_for_task
-from clients.ledger.budget import new_ledger
 from flower_pansvm import records
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files
 from flower_pansvm.errors import FederationError

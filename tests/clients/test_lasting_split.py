@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Context, RecordDict
+from flwr.app import RecordDict
 
 from clients import broadcasts
-from clients.ledger.budget import end_ledger, new_ledger
+from clients.budget import end_ledger, new_ledger
 from clients.ledger.lasting_split import lasting_split
 from clients.site import Site
+from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, TableError
 from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.terms import Scalar
-from strategies.settings import make_settings
+from tests.contexts import own_hospital
 
 TOLD = SchemaBroadcast(("age", "dose"), ("no", "yes"), (), 0.2, 5, 0)
 LEVELS = ("exact", "perturbed", "dp")
@@ -47,10 +48,10 @@ def node(ward: Path, tmp_path: Path) -> dict[str, Scalar]:
 
 def site_of(node: dict[str, Scalar], level: str = "exact", told: SchemaBroadcast = TOLD) -> Site:
     """Return a site that has joined a run and was told a schema."""
-    site = Site(Context(1, 7, dict(node), RecordDict(), make_settings().to_config()), level)
-    site.link_table()
+    site = Site.of(own_hospital(node), level)
+    link_own_table(site)
     records.write(message := RecordDict(), "broadcast.schema", told)
-    broadcasts.keep(site.context, message)
+    broadcasts.keep(site, message)
     return site
 
 

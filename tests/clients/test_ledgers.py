@@ -10,13 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Context, Message, RecordDict
+from flwr.app import Message, RecordDict
 
 from clients import broadcasts
 from clients.app import app
+from clients.budget import end_ledger, new_ledger
 from clients.gate.private import privately
+from clients.hospital import Hospital
 from clients.ledger import budget, lasting_split
-from clients.ledger.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
+from clients.ledger.budget import EPOCH, link_table, read_ledger
 from clients.ledger.epochs import HEARD_FILE, enter_run, hear
 from clients.ledger.tables import tables_home
 from clients.site import Site
@@ -33,6 +35,7 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.dp_svm.strategy import DpSvm
 from strategies.settings import make_settings
 from tests.conftest import write_identities
+from tests.contexts import own_hospital
 from tests.grids import meddle
 
 NAMES = ("hospital0", "hospital1", "hospital2")
@@ -88,7 +91,7 @@ class Hospitals:
 
     @property
     def ledger(self) -> Path:
-        return tables_home() / budget._read_link(self.state).table
+        return tables_home() / budget.read_link(self.state).table
 
     def private_answers(self) -> int:
         """Return how many private answers of the first hospital have left in the last run."""
@@ -282,8 +285,8 @@ def test_a_run_that_was_not_to_be_private_has_no_private_answers(hospitals: Hosp
 # What they tell each other
 
 
-def context(hospitals: Hospitals, number: int = 0, run: int = 1) -> Context:
-    return Context(run, 7, dict(hospitals.nodes[number]), RecordDict(), make_settings().to_config())
+def hospital(hospitals: Hospitals, number: int = 0, run: int = 1) -> Hospital:
+    return own_hospital(hospitals.nodes[number], run)
 
 
 @pytest.fixture
@@ -295,76 +298,76 @@ def linked(hospitals: Hospitals) -> Hospitals:
 
 def test_what_is_published_depends_on_no_row(linked: Hospitals) -> None:
     """The number of runs that a ledger has had is the only thing that it tells."""
-    first = enter_run(context(linked))
+    first = enter_run(hospital(linked))
     assert len(first) == EPOCH_BYTES
     assert int.from_bytes(first[:8], "big") == 1
-    published = {"hospital0": first, "hospital1": enter_run(context(linked, 1)), "hospital2": b""}
-    state = context(linked)
+    published = {"hospital0": first, "hospital1": enter_run(hospital(linked, 1)), "hospital2": b""}
+    state = hospital(linked)
     records.put(state.state, EPOCH, {EPOCH: first.hex()})
     hear(state, published)
-    again = enter_run(context(linked))
+    again = enter_run(hospital(linked))
     assert int.from_bytes(again[:8], "big") == 2
     # Its own last one, and that of the one it has met.
     assert again[EPOCH_BYTES:] == first + published["hospital1"]
 
 
 def test_what_a_coordinator_hands_out_again_is_not_taken_for_the_latest(linked: Hospitals) -> None:
-    old, new = (enter_run(context(linked, 1)) for _ in range(2))
-    own = enter_run(here := context(linked))
+    old, new = (enter_run(hospital(linked, 1)) for _ in range(2))
+    own = enter_run(here := hospital(linked))
     for published in (new, old):
         hear(here, {"hospital0": own, "hospital1": published})
-    assert enter_run(context(linked))[2 * EPOCH_BYTES :] == new[:EPOCH_BYTES]
+    assert enter_run(hospital(linked))[2 * EPOCH_BYTES :] == new[:EPOCH_BYTES]
 
 
 def test_nobody_can_make_up_an_epoch_of_another_hospital(linked: Hospitals) -> None:
-    own = enter_run(here := context(linked))
+    own = enter_run(here := hospital(linked))
     made_up = (
         own[:8] + bytes(24),
         bytes(32),
         own[:31] + bytes([own[31] ^ 1]),
         own[:20],
-        enter_run(context(linked, 2)),
+        enter_run(hospital(linked, 2)),
     )
-    peer = enter_run(context(linked, 1))
+    peer = enter_run(hospital(linked, 1))
     hear(here, {"hospital0": own, "hospital1": peer + b"".join(made_up)})
     assert read_ledger(linked.state).missed == ()
 
 
 def test_a_peer_cannot_spoil_what_a_hospital_has_heard_of_others(linked: Hospitals) -> None:
     """By an epoch of another length, behind which nothing could be told apart."""
-    own, peer = enter_run(here := context(linked)), enter_run(context(linked, 2))
+    own, peer = enter_run(here := hospital(linked)), enter_run(hospital(linked, 2))
     for bad in (b"\xff" * 9, b"\xff" * 31, b""):
         hear(here, {"hospital0": own, "hospital1": bad, "hospital2": peer})
-    assert enter_run(context(linked))[EPOCH_BYTES:] == own + peer
+    assert enter_run(hospital(linked))[EPOCH_BYTES:] == own + peer
 
 
 def test_of_two_copies_that_both_went_on_each_learns_of_the_other(linked: Hospitals) -> None:
     """The second one has had more runs, with other hospitals: a count alone would not tell."""
-    enter_run(context(linked))
+    enter_run(hospital(linked))
     linked.save("second")
-    here, there = context(linked), context(linked, 1)
+    here, there = hospital(linked), hospital(linked, 1)
     own, peer = enter_run(here), enter_run(there)
     hear(there, {"hospital0": own, "hospital1": peer})
     linked.restore("second")
     for _ in range(3):
         own = enter_run(here)
     with pytest.raises(BudgetError, match="uses"):
-        hear(here, {"hospital0": own, "hospital1": enter_run(context(linked, 1))})
+        hear(here, {"hospital0": own, "hospital1": enter_run(hospital(linked, 1))})
     assert len(read_ledger(linked.state).missed) == 1
     with pytest.raises(BudgetError, match="spent"):
-        enter_run(context(linked))
+        enter_run(hospital(linked))
 
 
 def test_hospitals_do_not_wait_in_a_run_until_another_ones_ledger_is_an_old_copy(linked: Hospitals) -> None:
     """They signed what they had heard before the run that the copy lacks, and the coordinator kept it."""
-    waiting = context(linked, 1, run=1)
+    waiting = hospital(linked, 1, run=1)
     said_before = enter_run(waiting)
     linked.save("backup")
-    own, peer = enter_run(here := context(linked, run=2)), enter_run(there := context(linked, 1, run=2))
+    own, peer = enter_run(here := hospital(linked, run=2)), enter_run(there := hospital(linked, 1, run=2))
     for site in (here, there):
         hear(site, {"hospital0": own, "hospital1": peer})
     linked.restore("backup")
-    again = enter_run(joins_late := context(linked, run=1))
+    again = enter_run(joins_late := hospital(linked, run=1))
     for site in (joins_late, waiting):
         hear(site, {"hospital0": again, "hospital1": said_before})  # nobody notices
     budget.charge(joins_late, PRIVATE_BINS, 1e-3)
@@ -374,16 +377,16 @@ def test_hospitals_do_not_wait_in_a_run_until_another_ones_ledger_is_an_old_copy
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", "x\n{}"])
 def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: Hospitals) -> None:
-    own, peer = enter_run(here := context(linked)), enter_run(context(linked, 1))
+    own, peer = enter_run(here := hospital(linked)), enter_run(hospital(linked, 1))
     hear(here, {"hospital0": own, "hospital1": peer})
     file = linked.state / HEARD_FILE
     if content is None:
         file.unlink()
     else:
         file.write_text(content)
-    assert len(enter_run(context(linked))) == EPOCH_BYTES
+    assert len(enter_run(hospital(linked))) == EPOCH_BYTES
     hear(here, {"hospital0": own, "hospital1": peer})
-    assert len(enter_run(context(linked))) == 3 * EPOCH_BYTES
+    assert len(enter_run(hospital(linked))) == 3 * EPOCH_BYTES
 
 
 def test_no_row_is_looked_at_for_a_site_that_has_not_joined(
@@ -392,7 +395,7 @@ def test_no_row_is_looked_at_for_a_site_that_has_not_joined(
     monkeypatch.setattr(Site, "train", lambda _: pytest.fail("looks at rows"))
     roster = SimpleNamespace(roster=NAMES)
     part = SimpleNamespace(this=roster, protocol=SimpleNamespace(protected=True))
-    site = Site(context(linked), "dp", part)  # type: ignore[arg-type]
+    site = Site.of(hospital(linked), "dp", part)  # type: ignore[arg-type]
     with pytest.raises(BudgetError, match="joined"):
         privately(site, PRIVATE_BINS, BinsQuestion(1e-3, *np.zeros((2, 2))), private_bins)
 
@@ -404,12 +407,12 @@ def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(l
         replace(asked, columns=("age", "dose", *(["age"] * 10_000))),
         replace(asked, classes=("0", "1", *(["1"] * 10_000))),
     ):
-        enter_run(site := context(linked))
+        enter_run(site := hospital(linked))
         records.write(message := RecordDict(), "broadcast.schema", schema)
         broadcasts.keep(site, message)
-        Site(site, "dp").table()
+        Site.of(site, "dp").table()
         tracemalloc.start()
         with pytest.raises((SettingError, TableError)):
-            Site(site, "dp").train()
+            Site.of(site, "dp").train()
         assert tracemalloc.get_traced_memory()[1] < 600 * 10_000
         tracemalloc.stop()

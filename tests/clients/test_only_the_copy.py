@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +14,12 @@ from flwr.app import Message, RecordDict
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
+from clients.hospital import hospital_of, site_name
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.policy import site_name
 from clients.site import Site
 from clients.table.reading import read_table
 from clients.table.table import Table
+from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.constraints import key_of
@@ -204,9 +206,9 @@ def test_so_it_is_of_every_task(learn: Callable[..., Answers]) -> None:
 
 
 def copy_in(grid: InProcessGrid) -> list[Table]:
-    sites = [Site(context, "perturbed") for context in grid._contexts.values()]
+    sites = [Site.of(hospital_of(context), "perturbed") for context in grid._contexts.values()]
     for site in sites:
-        site.link_table()
+        link_own_table(site)
     return [site.table() for site in sites]
 
 
@@ -245,8 +247,8 @@ def test_a_hospital_tests_on_its_copy_and_a_simulated_site_on_true_records(
     grid = hospitals(settings, hospital_files)
     enrol(grid, settings).secure_sum(ROWS, Nothing())
     for context in grid._contexts.values():
-        with turn(context):
-            site = Site(context, "perturbed")
+        with turn(context) as hospital:
+            site = Site.of(hospital, "perturbed")
             for rows in (site.train(), site.test()):
                 assert len(rows.X) > 0
                 assert set(map(tuple, rows.X)) <= set(map(tuple, site.table().X))
@@ -254,7 +256,8 @@ def test_a_hospital_tests_on_its_copy_and_a_simulated_site_on_true_records(
     grid = in_process_grid(settings)
     enrol(grid, settings).secure_sum(ROWS, Nothing())
     for context in grid._contexts.values():
-        site, true = Site(context, "perturbed"), set(map(tuple, Site(context, "exact").table().X))
+        site = Site.of(hospital_of(context), "perturbed")
+        true = set(map(tuple, replace(site, level="exact").table().X))
         assert not set(map(tuple, site.train().X)) & true
         assert len(site.test().X) > 0
         assert set(map(tuple, site.test().X)) <= true

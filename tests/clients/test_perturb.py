@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clients.ledger.budget import FILE, end_ledger, link_table, new_ledger, read_ledger
+from clients.budget import end_ledger, new_ledger
+from clients.ledger.budget import FILE, link_table, read_ledger
 from clients.ledger.tables import tables_home
 from clients.perturb import GRID, NOISES, PerturbedTerms, perturbed_table, replaced_share
 from clients.perturb_kept import Kept

@@ -98,9 +98,9 @@ def test_another_app_of_the_series_finds_no_secret(
     train(grid, settings)
     for context in grid._contexts.values():
         left = recorddict_to_proto(context.state).SerializeToString()
-        with turn(context):
-            secrets = set(values_of(context.state)) | {lasting_secret(context)}
-            keys = records.get(context.state, "keys")
+        with turn(context) as hospital:
+            secrets = set(values_of(hospital.state)) | {lasting_secret(hospital)}
+            keys = records.get(hospital.state, "keys")
         assert keys["private"] in secrets
         assert not any(secret in left for secret in secrets)
         assert len(left) < 1000
@@ -138,8 +138,8 @@ def test_without_the_file_of_a_run_its_keys_are_new(
         grid = hospitals(settings, hospital_files, AGREED, run_id=7)
         train(grid, settings)
         for context in grid._contexts.values():
-            with turn(context):
-                keys.add(records.get(context.state, "keys")["private"])
+            with turn(context) as hospital:
+                keys.add(records.get(hospital.state, "keys")["private"])
         for folder in state_home.glob("site-*"):
             shutil.rmtree(folder / FOLDER)
     assert len(keys) == 6

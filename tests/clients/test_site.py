@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Context, RecordDict
+from flwr.app import RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients import broadcasts, cache
-from clients.ledger.budget import new_ledger
-from clients.rows import fold_numbers
-from clients.rows import test_rows as held_out
+from clients.budget import new_ledger
 from clients.site import Site
 from clients.systems.pan_svm import mapped_train
+from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
@@ -30,10 +29,13 @@ from flower_pansvm.systems.pan_svm.tasks import (
     FeatureMapBroadcast,
     LandmarkBroadcast,
 )
+from simulations.data.sites import fold_numbers
+from simulations.data.sites import test_rows as held_out
 from simulations.engines.running import train_in_process
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
+from tests.contexts import own_hospital
 
 # Folds
 
@@ -217,8 +219,8 @@ def test_numbers_that_were_told_are_checked_before_use(
 ) -> None:
     new_ledger(state_home / "site-north", 0.2)
     node = {"name": "north", "data": str(hospital_files[0])}
-    site = Site(Context(1, 2, node, RecordDict(), make_settings().to_config()), "exact")
-    site.link_table()
+    site = Site.of(own_hospital(node), "exact")
+    link_own_table(site)
     told = {
         SCHEMA.name: SchemaBroadcast(("age", "dose"), ("0", "1"), (), 0.2, 0, 0),
         SCALING.name: ScalingBroadcast(*np.array([[[0.0, 0.0]], [[50.0, 0.0]], [[10.0, 0.01]]])),
@@ -231,7 +233,7 @@ def test_numbers_that_were_told_are_checked_before_use(
     def mapped() -> NDArray[np.float64]:
         for name, message in told.items():
             records.write(content := RecordDict(), f"broadcast.{name}", message)
-            broadcasts.keep(site.context, content)
+            broadcasts.keep(site, content)
         return mapped_train(site, 0)(np.arange(3))
 
     assert mapped().shape == (3, 1)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clients.scaling import scaled
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.systems.common import MOMENTS
@@ -60,7 +61,7 @@ def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats]:
     knowledge = knowledge_of(record)
     assert knowledge is not None
     sites = SimulatedSites(settings).before(record[-1])
-    return knowledge, np.vstack([site.scaled(site.train().X) for site in sites])
+    return knowledge, np.vstack([scaled(site, site.train().X) for site in sites])
 
 
 def drawn(rows: int, noise: float, seed: int = 0) -> SiteRecords:

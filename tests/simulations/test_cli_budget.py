@@ -6,25 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flwr.app import Context, RecordDict
 
 from clients.ledger.budget import EPOCH, LINK, charge, link_table, read_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.systems.dp_svm import PRIVATE_SCORES, PRIVATE_STEP
-from strategies.settings import make_settings
 from tests.clients.gate.test_budget import a_table, begin
+from tests.contexts import own_hospital
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 def spend(folder: Path, run: int, rho: float) -> None:
     node = {"name": "north", "state": str(folder), "epsilon": 1.0}
-    context = Context(run, 7, dict(node), RecordDict(), make_settings().to_config())
-    records.put(context.state, EPOCH, {EPOCH: "e0"})
-    charge(context, PRIVATE_STEP, rho)
-    charge(context, PRIVATE_SCORES, rho / 2)
+    hospital = own_hospital(node, run)
+    records.put(hospital.state, EPOCH, {EPOCH: "e0"})
+    charge(hospital, PRIVATE_STEP, rho)
+    charge(hospital, PRIVATE_SCORES, rho / 2)
 
 
 def test_begun_spent_and_shown(pansvm: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from clients.ledger.budget import new_ledger
+from clients.budget import new_ledger
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import Schema
 from simulations.data.pooling import PooledRows, pooled

@@ -23,8 +23,9 @@ from flwr.proto.recorddict_pb2 import RecordDict as Written
 from sklearn.datasets import load_breast_cancer
 
 from clients.app import app
+from clients.budget import new_ledger
 from clients.gate.replay_guard import FOLDER, STATE
-from clients.ledger.budget import LINK, new_ledger, read_ledger
+from clients.ledger.budget import LINK, read_ledger
 from clients.ledger.tables import tables_home
 from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC

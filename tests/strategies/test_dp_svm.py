@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clients import site
+from clients.hospital import Hospital
 from clients.ledger.budget import read_ledger
-from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
@@ -386,14 +387,14 @@ def test_rows_never_change_sides(
 ) -> None:
     """Two budgets are one for each row only so. Another seed is another split everywhere else."""
     kept: dict[str, list[np.ndarray]] = {}
-    real = Site._make_split
+    real = site.split_rows
 
-    def spy(site: Site, told: Any) -> Any:
-        split = real(site, told)
-        kept.setdefault(site.name, []).append(split.test.X[:, np.argsort(site.schema().columns)])
+    def spy(hospital: Hospital, level: str, told: SchemaBroadcast, own: Any) -> Any:
+        split = real(hospital, level, told, own)
+        kept.setdefault(hospital.name, []).append(split.test.X[:, np.argsort(told.columns)])
         return split
 
-    monkeypatch.setattr(Site, "_make_split", spy)
+    monkeypatch.setattr(site, "split_rows", spy)
     for seed in (0, 1):
         frame = pd.read_csv(files[0])
         frame[[*reversed(frame.columns)]].to_csv(files[0], index=False)  # columns in another order

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import load_wine, make_classification
 
-from clients.rows import test_rows as held_out
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.sites import SEPARATOR
+from simulations.data.sites import test_rows as held_out
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.federation.federation import Federation
 from strategies.registry import all_strategies

@@ -11,8 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
 
 from clients.app import app
-from clients.ledger.budget import new_ledger
-from clients.rows import test_rows as held_out
+from clients.budget import new_ledger
 from flower_pansvm.errors import (
     BudgetError,
     FederationError,
@@ -25,6 +24,7 @@ from flower_pansvm.errors import (
 from flower_pansvm.systems.pan_svm.tasks import CUTS
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
+from simulations.data.sites import test_rows as held_out
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.settings import Settings, make_settings

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from clients.hospital import hospital_of
 from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.systems.pan_svm.cuts import Answer, Labels, Question, cuts_at
@@ -157,7 +158,7 @@ def test_a_simulated_site_trains_on_the_copy_and_is_tested_on_true_records(train
     grid, right = trained.federation.grid, 0
     assert isinstance(grid, InProcessGrid)
     for number, context in enumerate(grid._contexts.values()):
-        site = Site(context, "perturbed")
+        site = Site.of(hospital_of(context), "perturbed")
         true = {row.tobytes() for row in table_of(trained.settings, number).X}
         assert not any(row.tobytes() in true for row in site.train().X)
         assert all(row.tobytes() in true for row in site.test().X)

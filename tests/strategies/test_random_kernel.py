@@ -12,6 +12,7 @@ import pytest
 from flwr.app import Message
 from sklearn.datasets import load_breast_cancer, load_wine
 
+from clients.hospital import hospital_of
 from clients.membership import member_of
 from clients.seeds import COLUMN_BLOCK, NOTE_BYTES, deal_seed
 from flower_pansvm import records
@@ -173,7 +174,7 @@ def test_a_note_opens_at_the_site_that_it_is_for_and_at_no_other() -> None:
     assert sorted(map(len, notes[0].values())) == [NOTE_BYTES, NOTE_BYTES, 2 * NOTE_BYTES]
     sealed = notes[0]["site-002"][NOTE_BYTES + 1 :]
     members = {
-        name: member_of(context, public)
+        name: member_of(hospital_of(context), public)
         for name, context in zip(public, grid._contexts.values(), strict=True)
     }
     seed = records.get(list(grid._contexts.values())[2].state, f"first.{COLUMN_BLOCK}")["value"]

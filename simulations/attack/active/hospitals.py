@@ -16,9 +16,11 @@ from threadpoolctl import ThreadpoolController
 
 from clients import broadcasts
 from clients.app import app
+from clients.hospital import hospital_of
 from clients.ledger.epochs import enter_run
 from clients.site import Site
 from clients.table.table import LABEL
+from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.systems.common import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks import Broadcast, Task
@@ -188,10 +190,10 @@ class Hospitals:
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
         with account_of(self.homes[name]), THREADS.limit(limits=1):
-            site = Site(context, self.settings.level)
-            site.link_table()
-            enter_run(context)
-            broadcasts.keep(context, content)
+            site = Site.of(hospital_of(context), self.settings.level)
+            link_own_table(site)
+            enter_run(site)
+            broadcasts.keep(site, content)
             return work(site, question)
 
 

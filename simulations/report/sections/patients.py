@@ -3,7 +3,7 @@
 from datetime import datetime
 from itertools import zip_longest
 
-from clients.policy import simulated_name
+from clients.hospital import simulated_name
 from simulations.report.section import SECTIONS, Result, Section, render, some
 from simulations.report.shares import class_figures, count
 from strategies.shares import all_right

@@ -10,7 +10,7 @@ from flwr.app import Message, RecordDict
 from clients.app import TASKS, app
 from clients.gate.levels import DP, SIMULATED
 from clients.gate.pipeline import handler
-from clients.policy import SimulatedContext
+from clients.hospital import SimulatedContext
 from flower_pansvm.errors import SettingError
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar

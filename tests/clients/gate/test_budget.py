@@ -14,20 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import Context, RecordDict
+from flwr.app import RecordDict
 
 from clients.app import TASKS
+from clients.budget import end_ledger, new_ledger
 from clients.gate.levels import level_of
+from clients.hospital import Hospital
 from clients.ledger import budget
-from clients.ledger.budget import (
-    EPOCH,
-    change_ledger,
-    charge,
-    end_ledger,
-    link_table,
-    new_ledger,
-    read_ledger,
-)
+from clients.ledger.budget import EPOCH, change_ledger, charge, link_table, read_ledger
 from clients.ledger.tables import tables_home
 from clients.table.table import Table
 from flower_pansvm import records
@@ -36,7 +30,7 @@ from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.systems.dp_svm import PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.terms import Scalar
-from strategies.settings import make_settings
+from tests.contexts import own_hospital
 
 WHOLE = rho_of(1.0, 1e-5)
 
@@ -44,7 +38,7 @@ WHOLE = rho_of(1.0, 1e-5)
 KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
 
 
-def context(folder: Path, run: int = 1, **node: Scalar) -> Context:
+def hospital(folder: Path, run: int = 1, **node: Scalar) -> Hospital:
     config: dict[str, Scalar] = {
         "name": "north",
         "state": str(folder),
@@ -53,9 +47,9 @@ def context(folder: Path, run: int = 1, **node: Scalar) -> Context:
         **KNOWN,
         **node,
     }
-    state = RecordDict()
-    records.put(state, EPOCH, {EPOCH: "e0"})
-    return Context(run, 7, config, state, make_settings().to_config())
+    own = own_hospital(config, run)
+    records.put(own.state, EPOCH, {EPOCH: "e0"})
+    return own
 
 
 def a_table(seed: int = 0, rows: int = 60) -> Table:
@@ -71,7 +65,7 @@ def begin(folder: Path, table: Table, test_fraction: float = 0.2) -> None:
 
 def file_of(folder: Path) -> Path:
     """Return the file of a state folder's ledger."""
-    return tables_home() / budget._read_link(folder).table / budget.FILE
+    return tables_home() / budget.read_link(folder).table / budget.FILE
 
 
 @pytest.fixture
@@ -85,49 +79,49 @@ def spent(folder: Path) -> list[float]:
 
 
 def test_what_is_spent_stays_spent_in_all_runs(folder: Path) -> None:
-    charge(context(folder), PRIVATE_STEP, 0.6 * WHOLE)
-    charge(context(folder, run=2), PRIVATE_STEP, 0.3 * WHOLE)
+    charge(hospital(folder), PRIVATE_STEP, 0.6 * WHOLE)
+    charge(hospital(folder, run=2), PRIVATE_STEP, 0.3 * WHOLE)
     with pytest.raises(BudgetError, match="enough") as caught:
-        charge(context(folder, run=2), PRIVATE_STEP, 0.2 * WHOLE)
+        charge(hospital(folder, run=2), PRIVATE_STEP, 0.2 * WHOLE)
     # Runs of other studies are not this coordinator's affair.
     assert "run 1" not in str(caught.value)
     assert re.search(r"epsilon 0\.\d+ by run 1, epsilon 0\.\d+ by run 2", caught.value.detail)
     assert spent(folder) == [0.6 * WHOLE, 0.3 * WHOLE]
-    charge(context(folder, run=3), PRIVATE_STEP, 0.1 * WHOLE * (1 - 1e-9))
+    charge(hospital(folder, run=3), PRIVATE_STEP, 0.1 * WHOLE * (1 - 1e-9))
 
 
 def test_training_and_test_rows_have_a_budget_each(folder: Path) -> None:
-    charge(context(folder), PRIVATE_STEP, WHOLE)
-    charge(context(folder), PRIVATE_SCORES, WHOLE)
+    charge(hospital(folder), PRIVATE_STEP, WHOLE)
+    charge(hospital(folder), PRIVATE_SCORES, WHOLE)
     for task in (PRIVATE_STEP, PRIVATE_SCORES):
         with pytest.raises(BudgetError, match="enough"):
-            charge(context(folder), task, 1e-6)
+            charge(hospital(folder), task, 1e-6)
 
 
 def test_a_coordinator_cannot_change_the_budget(folder: Path) -> None:
     """Epsilon is the node config's; a run's own settings say something else."""
-    node = context(folder)
-    node.run_config["epsilon"] = 20.0
+    node = hospital(folder)
+    node = replace(node, terms=replace(node.terms, config={**node.terms.config, "epsilon": 20.0}))
     with pytest.raises(BudgetError, match="enough"):
         charge(node, PRIVATE_STEP, 1.01 * WHOLE)
-    charge(context(folder, epsilon=2.0), PRIVATE_STEP, 1.01 * WHOLE)
+    charge(hospital(folder, epsilon=2.0), PRIVATE_STEP, 1.01 * WHOLE)
 
 
 @pytest.mark.parametrize("rho", [0.0, -1.0, float("nan"), float("inf")])
 def test_nothing_is_gained_by_a_cost_that_is_none(folder: Path, rho: float) -> None:
     with pytest.raises(BudgetError):
-        charge(context(folder), PRIVATE_STEP, rho)
+        charge(hospital(folder), PRIVATE_STEP, rho)
     assert spent(folder) == []
 
 
 def test_an_older_run_ends_when_another_has_begun(folder: Path) -> None:
     """Whether it has been asked anything or not."""
-    older = context(folder, run=1)
+    older = hospital(folder, run=1)
     charge(older, PRIVATE_STEP, 0.01)
     change_ledger(folder, lambda ledger: replace(ledger, epochs=(*ledger.epochs, "e1")))
     with pytest.raises(BudgetError, match="begun"):
         charge(older, PRIVATE_STEP, 0.001)
-    newer = context(folder, run=2)
+    newer = hospital(folder, run=2)
     records.put(newer.state, EPOCH, {EPOCH: "e1"})
     charge(newer, PRIVATE_STEP, 0.01)
 
@@ -154,25 +148,25 @@ def damage(folder: Path, how: str) -> None:
     "how", ["missing", "a bit", "cut", "a charge less", "", "[]", "null", "{}", "\udcff"[:0] + "x"]
 )
 def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None:
-    charge(context(folder), PRIVATE_STEP, 0.02)
+    charge(hospital(folder), PRIVATE_STEP, 0.02)
     damage(folder, how)
     for task in (PRIVATE_STEP, PRIVATE_SCORES):
         with pytest.raises(BudgetError, match="backup"):
-            charge(context(folder), task, 1e-6)
+            charge(hospital(folder), task, 1e-6)
     with pytest.raises(BudgetError, match="spent"):
-        level_of(context(folder), JOIN.name, TASKS[JOIN.name], JoinQuestion((), ("0", "1"), dp=True))
+        level_of(hospital(folder), JOIN.name, TASKS[JOIN.name], JoinQuestion((), ("0", "1"), dp=True))
 
 
 def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="--new"):
-        charge(context(tmp_path / "fresh"), PRIVATE_STEP, 0.01)
+        charge(hospital(tmp_path / "fresh"), PRIVATE_STEP, 0.01)
     with pytest.raises(BudgetError, match="--new"):
         link_table(tmp_path / "fresh", a_table())
     assert list(tables_home().glob("*/")) == []
 
 
 def test_a_ledger_is_not_begun_twice(folder: Path) -> None:
-    charge(context(folder), PRIVATE_STEP, 0.02)
+    charge(hospital(folder), PRIVATE_STEP, 0.02)
     with pytest.raises(BudgetError, match="stays"):
         new_ledger(folder, 0.2)
     assert spent(folder) == [0.02]
@@ -182,18 +176,18 @@ def test_errors_name_no_folder_but_in_their_detail(folder: Path) -> None:
     file = file_of(folder)
     file.unlink()
     with pytest.raises(BudgetError) as caught:
-        charge(context(folder), PRIVATE_STEP, 0.02)
+        charge(hospital(folder), PRIVATE_STEP, 0.02)
     assert str(file.parent) not in str(caught.value)
     assert str(file) in caught.value.detail
     (folder / budget.LINK).unlink()
     with pytest.raises(BudgetError) as caught:
-        charge(context(folder), PRIVATE_STEP, 0.02)
+        charge(hospital(folder), PRIVATE_STEP, 0.02)
     assert str(folder) not in str(caught.value)
     assert str(folder) in caught.value.detail
 
 
 def test_only_the_account_reads_it(folder: Path) -> None:
-    charge(context(folder), PRIVATE_STEP, 0.02)
+    charge(hospital(folder), PRIVATE_STEP, 0.02)
     files = [file for file in tables_home().rglob("*") if file.is_file()]
     assert {file.name for file in files} == {"key", "state.lock", "budget.json", "rows.json"}
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
@@ -204,21 +198,21 @@ def test_a_place_that_others_can_enter_or_that_cannot_be_made_is_refused(folder:
     home = tables_home()
     home.chmod(0o755)
     with pytest.raises(BudgetError, match="chmod"):
-        charge(context(folder), PRIVATE_STEP, 0.02)
+        charge(hospital(folder), PRIVATE_STEP, 0.02)
     home.chmod(0o700)
     home.rename(home.with_name("elsewhere"))
     home.write_text("a file in its place")
     with pytest.raises(BudgetError, match="ReadWritePaths"):
-        charge(context(folder), PRIVATE_STEP, 0.02)
+        charge(hospital(folder), PRIVATE_STEP, 0.02)
 
 
 def test_a_run_that_was_joined_with_another_ledger_is_not_answered(folder: Path) -> None:
     """Exchanged in the middle of a run, or a coordinator that has asked to join otherwise."""
-    node = context(folder)
+    node = hospital(folder)
     records.put(node.state, EPOCH, {EPOCH: "of another run"})
     with pytest.raises(BudgetError, match="joined"):
         charge(node, PRIVATE_STEP, 0.02)
-    node.state = RecordDict()
+    node = replace(node, state=RecordDict())
     with pytest.raises(BudgetError, match="joined"):
         charge(node, PRIVATE_STEP, 0.02)
     assert spent(folder) == []
@@ -228,11 +222,11 @@ def test_a_ledger_that_is_behind_is_a_spent_one(folder: Path) -> None:
     change_ledger(folder, lambda ledger: replace(ledger, missed=("f0",)))
     for task in (PRIVATE_STEP, PRIVATE_SCORES):
         with pytest.raises(BudgetError, match="older"):
-            charge(context(folder), task, 1e-6)
+            charge(hospital(folder), task, 1e-6)
 
 
 def test_a_person_may_end_a_budget_and_what_was_spent_stays_on_record(folder: Path) -> None:
-    charge(context(folder), PRIVATE_STEP, WHOLE)
+    charge(hospital(folder), PRIVATE_STEP, WHOLE)
     before = change_ledger(folder, lambda ledger: replace(ledger, missed=("f0",)))
     end_ledger(folder)
     ledger = read_ledger(folder)
@@ -240,7 +234,7 @@ def test_a_person_may_end_a_budget_and_what_was_spent_stays_on_record(folder: Pa
     assert [(one.train, one.test) for one in ledger.ended] == [(WHOLE, 0.0)]
     # No row changes between training and evaluation.
     assert (ledger.key, ledger.columns) == (before.key, before.columns)
-    joined = context(folder, run=2)
+    joined = hospital(folder, run=2)
     records.put(joined.state, EPOCH, {EPOCH: "f0"})
     charge(joined, PRIVATE_STEP, WHOLE)
     # The table finds it as before, from another folder too.
@@ -250,7 +244,7 @@ def test_a_person_may_end_a_budget_and_what_was_spent_stays_on_record(folder: Pa
 
 @pytest.mark.parametrize("how", ["missing", "cut", "all of the place"])
 def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) -> None:
-    charge(context(folder), PRIVATE_STEP, WHOLE)
+    charge(hospital(folder), PRIVATE_STEP, WHOLE)
     if how == "all of the place":
         shutil.rmtree(tables_home())
     else:
@@ -262,7 +256,7 @@ def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) 
     end_ledger(folder)
     link_table(folder, a_table())
     change_ledger(folder, lambda ledger: replace(ledger, epochs=("e0",)))
-    charge(context(folder), PRIVATE_STEP, WHOLE)
+    charge(hospital(folder), PRIVATE_STEP, WHOLE)
     if how != "all of the place":
         assert [(math.isnan(one.train), math.isnan(one.test)) for one in read_ledger(folder).ended] == [
             (True, True)
@@ -271,13 +265,11 @@ def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) 
 
 def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
     """The system takes it off; the file stays and means nothing."""
-    code = (
-        "import os; from clients.ledger import budget\nbudget._locked().__enter__(); os.kill(os.getpid(), 9)"
-    )
+    code = "import os; from clients.ledger import budget\nbudget.locked_tables().__enter__(); os.kill(os.getpid(), 9)"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
     assert done.returncode == -9
     link_table(folder, a_table())
-    charge(context(folder), PRIVATE_STEP, 0.02)
+    charge(hospital(folder), PRIVATE_STEP, 0.02)
 
 
 KILLED = """
@@ -285,7 +277,7 @@ import itertools, json, os, sys
 from pathlib import Path
 from clients.ledger import budget
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP
-from tests.clients.gate.test_budget import a_table, begin, context
+from tests.clients.gate.test_budget import a_table, begin, hospital
 
 def dying_after(steps):
     left = [steps]
@@ -307,14 +299,14 @@ for steps in itertools.takewhile(lambda _: ended, itertools.count()):
     if child == 0:
         dying_after(steps)
         for answer in range(3):
-            budget.charge(context(folder), PRIVATE_STEP, 0.001)
+            budget.charge(hospital(folder), PRIVATE_STEP, 0.001)
             (folder / f"answer{answer}").touch()
         os._exit(0)
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     answers = len(list(folder.glob("answer*")))
     shown = len(budget.read_ledger(folder).charges)
     # The next one is written beside whatever the dead process has left.
-    budget.charge(context(folder), PRIVATE_STEP, 0.001)
+    budget.charge(hospital(folder), PRIVATE_STEP, 0.001)
     print(json.dumps([ended, answers, shown]))
 """
 
@@ -395,7 +387,7 @@ def test_whenever_the_power_fails_the_disk_shows_all_that_was_answered(
     with pytest.MonkeyPatch.context() as patch:
         disk = Disk(folder, patch)
         for _ in range(3):
-            charge(context(folder), PRIVATE_STEP, 0.001)
+            charge(hospital(folder), PRIVATE_STEP, 0.001)
             disk.answers += 1
             disk.note()
     shown = set()
@@ -415,5 +407,5 @@ def test_a_write_that_fails_is_no_answer(folder: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="space"):
-        charge(context(folder), PRIVATE_STEP, 0.001)
+        charge(hospital(folder), PRIVATE_STEP, 0.001)
     assert spent(folder) == []

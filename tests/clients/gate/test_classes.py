@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Context, Message, RecordDict
+from flwr.app import Message, RecordDict
 from flwr.common.serde import message_to_proto
 
 from clients import broadcasts
 from clients.app import app
 from clients.classes import allowed_classes, disclosed_classes, positive_labels
-from clients.policy import SimulatedContext
+from clients.hospital import Hospital, SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
@@ -21,6 +21,7 @@ from flower_pansvm.systems.common import JOIN, SCHEMA, JoinQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings
+from tests.contexts import SIMULATED_NODE, own_hospital
 
 pytestmark = pytest.mark.usefixtures("begun_ledgers")
 
@@ -176,11 +177,10 @@ def test_of_a_list_of_classes_positive_labels_make_two(ask_to_join: Ask) -> None
     "listed", ["", " , ", "0,,1", "0,12.5", "0;1", "x" * 25, ",".join(map(str, range(31)))]
 )
 def test_a_list_of_labels_that_cannot_be_is_an_error(
-    listed: str, key: str, labels_of: Callable[[Context], tuple[str, ...]]
+    listed: str, key: str, labels_of: Callable[[Hospital], tuple[str, ...]]
 ) -> None:
-    here = Context(1, 7, {"data": "ward.csv", "name": "north", key: listed}, RecordDict(), {})
     with pytest.raises(SettingError, match=f"'{key}'"):
-        labels_of(here)
+        labels_of(own_hospital({"data": "ward.csv", "name": "north", key: listed}))
 
 
 @pytest.mark.parametrize(
@@ -269,21 +269,19 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     names = names_of_patients(200)
     pd.DataFrame({"age": range(200), "outcome": names}).to_csv(tmp_path / "ward.csv", index=False)
     node: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
-    here = Context(1, 7, node, RecordDict(), {**make_settings().to_config()})
+    here = own_hospital(node)
     schema = {"test_fraction": 0.2, "folds": 0, "seed": 0, "positive_labels": []}
     content = RecordDict()
     told = {**schema, "columns": ["age"], "classes": list(names[:2])}
     records.put(content, f"broadcast.{SCHEMA.name}", told)
     broadcasts.keep(here, content)
     with pytest.raises(TableError, match="hold") as caught:
-        Site(here, "exact").train()
+        Site.of(here, "exact").train()
     assert not any(name in str(caught.value) for name in names)
 
 
 def test_simulated_sites_name_every_class(tmp_path: Path) -> None:
-    here = SimulatedContext(
-        1, 7, {"partition-id": 0, "num-partitions": 2}, RecordDict(), {**make_settings(sites=2).to_config()}
-    )
+    here = own_hospital(SIMULATED_NODE, kind=SimulatedContext)
     assert disclosed_classes(here, np.array(["a", "b", "b"]), ()).tolist() == ["a", "b"]
     with pytest.raises(PanSVMError, match="'label'"):
         disclosed_classes(here, np.array(["0.5", "1"]), ())

@@ -67,7 +67,7 @@ def participation() -> Participation:
     protocol, roster = make("ring"), ("a", "b", "c")
     this = SumRound("r", "weigh", 1, 0, roster)
     member = gather_members(protocol, roster)["a"]
-    return Participation(protocol, this, member, make_settings(), {"weights": 8.0}, Memory("r"))
+    return Participation(protocol, this, member, {"weights": 8.0}, Memory("r"))
 
 
 @pytest.mark.parametrize("answer", [{"weights": ONES}, ONES, Names(("x",)), DpWeights(ONES), None], ids=str)

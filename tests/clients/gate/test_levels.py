@@ -1,15 +1,16 @@
 """The level decides which records a request's answer is made of: what a hospital answers, and what the code sees."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flwr.app import Context, RecordDict
 
+from clients.budget import new_ledger
 from clients.gate.levels import TESTED, level_of
-from clients.ledger.budget import new_ledger
-from clients.policy import SimulatedContext, warn_of_risks
+from clients.hospital import Hospital, SimulatedContext
+from clients.policy import warn_of_risks
 from flower_pansvm.consents import AGREED, LEVELS
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.systems.common import JOIN, MOMENTS, JoinQuestion
@@ -18,6 +19,7 @@ from flower_pansvm.terms import NOISES, Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.registry import all_strategies
 from strategies.settings import make_settings
+from tests.contexts import SIMULATED_NODE, own_hospital
 from tests.tasks import ROWS, TASKS
 
 MakeGrid = Callable[..., InProcessGrid]
@@ -26,14 +28,12 @@ BUDGET: dict[str, Scalar] = {"epsilon": 1.0, "classes": "0,1", **KNOWN}
 DP_JOIN = JoinQuestion((), ("0", "1"), dp=True)
 
 
-def context(folder: Path, node: dict[str, Scalar], **config: Any) -> Context:
-    own: dict[str, Scalar] = {"name": "north", "state": str(folder), **node}
-    return Context(1, 7, own, RecordDict(), make_settings(**config).to_config())
+def hospital(folder: Path, node: dict[str, Scalar], **config: Any) -> Hospital:
+    return own_hospital({"name": "north", "state": str(folder), **node}, **config)
 
 
-def simulated(**config: Any) -> Context:
-    node: dict[str, Any] = {"partition-id": 0, "num-partitions": 3}
-    return SimulatedContext(1, 7, node, RecordDict(), make_settings(**config).to_config())
+def simulated(**config: Any) -> Hospital:
+    return own_hospital(SIMULATED_NODE, kind=SimulatedContext, **config)
 
 
 def question_of(task: Task[Any, Any]) -> JoinQuestion | None:
@@ -57,9 +57,9 @@ def test_a_hospital_answers_at_no_weaker_level_than_its_policy(
 ) -> None:
     node: dict[str, Scalar] = {**BUDGET, "noise": 0.25, **({} if policy is None else {"privacy": policy})}
     for task in TASKS:
-        here = context(folder, {**node, **dict.fromkeys(task.consents, AGREED)})
+        here = hospital(folder, {**node, **dict.fromkeys(task.consents, AGREED)})
         # Few strategies have such settings; a coordinator may send them.
-        here.run_config["privacy"] = asked
+        here = replace(here, terms=replace(here.terms, privacy=asked))
         of_run = "perturbed" if asked == "auto" else asked
         tested = ROWS[task.name].leaves == TESTED
         level = "dp" if task.dp else of_run
@@ -70,9 +70,8 @@ def test_a_hospital_answers_at_no_weaker_level_than_its_policy(
                 level_of(here, task.name, ROWS[task.name], question_of(task))
             continue
         assert level_of(here, task.name, ROWS[task.name], question_of(task)) == level
-        for consent in task.consents:
-            del here.node_config[consent]
         if task.consents:
+            here = replace(here, policy=replace(here.policy, consents=frozenset()))
             with pytest.raises(SettingError, match="node"):
                 level_of(here, task.name, ROWS[task.name], question_of(task))
 
@@ -80,11 +79,11 @@ def test_a_hospital_answers_at_no_weaker_level_than_its_policy(
 @pytest.mark.parametrize("asked", ["auto", *LEVELS])
 def test_a_run_that_is_private_is_joined_at_level_dp(asked: str, folder: Path) -> None:
     for policy in LEVELS:
-        here = context(folder, {**BUDGET, "privacy": policy})
-        here.run_config["privacy"] = asked
+        here = hospital(folder, {**BUDGET, "privacy": policy})
+        here = replace(here, terms=replace(here.terms, privacy=asked))
         assert level_of(here, JOIN.name, ROWS[JOIN.name], DP_JOIN) == "dp"
     with pytest.raises(BudgetError, match="has no budget"):
-        level_of(context(folder, {"privacy": "exact"}), JOIN.name, ROWS[JOIN.name], DP_JOIN)
+        level_of(hospital(folder, {"privacy": "exact"}), JOIN.name, ROWS[JOIN.name], DP_JOIN)
 
 
 @pytest.mark.parametrize("asked", ["perturbed", "exact"])
@@ -102,7 +101,7 @@ def test_a_hospital_does_not_answer_with_less_noise_than_its_own(
     node: dict[str, Scalar] = {"privacy": "perturbed"}
     if least is not None:
         node["noise"] = least
-    here = context(folder, node, noise=asked)
+    here = hospital(folder, node, noise=asked)
     if asked < (least or 0.5):
         with pytest.raises(SettingError, match=rf"refuses noise={asked:g}.*at least {least or 0.5:g}"):
             level_of(here, MOMENTS.name, ROWS[MOMENTS.name], None)
@@ -128,14 +127,14 @@ def test_a_misspelt_policy_is_an_error_and_agrees_to_nothing(
     node: dict[str, Scalar], told: str, folder: Path
 ) -> None:
     with pytest.raises(SettingError, match=told):
-        level_of(context(folder, node), MOMENTS.name, ROWS[MOMENTS.name], None)
+        level_of(hospital(folder, node), MOMENTS.name, ROWS[MOMENTS.name], None)
 
 
 def test_the_refusal_says_who_learns_what_and_how_to_agree(folder: Path) -> None:
     for asked, weakest in (("exact", "dp"), ("exact", "perturbed"), ("perturbed", "dp")):
         with pytest.raises(SettingError) as caught:
             level_of(
-                context(folder, {"privacy": weakest, "noise": 0.25}, privacy=asked),
+                hospital(folder, {"privacy": weakest, "noise": 0.25}, privacy=asked),
                 MOMENTS.name,
                 ROWS[MOMENTS.name],
                 None,
@@ -162,7 +161,7 @@ def test_the_refusal_says_who_learns_what_and_how_to_agree(folder: Path) -> None
 )
 def test_budgets_that_cannot_be_are_refused(folder: Path, node: dict[str, Scalar], told: str) -> None:
     with pytest.raises(SettingError, match=told):
-        level_of(context(folder, {**KNOWN, **node}), JOIN.name, ROWS[JOIN.name], DP_JOIN)
+        level_of(hospital(folder, {**KNOWN, **node}), JOIN.name, ROWS[JOIN.name], DP_JOIN)
 
 
 @pytest.mark.parametrize("missing", ["identity", "roster"])
@@ -170,7 +169,7 @@ def test_noise_is_shared_with_known_hospitals_only(folder: Path, missing: str) -
     """Of a hundred sites that the coordinator has invented, each adds a hundredth of the noise, or none."""
     node = {key: value for key, value in BUDGET.items() if key != missing}
     with pytest.raises(BudgetError, match="invent"):
-        level_of(context(folder, node), JOIN.name, ROWS[JOIN.name], DP_JOIN)
+        level_of(hospital(folder, node), JOIN.name, ROWS[JOIN.name], DP_JOIN)
 
 
 def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
@@ -181,9 +180,9 @@ def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
         for question in (from_rows, DP_JOIN):
             with pytest.raises(BudgetError, match="classes"):
                 level_of(
-                    context(folder, {**unlisted, "privacy": policy}), JOIN.name, ROWS[JOIN.name], question
+                    hospital(folder, {**unlisted, "privacy": policy}), JOIN.name, ROWS[JOIN.name], question
                 )
-    level_of(context(folder, BUDGET), JOIN.name, ROWS[JOIN.name], from_rows)
+    level_of(hospital(folder, BUDGET), JOIN.name, ROWS[JOIN.name], from_rows)
 
 
 # In a run
@@ -238,7 +237,8 @@ def test_a_hospitals_own_log_says_what_it_has_agreed_to(
 ) -> None:
     with caplog.at_level("WARNING", logger="flwr"):
         for policy in LEVELS:
-            warn_of_risks(context(folder, {"privacy": policy}))
+            own = hospital(folder, {"privacy": policy})
+            warn_of_risks(own.policy, own.terms)
     told = [line for line in caplog.messages if "privacy" in line]
     assert len(told) == 1
     assert "privacy='exact' in the node config" in told[0]

@@ -15,12 +15,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from flwr.app import RecordDict
 from scipy.stats import beta
 
 from clients.gate import private
 from clients.gate.private import privately
-from clients.policy import SimulatedContext
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import dp_svm as private_training
@@ -45,7 +43,7 @@ from flower_pansvm.systems.dp_svm import (
 )
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks import Task
-from flower_pansvm.terms import Scalar
+from flower_pansvm.terms import Terms
 
 DELTA = 1e-5
 RHO = rho_of(4.0, DELTA)
@@ -108,10 +106,12 @@ class OneHonestSite:
     colluders: int
     name: str = "north"
 
+    simulated = True
+    run_id = 1
+
     @property
-    def context(self) -> SimulatedContext:
-        node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": self.sites}
-        return SimulatedContext(1, 2, {**node}, RecordDict(), {"colluders": self.colluders})
+    def terms(self) -> Terms:
+        return Terms(colluders=self.colluders)
 
     @property
     def participation(self) -> SimpleNamespace:
@@ -136,7 +136,7 @@ class OneHonestSite:
 @pytest.fixture(autouse=True)
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
     # New noise for every answer, as at a hospital.
-    monkeypatch.setattr(private, "lasting_secret", lambda context: secrets.token_bytes(32))
+    monkeypatch.setattr(private, "lasting_secret", lambda _: secrets.token_bytes(32))
 
 
 def answer(task: Task[Any, Any], rows: Rows, sites: int = 2, colluders: int = 1) -> dict[str, Any]:

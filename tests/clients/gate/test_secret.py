@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flwr.app import Context, RecordDict
 
-from clients.ledger.budget import link_table, new_ledger
+from clients.budget import new_ledger
+from clients.hospital import Hospital, SimulatedContext
+from clients.ledger.budget import link_table
 from clients.ledger.lasting_split import key_of, lasting_secret
-from clients.policy import SimulatedContext
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar
-from strategies.settings import make_settings
+from tests.contexts import own_hospital
 
 Node = dict[str, Scalar]
 
@@ -23,20 +23,18 @@ def table() -> Table:
     return Table(("age",), np.random.default_rng(0).normal(size=(60, 1)), None)
 
 
-def context(folder: Path, run_id: int = 1, **config: object) -> Context:
-    settings = make_settings(**config)  # type: ignore[arg-type]
-    node: Node = {"name": "north", "state": str(folder)}
-    return Context(run_id, 7 + run_id, node, RecordDict(), settings.to_config())
+def hospital(folder: Path, run_id: int = 1, **config: object) -> Hospital:
+    return own_hospital({"name": "north", "state": str(folder)}, run_id, **config)
 
 
 def test_it_is_the_same_in_every_run_whatever_its_settings(table: Table, tmp_path: Path) -> None:
     new_ledger(tmp_path / "north", 0.2)
     link_table(tmp_path / "north", table)
-    first = lasting_secret(context(tmp_path / "north"))
+    first = lasting_secret(hospital(tmp_path / "north"))
     assert len(first) == 32
-    assert {lasting_secret(context(tmp_path / "north", run_id)) for run_id in range(2, 6)} == {first}
+    assert {lasting_secret(hospital(tmp_path / "north", run_id)) for run_id in range(2, 6)} == {first}
     for other in ({"seed": 1, "C": 7.0, "test_fraction": 0.4}, {"aggregation": "k-secure"}, {"noise": 1.0}):
-        assert lasting_secret(context(tmp_path / "north", **other)) == first
+        assert lasting_secret(hospital(tmp_path / "north", **other)) == first
 
 
 def test_it_is_the_tables_own(table: Table, tmp_path: Path) -> None:
@@ -44,26 +42,25 @@ def test_it_is_the_tables_own(table: Table, tmp_path: Path) -> None:
     for name, own in (("north", table), ("again", table), ("south", others)):
         new_ledger(tmp_path / name, 0.2)
         link_table(tmp_path / name, own)
-    north, again, south = (lasting_secret(context(tmp_path / name)) for name in ("north", "again", "south"))
+    north, again, south = (lasting_secret(hospital(tmp_path / name)) for name in ("north", "again", "south"))
     assert north == again != south
 
 
 def test_a_hospital_never_makes_one_itself(table: Table, tmp_path: Path) -> None:
     """With a new key each record would get a second copy."""
     with pytest.raises(BudgetError) as refused:
-        lasting_secret(context(tmp_path / "north"))
+        lasting_secret(hospital(tmp_path / "north"))
     assert str(tmp_path) not in str(refused.value)
     assert str(tmp_path) in refused.value.detail
     new_ledger(tmp_path / "north", 0.2)
     with pytest.raises(BudgetError):
-        lasting_secret(context(tmp_path / "north"))
+        lasting_secret(hospital(tmp_path / "north"))
 
 
 def test_that_of_a_simulated_site_follows_from_the_seed(state_home: Path) -> None:
     def simulated(site: int, seed: int, run_id: int = 1) -> bytes:
         node: Node = {"partition-id": site, "num-partitions": 3}
-        config = make_settings(data="wine", sites=3, seed=seed).to_config()
-        here = SimulatedContext(run_id, 7 + run_id, node, RecordDict(), config)
+        here = own_hospital(node, run_id, SimulatedContext, data="wine", sites=3, seed=seed)
         assert key_of(here) == lasting_secret(here)
         return lasting_secret(here)
 

@@ -8,28 +8,22 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.app import app
-from clients.gate.levels import level_of
-from clients.policy import SimulatedContext, agreed_terms, is_simulated, least_rows, least_sites, policy_of
+from clients.hospital import SimulatedContext, hospital_of, is_simulated
 from clients.table.schema_file import schema_of
 from clients.table.source import open_table
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.registry import all_strategies
 from strategies.settings import make_settings
-from tests.tasks import ROWS, TASKS
+from tests.contexts import context_of, own_hospital
+from tests.tasks import TASKS
 
 Node = dict[str, Scalar]
 TUTORIAL: Node = {"partition-id": 0, "num-partitions": 2}
 """What Flower's guides have people start a real SuperNode with."""
-
-
-def context(node: Node, kind: type[Context] = Context, **config: object) -> Context:
-    settings = make_settings(**config)  # type: ignore[arg-type]
-    return kind(1, 2, {**node}, RecordDict(), {**settings.to_config()})
 
 
 def real(grid: InProcessGrid) -> InProcessGrid:
@@ -40,7 +34,7 @@ def real(grid: InProcessGrid) -> InProcessGrid:
 
 
 def test_a_simulation_in_this_process_is_one() -> None:
-    assert is_simulated(context(TUTORIAL, SimulatedContext))
+    assert is_simulated(context_of(TUTORIAL, kind=SimulatedContext))
     assert all(map(is_simulated, in_process_grid(make_settings(sites=3))._contexts.values()))
 
 
@@ -58,17 +52,14 @@ def test_a_simulation_in_this_process_is_one() -> None:
     ids=str,
 )
 def test_a_site_of_any_other_node_config_is_a_hospital_s_even_there(node: Node) -> None:
-    assert not is_simulated(context(node, SimulatedContext))
+    assert not is_simulated(context_of(node, kind=SimulatedContext))
 
 
 def test_a_node_config_alone_switches_no_protection_off(state_home: Path) -> None:
-    here = context(TUTORIAL, data="wine", min_sites=2)
+    here = context_of(TUTORIAL, data="wine", sites=2, min_sites=2)
     assert not is_simulated(here)
-    for ask in (least_sites, least_rows, policy_of):
-        with pytest.raises(SettingError, match="partition-id"):
-            ask(here)
-    with pytest.raises(SettingError):
-        level_of(here, JOIN.name, ROWS[JOIN.name], JoinQuestion(()))
+    with pytest.raises(SettingError, match="partition-id"):
+        hospital_of(here)
 
 
 @pytest.mark.parametrize("kind", [Context, SimulatedContext])
@@ -76,12 +67,12 @@ def test_a_node_config_alone_switches_no_protection_off(state_home: Path) -> Non
 def test_both_kinds_of_keys_are_an_error(more: Node, kind: type[Context]) -> None:
     for node in ({**TUTORIAL, **more}, {**more, "partition-id": 0}):
         with pytest.raises(SettingError, match="Leave"):
-            agreed_terms(context(node, kind))
+            own_hospital(node, kind=kind)
 
 
 def test_the_refusal_says_what_to_write() -> None:
     with pytest.raises(SettingError, match=r"'partition-id'.*data=.*label=.*name="):
-        agreed_terms(context(TUTORIAL))
+        own_hospital(TUTORIAL)
 
 
 @pytest.mark.parametrize("more", [{}, {"data": "ward.csv", "label": "outcome", "name": "north"}], ids=str)
@@ -89,7 +80,7 @@ def test_a_real_supernode_with_the_tutorial_s_node_config_answers_no_task(
     more: Node, hospital_files: list[Path], state_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even the first message, for which it would read a file that the run config names."""
-    for module in ("clients.table.source._simulated", "clients.table.reading.read_table"):
+    for module in ("clients.simulated.sites_module", "clients.table.reading.read_table"):
         monkeypatch.setattr(module, lambda *_: pytest.fail("read a table"))
     if more:
         more = {**more, "data": str(hospital_files[0]), "label": "label"}
@@ -106,7 +97,7 @@ def test_a_real_supernode_with_the_tutorial_s_node_config_answers_no_task(
 
 
 def test_a_hospital_without_a_table_reads_no_file_of_the_run_config(hospital_files: list[Path]) -> None:
-    here = context({"name": "north"}, data=str(hospital_files[0]), schema="/etc/passwd")
+    here = own_hospital({"name": "north"}, data=str(hospital_files[0]), schema="/etc/passwd")
     assert schema_of(here) is None
     with pytest.raises(TableError, match="names no table"):
         open_table(here)
@@ -117,7 +108,7 @@ import sys
 import ray
 from flwr.app import Context, RecordDict
 from flwr.simulation.ray_transport.ray_actor import ClientAppActor
-from clients.policy import is_simulated
+from clients.hospital import is_simulated
 
 def here(node):
     return is_simulated(Context(1, 2, node, RecordDict(), {}))

@@ -4,48 +4,46 @@ import stat
 from pathlib import Path
 
 import pytest
-from flwr.app import Context, RecordDict
 
-from clients.policy import SimulatedContext, agreed_terms
+from clients.hospital import SimulatedContext
 from clients.state_folder import state_folder
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
-from strategies.settings import make_settings
+from tests.contexts import own_hospital
 
 
-def context(node: dict[str, Scalar]) -> Context:
-    return SimulatedContext(1, 7, dict(node), RecordDict(), make_settings().to_config())
+def folder_of(node: dict[str, Scalar]) -> Path | None:
+    return state_folder(own_hospital(node, kind=SimulatedContext))
 
 
 def test_a_hospital_has_a_private_folder_that_stays(state_home: Path) -> None:
-    folder = state_folder(context({"name": "north"}))
+    folder = folder_of({"name": "north"})
     assert folder == state_home / "site-north"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     (folder / "file").write_text("kept")
-    assert state_folder(context({"name": "north"})) == folder
+    assert folder_of({"name": "north"}) == folder
     assert (folder / "file").read_text() == "kept"
 
 
 def test_names_of_sites_are_no_paths(state_home: Path) -> None:
     """Sites of one account do not share a folder, whatever they are called."""
     names = ["..", "../x", "a/b", "a%2Fb", "ä b"]
-    folders = {state_folder(context({"name": name})) for name in names} | {state_folder(context({}))}
+    folders = {folder_of({"name": name}) for name in names} | {folder_of({})}
     assert len(folders) == len(names) + 1
     assert {folder.parent for folder in folders if folder} == {state_home}
 
 
 def test_without_a_name_the_folder_does_not_change_with_the_number_of_the_node(state_home: Path) -> None:
-    assert state_folder(context({})) == state_home / "site"
+    assert folder_of({}) == state_home / "site"
 
 
 def test_the_node_config_names_another_folder(tmp_path: Path) -> None:
     node: dict[str, Scalar] = {"name": "north", "state": str(tmp_path / "kept" / "here")}
-    agreed_terms(context(node))  # the key is known
-    assert state_folder(context(node)) == tmp_path / "kept" / "here"
+    assert folder_of(node) == tmp_path / "kept" / "here"
 
 
 def test_a_simulated_site_has_none(state_home: Path) -> None:
-    assert state_folder(context({"partition-id": 0, "num-partitions": 3})) is None
+    assert folder_of({"partition-id": 0, "num-partitions": 3}) is None
     assert not state_home.exists()
 
 
@@ -55,13 +53,13 @@ def test_a_folder_that_others_may_enter_is_refused(mode: int, tmp_path: Path) ->
     folder.mkdir()
     folder.chmod(mode)
     with pytest.raises(SettingError, match="north") as refused:
-        state_folder(context({"name": "north", "state": str(folder)}))
+        folder_of({"name": "north", "state": str(folder)})
     assert str(tmp_path) not in str(refused.value)
 
 
 def test_a_file_or_a_relative_path_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingError, match="FileExistsError"):
-        state_folder(context({"name": "north", "state": str(tmp_path / "file")}))
+        folder_of({"name": "north", "state": str(tmp_path / "file")})
     with pytest.raises(SettingError, match="absolute"):
-        state_folder(context({"name": "north", "state": "kept"}))
+        folder_of({"name": "north", "state": "kept"})

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clients.ledger.budget import Charge, change_ledger, end_ledger, link_table, new_ledger, read_ledger
+from clients.budget import end_ledger, new_ledger
+from clients.ledger.budget import Charge, change_ledger, link_table, read_ledger
 from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, tables_home
 from clients.state_folder import read_checked
 from clients.table.table import Table

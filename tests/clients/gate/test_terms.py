@@ -7,26 +7,20 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.gate.levels import check_consents
-from clients.policy import SimulatedContext, agreed_terms, least_rows, least_sites
+from clients.hospital import Hospital, SimulatedContext, hospital_of
 from flower_pansvm.consents import CONSENTS
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
+from tests.contexts import SIMULATED_NODE, own_hospital
 
 MakeGrid = Callable[..., InProcessGrid]
-SIMULATED_NODE: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 3}
 
 
-def context(node: dict[str, Scalar], **config: object) -> Context:
-    settings = make_settings(**config)  # type: ignore[arg-type]
-    return Context(1, 2, {"name": "north", **node}, RecordDict(), {**settings.to_config()})
-
-
-def simulated(**config: object) -> Context:
-    settings = make_settings(**config)  # type: ignore[arg-type]
-    return SimulatedContext(1, 2, {**SIMULATED_NODE}, RecordDict(), {**settings.to_config()})
+def hospital(node: dict[str, Scalar], **config: object) -> Hospital:
+    return own_hospital({"name": "north", **node}, **config)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +37,7 @@ def simulated(**config: object) -> Context:
     ids=str,
 )
 def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], config: dict[str, object]) -> None:
-    assert agreed_terms(context(node, **config)) == make_settings(**config).terms  # type: ignore[arg-type]
+    assert hospital(node, **config).terms == make_settings(**config).terms  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +61,7 @@ def test_a_run_that_does_not_is_refused(
     node: dict[str, Scalar], config: dict[str, object], message: str
 ) -> None:
     with pytest.raises(SumError, match=f"Site 'north' {message}"):
-        agreed_terms(context(node, **config))
+        hospital(node, **config)
 
 
 def test_a_hospital_does_not_look_at_what_is_the_coordinators_own() -> None:
@@ -77,59 +71,58 @@ def test_a_hospital_does_not_look_at_what_is_the_coordinators_own() -> None:
         "a-key-of-a-later-version": True,
         "C": -1,
     }
-    here = Context(1, 2, {"name": "north"}, RecordDict(), {"min-sites": 4, **run})
-    assert agreed_terms(here).min_sites == 4
-    assert agreed_terms(here).digest != agreed_terms(context({}, min_sites=4)).digest
+    here = hospital_of(Context(1, 2, {"name": "north"}, RecordDict(), {"min-sites": 4, **run}))
+    assert here.terms.min_sites == 4
+    assert here.terms.digest != hospital({}, min_sites=4).terms.digest
 
 
 @pytest.mark.parametrize("key", ["min_sites", "agregation", "Roster", "min-cluster "])
 def test_a_misspelt_pin_is_an_error_and_not_ignored(key: str) -> None:
     with pytest.raises(SettingError, match=f"unknown key '{key}'"):
-        agreed_terms(context({key: 3}))
+        hospital({key: 3})
 
 
 @pytest.mark.parametrize("key", ["min-sites", "min-cluster", "k"])
 def test_a_pin_that_is_no_number_is_an_error(key: str) -> None:
-    here = context({key: "three"}, aggregation="k-secure", k=2)
     with pytest.raises(SettingError, match=key):
-        (agreed_terms(here), least_rows(here), least_sites(here))
+        hospital({key: "three"}, aggregation="k-secure", k=2)
 
 
 def test_a_hospital_asks_for_three_sites_unless_it_says_otherwise_whatever_the_run_says() -> None:
-    assert least_sites(context({}, min_sites=2)) == 3
-    assert least_sites(context({}, min_sites=4)) == 4
-    assert least_sites(context({"min-sites": 2}, min_sites=2)) == 2
-    assert least_sites(simulated(min_sites=2)) == 2
-    assert least_sites(context({}, min_sites=3)) == 3
-    assert least_sites(context({"min-sites": 5}, min_sites=3)) == 5
-    assert least_sites(context({"min-sites": 2}, min_sites=3)) == 3
+    assert hospital({}, min_sites=2).least_sites == 3
+    assert hospital({}, min_sites=4).least_sites == 4
+    assert hospital({"min-sites": 2}, min_sites=2).least_sites == 2
+    assert own_hospital(SIMULATED_NODE, kind=SimulatedContext, min_sites=2).least_sites == 2
+    assert hospital({}, min_sites=3).least_sites == 3
+    assert hospital({"min-sites": 5}, min_sites=3).least_sites == 5
+    assert hospital({"min-sites": 2}, min_sites=3).least_sites == 3
 
 
 def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> None:
-    assert least_rows(context({}, min_cluster=1)) == 5
-    assert least_rows(context({"min-cluster": 8}, min_cluster=1)) == 8
-    assert least_rows(context({"min-cluster": 1})) == 1
-    assert least_rows(simulated()) == 1
+    assert hospital({}, min_cluster=1).least_rows == 5
+    assert hospital({"min-cluster": 8}, min_cluster=1).least_rows == 8
+    assert hospital({"min-cluster": 1}).least_rows == 1
+    assert own_hospital(SIMULATED_NODE, kind=SimulatedContext).least_rows == 1
 
 
 @pytest.mark.parametrize("said", ["yes", "Agreed", 1, True, ""])
 @pytest.mark.parametrize("consent", CONSENTS)
 def test_a_hospital_agrees_by_one_word_only(consent: str, said: Scalar) -> None:
     with pytest.raises(SettingError, match=f"'north' has something else than 'agreed' for '{consent}'"):
-        agreed_terms(context({consent: said}))
+        hospital({consent: said})
 
 
 def test_a_consent_to_what_does_not_exist_is_an_error_with_a_near_match() -> None:
     with pytest.raises(SettingError, match="'extremes'"):
-        agreed_terms(context({"extreme": "agreed"}))
+        hospital({"extreme": "agreed"})
 
 
 @pytest.mark.parametrize("consent", CONSENTS)
 def test_what_is_not_agreed_to_is_not_disclosed(consent: str) -> None:
     with pytest.raises(SettingError, match=f"write {consent}='agreed' into the site's node config"):
-        check_consents(context({"scaling": "minmax"}, scaling="minmax"), [consent])
-    check_consents(context({consent: "agreed"}), [consent])
-    check_consents(simulated(), [consent])
+        check_consents(hospital({"scaling": "minmax"}, scaling="minmax"), [consent])
+    check_consents(hospital({consent: "agreed"}), [consent])
+    check_consents(own_hospital(SIMULATED_NODE, kind=SimulatedContext), [consent])
 
 
 def run(settings: Settings, grid: InProcessGrid) -> None:

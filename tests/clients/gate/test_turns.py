@@ -13,22 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flwr.app import Context, Message, RecordDict
+from flwr.app import Context, Message
 
 from clients.gate.replay_guard import FOLDER, STATE, turn
-from clients.policy import SimulatedContext
+from clients.hospital import SimulatedContext
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.systems.common import MOMENTS
-from strategies.settings import Settings, make_settings
+from strategies.settings import Settings
+from tests.contexts import SIMULATED_NODE, context_of
 from tests.grids import meddle
 
 
-def context_of(folder: Path, simulated: bool = False, run_id: int = 1) -> Context:
-    node: dict[str, Any] = {"name": "north", "state": str(folder / "state")}
-    if simulated:
-        node = {"partition-id": 0, "num-partitions": 3}
-    return SimulatedContext(run_id, 2, node, RecordDict(), {**make_settings().to_config()})
+def site_in(folder: Path, simulated: bool = False, run_id: int = 1) -> Context:
+    own = SIMULATED_NODE if simulated else {"name": "north", "state": str(folder / "state")}
+    return context_of(own, run_id, SimulatedContext)
 
 
 def saved(context: Context) -> Context:
@@ -40,7 +39,7 @@ def saved(context: Context) -> Context:
 
 @pytest.mark.parametrize("simulated", [True, False])
 def test_threads_wait_for_each_other(simulated: bool, tmp_path: Path) -> None:
-    context, inside, most = context_of(tmp_path, simulated), [0], [0]
+    context, inside, most = site_in(tmp_path, simulated), [0], [0]
 
     def work(_: int) -> None:
         with turn(context):
@@ -55,7 +54,7 @@ def test_threads_wait_for_each_other(simulated: bool, tmp_path: Path) -> None:
 
 
 def test_other_sites_and_runs_do_not_wait(tmp_path: Path) -> None:
-    other = context_of(tmp_path / "south")
+    other = site_in(tmp_path / "south")
     other.node_id = 3
     both = threading.Barrier(2, timeout=60)
 
@@ -65,11 +64,11 @@ def test_other_sites_and_runs_do_not_wait(tmp_path: Path) -> None:
 
     (tmp_path / "south").mkdir()
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(work, [context_of(tmp_path), other]))
+        list(pool.map(work, [site_in(tmp_path), other]))
 
 
 def test_a_message_that_starts_from_an_old_state_is_refused(tmp_path: Path) -> None:
-    context = context_of(tmp_path)
+    context = site_in(tmp_path)
     with turn(context):
         pass
     before = saved(context)
@@ -84,7 +83,7 @@ def test_a_message_that_starts_from_an_old_state_is_refused(tmp_path: Path) -> N
 
 
 def test_an_error_counts_as_a_message(tmp_path: Path) -> None:
-    context = context_of(tmp_path)
+    context = site_in(tmp_path)
     with turn(context):
         pass
     before = saved(context)
@@ -98,7 +97,7 @@ def test_an_error_counts_as_a_message(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_processes_wait_for_each_other_and_only_one_follows_the_last(tmp_path: Path) -> None:
-    context = context_of(tmp_path)
+    context = site_in(tmp_path)
     with turn(context):
         pass
     script = (
@@ -109,7 +108,7 @@ def test_processes_wait_for_each_other_and_only_one_follows_the_last(tmp_path: P
         "from flower_pansvm.errors import FederationError\n"
         "state = RecordDict()\n"
         f"records.put(state, {STATE!r}, {records.get(context.state, STATE)!r})\n"
-        f"context = Context(1, 2, {context.node_config!r}, state, {{}})\n"
+        f"context = Context(1, {context.node_id}, {context.node_config!r}, state, {{}})\n"
         "try:\n"
         "    with turn(context):\n"
         "        time.sleep(0.5)\n"
@@ -145,12 +144,12 @@ def test_a_second_sum_from_the_same_state_gets_no_answer(
 
 
 def test_files_of_runs_long_over_are_removed(tmp_path: Path) -> None:
-    context = context_of(tmp_path)
+    context = site_in(tmp_path)
     with turn(context):
         pass
     (old,) = (tmp_path / "state" / FOLDER).iterdir()
     os.utime(old, (0, 0))
-    with turn(context_of(tmp_path, run_id=2)):
+    with turn(site_in(tmp_path, run_id=2)):
         pass
     assert not old.exists()
     with pytest.raises(FederationError, match="remember"), turn(context):
@@ -161,11 +160,11 @@ def test_files_of_runs_long_over_are_removed(tmp_path: Path) -> None:
 
 
 def test_what_a_site_remembers_is_in_its_own_folder_and_flower_gets_a_number(tmp_path: Path) -> None:
-    context, secret = context_of(tmp_path), os.urandom(32)
+    context, secret = site_in(tmp_path), os.urandom(32)
     for expected in ({}, {"private": secret}):
-        with turn(context):
-            assert records.get(context.state, "keys") == expected
-            records.put(context.state, "keys", {"private": secret})
+        with turn(context) as hospital:
+            assert records.get(hospital.state, "keys") == expected
+            records.put(hospital.state, "keys", {"private": secret})
         assert records.get(context.state, STATE).keys() == {"run", "number"}
         assert set(context.state) == {f"{STATE}.arrays", f"{STATE}.values"}
     (file,) = (tmp_path / "state" / FOLDER).iterdir()
@@ -174,46 +173,46 @@ def test_what_a_site_remembers_is_in_its_own_folder_and_flower_gets_a_number(tmp
 
 
 def test_what_was_remembered_is_remembered_after_an_error_too(tmp_path: Path) -> None:
-    context = context_of(tmp_path)
-    with suppress(ZeroDivisionError), turn(context):
-        records.put(context.state, "withdrawn", {})
+    context = site_in(tmp_path)
+    with suppress(ZeroDivisionError), turn(context) as hospital:
+        records.put(hospital.state, "withdrawn", {})
         raise ZeroDivisionError
     assert not records.has(context.state, "withdrawn")
-    with turn(context):
-        assert records.has(context.state, "withdrawn")
+    with turn(context) as hospital:
+        assert records.has(hospital.state, "withdrawn")
 
 
 def test_less_takes_the_place_of_more(tmp_path: Path) -> None:
-    context = context_of(tmp_path)
+    context = site_in(tmp_path)
     for length in (10**6, 3, 10**5):
-        with turn(context):
-            records.put(context.state, "kept", {"kept": bytes(length)})
-        with turn(context):
-            assert records.get(context.state, "kept") == {"kept": bytes(length)}
+        with turn(context) as hospital:
+            records.put(hospital.state, "kept", {"kept": bytes(length)})
+        with turn(context) as hospital:
+            assert records.get(hospital.state, "kept") == {"kept": bytes(length)}
 
 
 @pytest.mark.parametrize("lost", ["of Flower", "of the site", "of both"])
 def test_a_run_that_one_of_both_has_forgotten_does_not_go_on(lost: str, tmp_path: Path) -> None:
     """A SuperNode that was started again has no state; a state folder that is put back from a copy has an old one."""
-    context = context_of(tmp_path)
-    with turn(context):
-        records.put(context.state, "keys", {"private": bytes(32)})
+    context = site_in(tmp_path)
+    with turn(context) as hospital:
+        records.put(hospital.state, "keys", {"private": bytes(32)})
     if lost != "of the site":
-        context = context_of(tmp_path)
+        context = site_in(tmp_path)
     if lost != "of Flower":
         shutil.rmtree(tmp_path / "state" / FOLDER)
     if lost == "of both":
-        with turn(context):
-            assert not context.state
+        with turn(context) as hospital:
+            assert not hospital.state
         return
     with pytest.raises(FederationError, match="remember"), turn(context):
         pytest.fail("answered")
 
 
 def test_a_file_that_is_damaged_ends_the_run_at_this_site(tmp_path: Path) -> None:
-    context = context_of(tmp_path)
-    with turn(context):
-        records.put(context.state, "keys", {"private": bytes(32)})
+    context = site_in(tmp_path)
+    with turn(context) as hospital:
+        records.put(hospital.state, "keys", {"private": bytes(32)})
     (file,) = (tmp_path / "state" / FOLDER).iterdir()
     content = file.read_bytes()
     for damaged in (b"", content[:5], content[:8] + b"\xff" * 40, b"\xff" + content[1:]):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from clients.gate.private import LEAST_RHO
-from clients.policy import is_simulated
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import evaluation
@@ -50,9 +48,7 @@ class Fake:
     def own_columns(self) -> NDArray[np.bool_]:
         return np.ones(3, dtype=np.bool_)
 
-    @property
-    def context(self) -> SimpleNamespace:
-        return SimpleNamespace(node_config={"name": "north"})
+    simulated = False
 
 
 def schema(classes: int, columns: tuple[str, ...] = COLUMNS) -> Schema:
@@ -221,7 +217,6 @@ def test_what_takes_longer_with_one_record_than_the_wait_allows_for_is_refused(k
 def test_a_hospital_waits_for_longer_than_a_record_takes(waited: list[float]) -> None:
     """The wait differs by so much from time to time that a record's own time is a tenth of that, or less."""
     model, rows = pan_svc(2, Kernel("rbf")), table(5, 2)
-    assert not is_simulated(cast(Any, Fake(rows, 2).context))
     for _ in range(200):
         cells_of(model, rows, 2)
     scale = 10 * evaluation.ROW_SECONDS

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -72,9 +71,7 @@ class Fake:
         columns = tuple(map(str, range(self.rows.X.shape[1])))
         return Schema(columns, tuple(map(str, range(self.classes))))
 
-    @property
-    def context(self) -> SimpleNamespace:
-        return SimpleNamespace(node_config={})
+    simulated = False
 
 
 def feature_map(generator: np.random.Generator, columns: int, frequencies: int, scale: float) -> FourierMap:

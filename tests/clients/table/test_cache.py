@@ -10,11 +10,10 @@ import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Context, RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.policy import agreed_terms
+from clients.hospital import Hospital
 from clients.table import cache as table_cache
 from clients.table.cache import read_through_cache
 from clients.table.form import AS_IT_IS, TableForm
@@ -23,8 +22,8 @@ from clients.table.source import cache_folder, open_table
 from clients.table.table import Table, align
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
-from strategies.settings import make_settings
 from tests.clients.conftest import assert_same
+from tests.contexts import own_hospital
 
 Parse = list[Path]
 CSV = "age,dose,outcome\n63,0.5,größe\n,-2,yes\n1e5,NA,no\n"
@@ -241,7 +240,7 @@ def test_a_table_that_is_refused_is_not_kept(ward: Path, folder: Path, parsed: P
 
 def test_small_files_are_not_kept(ward: Path, folder: Path) -> None:
     node: dict[str, Scalar] = {"data": str(ward), "label": "outcome", "cache": str(folder)}
-    assert_same(open_table(context(node)), read_table(ward, "outcome"))
+    assert_same(open_table(hospital(node)), read_table(ward, "outcome"))
     assert not folder.exists()
 
 
@@ -402,18 +401,18 @@ def test_no_changed_byte_changes_the_table(
     assert_same(read_through_cache(path, "outcome", place / "cache"), original)
 
 
-def context(node: dict[str, Scalar]) -> Context:
-    return Context(1, 2, {"name": "north", **node}, RecordDict(), {**make_settings().to_config()})
+def hospital(node: dict[str, Scalar]) -> Hospital:
+    return own_hospital({"name": "north", **node})
 
 
 def test_the_node_config_says_where_copies_lie(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert cache_folder(context({})) == tmp_path / ".cache" / "pansvm"
-    assert cache_folder(context({"cache": "~/copies"})) == tmp_path / "copies"
-    assert cache_folder(context({"cache": str(tmp_path)})) == tmp_path
+    assert cache_folder(hospital({})) == tmp_path / ".cache" / "pansvm"
+    assert cache_folder(hospital({"cache": "~/copies"})) == tmp_path / "copies"
+    assert cache_folder(hospital({"cache": str(tmp_path)})) == tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/xdg")
-    assert cache_folder(context({})) == Path("/var/xdg/pansvm")
+    assert cache_folder(hospital({})) == Path("/var/xdg/pansvm")
 
 
 @pytest.mark.parametrize("word", ["none", "None", " NONE "])
@@ -421,7 +420,7 @@ def test_none_turns_copies_off(word: str, ward: Path, parsed: Parse, tmp_path: P
     node: dict[str, Scalar] = {"data": str(ward), "label": "outcome", "cache": word}
     before = sorted(tmp_path.rglob("*"))
     for _ in range(2):
-        assert_same(open_table(context(node)), read_table(ward, "outcome"))
+        assert_same(open_table(hospital(node)), read_table(ward, "outcome"))
     assert parsed == [ward, ward]
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -429,13 +428,12 @@ def test_none_turns_copies_off(word: str, ward: Path, parsed: Parse, tmp_path: P
 @pytest.mark.parametrize("value", ["off", "no", False, "", "secret/folder"])
 def test_a_misspelt_none_is_an_error_and_no_folder(value: Scalar, ward: Path) -> None:
     with pytest.raises(SettingError, match="cache") as error:
-        open_table(context({"data": str(ward), "cache": value}))
+        open_table(hospital({"data": str(ward), "cache": value}))
     assert "secret" not in str(error.value)
 
 
 def test_a_hospitals_large_table_is_read_once(ward: Path, folder: Path, parsed: Parse) -> None:
-    node = context({"data": str(ward), "label": "outcome", "cache": str(folder)})
-    agreed_terms(node)
+    node = hospital({"data": str(ward), "label": "outcome", "cache": str(folder)})
     assert_same(open_table(node), open_table(node))
     assert parsed == [ward]
 
@@ -444,6 +442,6 @@ def test_an_account_without_a_home_gets_no_copies(
     ward: Path, parsed: Parse, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "nowhere")
-    assert_same(open_table(context({"data": str(ward), "label": "outcome"})), read_table(ward, "outcome"))
+    assert_same(open_table(hospital({"data": str(ward), "label": "outcome"})), read_table(ward, "outcome"))
     assert not Path("nowhere").exists()
     assert "no home folder" in caplog.text

@@ -6,18 +6,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Context, RecordDict
 
-from clients.site import Site
+from clients.hospital import Hospital
 from clients.table.form import TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
+from clients.view import true_table
 from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.checking.units import check_units
 from simulations.engines.running import train_in_process
 from strategies.svm_settings import PanSvmSettings
 from tests.clients.conftest import assert_same
+from tests.contexts import own_hospital
 
 ROWS = 1000
 
@@ -88,15 +89,15 @@ def test_a_table_that_is_changed_while_it_is_read_is_refused(
     path = tmp_path / "ward.csv"
     path.write_text("age,label\n1,a\n")
 
-    def read(context: Context) -> Table:
+    def read(hospital: Hospital) -> Table:
         table = read_table(path)
         path.write_text("age,label\n1,a\n2,b\n")
         return table
 
-    monkeypatch.setattr("clients.site.open_table", read)
-    context = Context(1, 2, {"data": str(path), "name": "ward"}, RecordDict(), {})
+    monkeypatch.setattr("clients.view.open_table", read)
+    hospital = own_hospital({"data": str(path), "name": "ward"})
     with pytest.raises(TableError, match="changed"):
-        Site(context, "exact").table()
+        true_table(hospital)
 
 
 def peak_of_training(folder: Path, rows: int) -> int:

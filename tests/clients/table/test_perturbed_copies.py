@@ -6,15 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flwr.app import Context, RecordDict
 
 from clients import cache, perturb
-from clients.ledger.budget import end_ledger, new_ledger
+from clients.budget import end_ledger, new_ledger
 from clients.site import Site
 from clients.table.table import Table
+from clients.view import link_own_table
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar
 from tests.clients.conftest import assert_same
+from tests.contexts import own_hospital
 
 ROWS = 60
 NewSite = Callable[..., Site]
@@ -24,8 +25,8 @@ Copy = Callable[..., Table]
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Have every table count as large; return the noise of each block of cells that was perturbed, as it grows."""
-    for name in ("LARGE", "LARGE_COPY"):
-        monkeypatch.setattr(f"clients.table.source.{name}", 0)
+    monkeypatch.setattr("clients.table.source.LARGE", 0)
+    monkeypatch.setattr(perturb, "LARGE_COPY", 0)
     original, noises = perturb._perturbed, []
 
     def perturbed(*arguments: object) -> object:
@@ -51,10 +52,9 @@ def site(tmp_path: Path) -> NewSite:
         cache.cached_tables.values.clear()
         usual = {name: str(tmp_path / name) for name in ("state", "cache")}
         own = {"name": "a", "data": str(tmp_path / "ward.csv"), "row-id": "case", **usual, **node}
-        context = Context(0, 0, own, RecordDict(), {"noise": noise})
-        return Site(context, "perturbed")
+        return Site.of(own_hospital(own, noise=noise), "perturbed")
 
-    new().link_table()
+    link_own_table(new())
     return new
 
 
@@ -93,7 +93,7 @@ def test_what_a_copy_is_made_of_makes_another(
     # Another key: of a ledger that a person has begun anew after it was lost.
     shutil.rmtree(state_home / "tables")
     end_ledger(tmp_path / "state")
-    site().link_table()
+    link_own_table(site())
     other = copy()
     assert not np.array_equal(other.X, longer.X)
     # Only the latest is kept.

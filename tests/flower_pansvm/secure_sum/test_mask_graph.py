@@ -5,11 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH, SumRound
 from flower_pansvm.secure_sum.mask_graph import (
     BROKEN,
     COLLUDING,
-    FEWEST_ENOUGH,
     enough_partners,
     givers,
     partners,

@@ -20,8 +20,8 @@ from clients.ledger.budget import FILE as LEDGER
 from clients.ledger.budget import charge, read_ledger
 from clients.ledger.epochs import enter_run
 from clients.ledger.tables import tables_home
-from clients.site import Site
 from clients.table.table import Table
+from clients.view import table_at
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of
@@ -29,7 +29,7 @@ from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS
 from flower_pansvm.version import VERSION
-from simulations.deployment.checks import check_hospital, context_of
+from simulations.deployment.checks import check_hospital, hospital_in
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital, own_registration
 from simulations.deployment.invitation import Invitation
@@ -512,8 +512,8 @@ def test_a_hospital_starts_at_the_levels_of_its_policy_only_and_is_told_what_to_
 def first_run(folder: Path, study: Study) -> Table:
     """Return the copy as a run sees it, in a process that has kept nothing."""
     cache.cached_tables.values.clear()
-    context = context_of(read_node_config(folder), study.coordinator.invitation().settings)
-    return Site(context, "perturbed").table()
+    hospital = hospital_in(read_node_config(folder), study.coordinator.invitation().settings)
+    return table_at(hospital, "perturbed")
 
 
 def test_a_check_settles_nothing_of_the_copy_and_the_first_run_does(study: Study, tmp_path: Path) -> None:
@@ -588,9 +588,9 @@ def test_a_budget_that_is_spent_in_part_is_told_also_to_a_second_folder_of_the_t
     """No reason to stay away: the machine may have been started again in the middle of a run; or it is a new study."""
     folder = joined.hospitals["north"]
     assert not any("have spent" in line for line in check_hospital(folder))
-    context = context_of(read_node_config(folder), {})
-    enter_run(context)
-    charge(context, PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
+    hospital = hospital_in(read_node_config(folder), joined.coordinator.invitation().settings)
+    enter_run(hospital)
+    charge(hospital, PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
     assert any("runs have spent a part already" in line for line in check_hospital(folder))
     second = folder.parent / "second"
     joined.files["north"], _ = make_hospital(second, "north", str(folder.parent / "hospital0.csv"))

@@ -14,7 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from clients.ledger.budget import new_ledger, read_ledger
+from clients.budget import new_ledger
+from clients.ledger.budget import read_ledger
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from simulations.deployment import superlink

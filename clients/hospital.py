@@ -1,0 +1,135 @@
+"""A hospital in one run, as a message finds it: what all code below the gate is given, and no context of Flower's.
+
+The gate makes it of the context, once a message. A simulated site stands for a hospital whose rows are nobody's.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from flwr.app import Context, RecordDict
+
+from clients.policy import OF_SIMULATED, SIMULATED, HospitalPolicy, check_terms, policy_of
+from flower_pansvm import records
+from flower_pansvm.errors import FederationError
+from flower_pansvm.records import Value
+from flower_pansvm.terms import Terms
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Hospital:
+    """A hospital in one run, and what it remembers of the run.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the run.
+    policy : HospitalPolicy
+        What it has settled for itself.
+    terms : Terms
+        What the run asks for. The policy accepts them.
+    run_id : int
+        The run's number.
+    state : RecordDict
+        What it remembers of the run, which steps add to.
+    partition : tuple of int or None
+        Of a simulated site, whose rows are nobody's: its number, from 0, and of how many sites. None of a hospital.
+    """
+
+    name: str
+    policy: HospitalPolicy
+    terms: Terms
+    run_id: int
+    state: RecordDict = field(repr=False)
+    partition: tuple[int, int] | None = None
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is a simulated site, which has no patients to protect."""
+        return self.partition is not None
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest of its rows that a landmark may be the mean of, and that a run may train on."""
+        return 1 if self.simulated else self.policy.min_cluster
+
+    @property
+    def least_sites(self) -> int:
+        """The fewest sites in a sum: what the run says, or more if the hospital asks for more."""
+        return max(self.terms.min_sites, self.policy.min_sites)
+
+    def first(self, what: str, value: Value) -> Value:
+        """Return the first value of something in a run, which this one becomes if there is none yet."""
+        if not records.has(self.state, f"first.{what}"):
+            records.put(self.state, f"first.{what}", {"value": value})
+        return self.kept(what)
+
+    def settle(self, what: str, value: Value, refusal: str) -> None:
+        """Keep the first value of something in a run; any other is a FederationError, which says what and why."""
+        if self.first(what, value) != value:
+            raise FederationError(f"Site '{self.name}' refuses {refusal}. Start a new run.")
+
+    def kept(self, what: str) -> Value:
+        """Return what :meth:`first` or :meth:`settle` has kept."""
+        values = records.get(self.state, f"first.{what}")
+        if not values:
+            raise FederationError(f"Site '{self.name}' lacks '{what}' of this run. Start the run again.")
+        return cast(Value, values["value"])
+
+
+def hospital_of(context: Context) -> Hospital:
+    """Return the hospital that a context belongs to, with its policy and the run's terms, each read and checked.
+
+    SettingError or SumError if its node config or a term cannot work, or the policy does not accept the terms.
+    """
+    name, simulated = site_name(context), is_simulated(context)
+    policy = OF_SIMULATED if simulated else policy_of(context.node_config, name)
+    terms = Terms.from_config(context.run_config)
+    check_terms(policy, terms, name)
+    partition = None
+    if simulated:
+        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED)
+        partition = number, sites
+    run_id, state = context.run_id, context.state
+    return Hospital(name=name, policy=policy, terms=terms, run_id=run_id, state=state, partition=partition)
+
+
+class SimulatedContext(Context):
+    """The context of a site that this process simulates; of what arrives at a SuperNode Flower makes a plain one."""
+
+
+def is_simulated(context: Context) -> bool:
+    """Tell whether a site is simulated, in this process or by Flower's simulation engine, and its rows are nobody's.
+
+    What the node config says does not decide. Flower's guides have people write its two keys for real SuperNodes, too;
+    so a simulation must have started the process besides, which nothing that a coordinator sends can bring about.
+    """
+    simulating = isinstance(context, SimulatedContext) or _in_flowers_engine()
+    return simulating and context.node_config.keys() == set(SIMULATED)
+
+
+def _in_flowers_engine() -> bool:
+    """Tell whether this process is a worker of Flower's simulation engine: an actor of Ray.
+
+    A SuperNode answers each message in a process that it starts itself. That is no actor, even where Ray is installed
+    or the SuperNode runs on a cluster of Ray; and nothing there loads Flower's actors.
+    """
+    ray: Any = sys.modules.get("ray")
+    if ray is None or "flwr.simulation.ray_transport.ray_actor" not in sys.modules:
+        return False
+    # Without the first question, the second one would start Ray.
+    return bool(ray.is_initialized()) and ray.get_runtime_context().get_actor_id() is not None
+
+
+def site_name(context: Context) -> str:
+    """Return the name of a site: the one its node config gives it, else the number of a simulated node."""
+    if "name" in context.node_config:
+        return str(context.node_config["name"])
+    if is_simulated(context):
+        return simulated_name(int(cast(int, context.node_config[SIMULATED[0]])))
+    return f"node-{context.node_id}"
+
+
+def simulated_name(number: int) -> str:
+    """Return the name of a simulated site, such that names sort as numbers do."""
+    return f"site-{number:03d}"
