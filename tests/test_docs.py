@@ -7,6 +7,7 @@ import pytest
 
 from clients.policy import POLICY_KEYS
 from flower_pansvm.consents import CONSENTS
+from simulations import figures
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -103,3 +104,15 @@ def test_the_page_of_the_node_config_has_every_key_once() -> None:
 def test_a_page_grows_only_where_somebody_says_so(page: Path) -> None:
     """A page without a row here has no word left."""
     assert len(page.read_text(encoding="utf-8").split()) <= MOST_WORDS.get(page.name, 0)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_of_results_are_those_of_the_result_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert figures.rendered(text) == text, "python -m simulations.figures writes them anew"
+
+
+def test_every_table_and_plot_of_results_is_on_a_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert {found[1] for found in figures.BLOCK.finditer(text)} == figures.TABLES.keys()
+    assert all(f"({name})" in text for name in figures.PLOTS)

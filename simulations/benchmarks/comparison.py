@@ -1,10 +1,12 @@
-"""All systems on the same data, splits and seeds: ``python -m simulations.benchmarks.comparison --data-dir DIR``.
+"""Systems on the same data, splits and seeds: ``python -m simulations.benchmarks.comparison --data-dir DIR``.
 
-``pansvm compare`` runs the same comparison of whatever is named.
+``systems`` has all systems at level `exact`; ``levels`` what level `perturbed` costs some of them, tested on true
+records. ``pansvm compare`` runs the same comparisons of whatever is named.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,19 @@ STRATEGIES = (
 )
 SPLITS = ("iid", "dirichlet:0.5")
 REPEATS = 5
+
+NINE = (
+    *("heart", "diabetes", "australian", "liver-disorders", "ionosphere", "breast-cancer", "fourclass"),
+    *("splice", "german.numer"),
+)
+LARGER = ("sonar", "spambase", "a9a", "letter")
+AT_LEVELS = {
+    **dict.fromkeys(NINE, ("pan-svm", "svm-ensemble", "svm-admm", "voted-wrapper")),
+    **dict.fromkeys(LARGER, ("pan-svm", "svm-ensemble")),
+}
+NOISES = {"exact": (0.25,), "perturbed": (0.25, 0.5)}
+"""At level `exact` the noise means nothing."""
+LEVEL_REPEATS = 10
 
 
 def lines(
@@ -51,9 +66,39 @@ def lines(
     return found
 
 
+def at_levels(data_dir: Path, data: str, strategies: Sequence[str], repeats: int) -> Iterator[dict[str, Any]]:
+    """Return the mean accuracy of systems on a data set at each level and noise; deviations are of a split."""
+    for level, noises in NOISES.items():
+        plan = Plan(
+            data=(data,),
+            strategies=tuple(strategies),
+            splits=("iid",),
+            aggregations=("ring",),
+            repeats=repeats,
+            seed=0,
+            common={"data-dir": str(data_dir), "privacy": level},
+            varied={"noise": noises},
+        )
+        plan.check()
+        means = summary(frame(list(run_all(plan.cases(), os.cpu_count() or 1))))
+        for one in means.to_dict("records"):
+            figures = {key: one[key] for key in ("runs", "failed", "accuracy", "accuracy_sd", "round_trips")}
+            yield {
+                "data": data,
+                "system": one["strategy"],
+                "level": level,
+                "noise": None if level == "exact" else float(one["settings"].removeprefix("noise=")),
+                **{key: None if isnan(value) else value for key, value in figures.items()},
+            }
+
+
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Compare all systems, FedAvg and central baselines among them."""
-    write_results("comparison", {"systems": lines(data_dir)}, out)
+    """Compare all systems, FedAvg and central baselines among them, and levels."""
+    levels: list[dict[str, Any]] = []
+    for data, strategies in AT_LEVELS.items():
+        levels += at_levels(data_dir, data, strategies, LEVEL_REPEATS)
+        write_results("comparison", {"levels": levels}, out)
+    write_results("comparison", {"systems": lines(data_dir), "levels": levels}, out)
 
 
 if __name__ == "__main__":

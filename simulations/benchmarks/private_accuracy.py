@@ -17,7 +17,7 @@ import typer
 from numpy.typing import NDArray
 
 from flower_pansvm.constraints import check_choice
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import all_baselines
 from simulations.benchmarks.results import (
@@ -130,15 +130,18 @@ def lines(
     epsilons: Sequence[float] = EPSILONS,
     seeds: Sequence[int] = SEEDS,
 ) -> Iterator[dict[str, Any]]:
-    """Return the means of each method and ε over all splits; the deviation is of a split."""
+    """Return the means of each method and ε over all splits, or why it cannot run; the deviation is of a split."""
     for method in methods:
         for epsilon in [None] if method in {EXACT, MAJORITY} else epsilons:
-            runs = [measure(name, data_dir, method, epsilon or 0.0, seed) for seed in seeds]
+            line = {"data": name, "method": method, "epsilon": epsilon}
+            try:
+                runs = [measure(name, data_dir, method, epsilon or 0.0, seed) for seed in seeds]
+            except PanSVMError as error:
+                yield {**line, "error": str(error)}
+                continue
             scores = [run["accuracy"] for run in runs]
             yield {
-                "data": name,
-                "method": method,
-                "epsilon": epsilon,
+                **line,
                 "splits": len(runs),
                 **{key: fmean(run[key] for run in runs) for key in runs[0]},
                 "deviation": stdev(scores) if len(scores) > 1 else None,

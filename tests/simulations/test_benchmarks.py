@@ -305,8 +305,14 @@ def test_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         comparison.lines, data=("breast_cancer",), strategies=("pan-svm", "fedavg:logistic"), repeats=1
     )
     monkeypatch.setattr(comparison, "lines", few)
+    monkeypatch.setattr(comparison, "AT_LEVELS", {"breast_cancer": ("pan-svm",)})
+    monkeypatch.setattr(comparison, "LEVEL_REPEATS", 1)
     comparison.main(NO_FOLDER, tmp_path)
-    lines = tables_of(tmp_path / "comparison.json")["systems"]
+    tables = tables_of(tmp_path / "comparison.json")
+    levels = [(line["level"], line["noise"]) for line in tables["levels"]]
+    assert levels == [("exact", None), ("perturbed", 0.25), ("perturbed", 0.5)]
+    assert all(line["accuracy"] > 0.8 for line in tables["levels"])
+    lines = tables["systems"]
     assert {(line["split"], line["system"]) for line in lines} == {
         (split, name) for split in comparison.SPLITS for name in ("pan-svm", "fedavg:logistic")
     }
