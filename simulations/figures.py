@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from simulations.markdown import markdown
+from simulations.papers.writing import markdown
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?<=<!-- figures: )([\w-]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
