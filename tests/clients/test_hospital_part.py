@@ -16,7 +16,7 @@ MOST_LINES = {("dp_svm",): 5927, ("dp_svm", "pan_svm"): 7355}
 """Of what the executor loads, which answers a SuperNode's messages, with the systems that a hospital agrees to. A
 commit that needs more says why."""
 
-MOST_LINES_IN_ALL = 13112
+MOST_LINES_IN_ALL = 13119
 """And with what all systems, a table or a node config bring in besides: the schema file, sources of tables, copies,
 identities, Paillier sums."""
 
