@@ -60,7 +60,7 @@ def sums_in(folder: Path) -> int:
 
 def _files(folder: Path) -> list[Path]:
     """Return the files of the sums, in their order."""
-    return sorted(folder.glob("[0-9]*-[!0-9]*.npz"))
+    return sorted(path for path in folder.glob("[0-9]*.npz") if not path.stem.split("-")[1].isdigit())
 
 
 class Checkpoint:

@@ -14,7 +14,7 @@ from flwr.app import Message, RecordDict
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
-from clients.hospital import hospital_of, site_name
+from clients.hospital import hospital_of
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.site import Site
 from clients.table.reading import read_table
@@ -140,7 +140,7 @@ def learn(
 
     monkeypatch.setattr("clients.perturb.perturbed_table", copy_of)
     # The key of the columns' secret factors is a hospital's, and not its table's.
-    monkeypatch.setattr("clients.systems.random_kernel.lasting_secret", lambda site: site_name(site).encode())
+    monkeypatch.setattr("clients.systems.random_kernel.lasting_secret", lambda site: site.name.encode())
 
     # What the coordinator asks must not differ either.
     monkeypatch.setattr(
