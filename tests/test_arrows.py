@@ -28,7 +28,7 @@ FROM_BOTTOM_TO_TOP = {
         "files", "selecting", "settings_page",
         "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",
         "unknown_cells", "prediction", "deployment", "attack", "running", "federated_svc", "testing",
-        "comparison", "papers", "benchmarks", "cli", "__main__",
+        "comparison", "papers", "figures", "benchmarks", "cli", "__main__",
     ),
 }  # fmt: skip
 
