@@ -10,6 +10,8 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
 from simulations.comparison.summary import frame, overview, summary
@@ -54,8 +56,7 @@ def lines(
         common={"data-dir": str(data_dir)},
         varied={"C": (10.0,)},
     )
-    plan.check()
-    means = summary(frame(list(run_all(plan.cases(), os.cpu_count() or 1))))
+    means = _means(plan)
     found = []
     for split in SPLITS:
         own = means[means["split"] == split]
@@ -79,9 +80,7 @@ def at_levels(data_dir: Path, data: str, strategies: Sequence[str], repeats: int
             common={"data-dir": str(data_dir), "privacy": level},
             varied={"noise": noises},
         )
-        plan.check()
-        means = summary(frame(list(run_all(plan.cases(), os.cpu_count() or 1))))
-        for one in means.to_dict("records"):
+        for one in _means(plan).to_dict("records"):
             figures = {key: one[key] for key in ("runs", "failed", "accuracy", "accuracy_sd", "round_trips")}
             yield {
                 "data": data,
@@ -90,6 +89,11 @@ def at_levels(data_dir: Path, data: str, strategies: Sequence[str], repeats: int
                 "noise": None if level == "exact" else float(one["settings"].removeprefix("noise=")),
                 **{key: None if isnan(value) else value for key, value in figures.items()},
             }
+
+
+def _means(plan: Plan) -> pd.DataFrame:
+    plan.check()
+    return summary(frame(list(run_all(plan.cases(), os.cpu_count() or 1))))
 
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
