@@ -11,7 +11,6 @@ comes the node config, so that whoever could hand out tasks would choose what th
 
 import argparse
 import logging
-import signal
 import socket
 import sys
 import time
@@ -23,7 +22,6 @@ from flwr.common.constant import ErrorCode, SubStatus
 from flwr.common.logger import log
 from flwr.proto.runtime_pb2 import AcquireTaskRequest
 from flwr.supercore.constant import TaskType
-from flwr.supercore.fab import Fab
 from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_http
 from flwr.supercore.interceptors import (
     RuntimeTokenHttpInterceptor,
@@ -43,8 +41,6 @@ from flower_pansvm.errors import PanSVMError
 POLL_SECONDS = 0.1
 START_SECONDS = 60.0
 """Longest wait for a SuperNode that starts."""
-MESSAGE_SECONDS = 120
-"""Longest wait for a message whose task was given out; see :func:`pull_message`."""
 
 VERSION_OF_FLOWER = RuntimeVersionHttpInterceptor(component_name="flwr-clientapp")
 
@@ -68,8 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         answer_task(asked.address, authority, token)
     except KeyboardInterrupt:
         sys.exit(
-            "Error: a message did not come, or was given up: the coordinator has stopped its run meanwhile, the "
-            "connection is too slow, or this machine stood still. This hospital is ready for the next message."
+            "Error: a message was given up: the coordinator has stopped its run meanwhile, or this machine stood "
+            "still. This hospital is ready for the next message."
         )
 
 
@@ -113,30 +109,11 @@ def answer_task(address: str, authority: bytes, token: str) -> None:
     )
     heartbeats = HeartbeatSender(make_task_heartbeat_fn_http(client))
     heartbeats.start()
-    try:
-        message, context, run, bundle = pull_message(client)
-    except KeyboardInterrupt:
-        push_task_output(client, None, SubStatus.FAILED, "The message did not come.")
-        raise
+    message, context, run, bundle = pull_task_input(client)
     push_message(client, answer(message, context, run, bundle.content), context)
     push_task_output(client, context, SubStatus.COMPLETED, "")
     heartbeats.stop()
     client.close()
-
-
-def pull_message(client: RuntimeHttpClient) -> tuple[Message, Context, Run, Fab]:
-    """Return a task's message with its context, run and bundle.
-
-    Flower's SuperNode gives a task out while it still fetches the message, and keeps the task if the run is stopped
-    meanwhile: the message never comes, and Flower's own executor waits for an hour. KeyboardInterrupt after
-    :data:`MESSAGE_SECONDS`, as if the SuperNode had given the message up.
-    """
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.alarm(MESSAGE_SECONDS)
-    try:
-        return pull_task_input(client)
-    finally:
-        signal.alarm(0)
 
 
 def answer(message: Message, context: Context, run: Run, bundle: bytes) -> Message:

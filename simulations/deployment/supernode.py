@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from flower_pansvm.errors import SettingError
 from simulations.deployment.certificates import make_certificates
@@ -23,6 +24,11 @@ from simulations.engines.processes import exit_on_signals, flower_environment, f
 
 NOT_LET_IN = "Exit Code: 305"
 """In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
+
+STRAY = "status. Ignoring message"
+"""In Flower's log if a run was stopped while its SuperNode fetched a question. An executor may have the task: it waits
+for a content that never comes, or its reply, which nobody fetches, is sent in place of the next one. A hospital would
+be left out of all that follows, so its SuperNode starts anew."""
 
 END_SECONDS = 5.0
 LOOK_SECONDS, AFTER_A_FAULT_SECONDS = 0.1, 2.0
@@ -55,14 +61,20 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     with exit_on_signals(), running_alone(folder) as was_cut_off:
         _write_secrets(own)
         deadline = time.monotonic() + (FORGOTTEN_SECONDS if was_cut_off else 0)
-        code, let_in = _run(command, executor, folder, invitation, show)
-        while not let_in and time.monotonic() < deadline:
-            show(
-                "This SuperNode, or the machine, was ended by force before, and the coordinator's server takes it for "
-                f"connected for a minute more. The next attempt is in {AGAIN_SECONDS:g} s"
-            )
-            time.sleep(AGAIN_SECONDS)
-            code, let_in = _run(command, executor, folder, invitation, show)
+        while True:
+            code, let_in, stray = _run(command, executor, folder, invitation, show)
+            if stray:
+                show(
+                    "The coordinator stopped a run while this hospital fetched its question. The SuperNode starts anew"
+                )
+            elif not let_in and time.monotonic() < deadline:
+                show(
+                    "This SuperNode, or the machine, was ended by force before, and the coordinator's server takes it "
+                    f"for connected for a minute more. The next attempt is in {AGAIN_SECONDS:g} s"
+                )
+                time.sleep(AGAIN_SECONDS)
+            else:
+                break
     if let_in and code == 0:
         raise SettingError(
             "The SuperNode ended in order: somebody has ended it on this machine, or the coordinator's server was "
@@ -114,15 +126,25 @@ def _write_secrets(folder: Path) -> None:
             write_new(folder / name, content, PRIVATE)
 
 
+class _Ended(NamedTuple):
+    """How a SuperNode has ended: its exit code, whether it had been let in, and whether a question went astray."""
+
+    code: int
+    let_in: bool
+    stray: bool
+
+
 def _run(
     command: list[str], executor: list[str], folder: Path, invitation: Invitation, show: Callable[[str], None]
-) -> tuple[int, bool]:
-    """Run SuperNode and executors until the SuperNode ends; return its exit code and whether it had been let in."""
+) -> _Ended:
+    """Run SuperNode and executors until the SuperNode ends, or a question has gone astray."""
     lines: list[str] = []
 
     def show_and_keep(line: str) -> None:
         lines.append(line)
         show(line)
+        if STRAY in line:
+            end(node)
 
     running = folder / RUNNING_FILE
     running.write_text("It runs, or was ended by force.\n")
@@ -142,7 +164,8 @@ def _run(
             end(node)
             if node.returncode is not None and node.returncode >= 0:
                 running.write_text("")
-    return code, not any(NOT_LET_IN in line for line in lines)
+    log = "\n".join(lines)
+    return _Ended(code, NOT_LET_IN not in log, STRAY in log)
 
 
 def _execute(

@@ -31,7 +31,7 @@ from flwr.supernode.nodestate import NodeState, NodeStateFactory
 from flwr.supernode.start_client_internal import _insert_message
 
 from clients.budget import new_ledger
-from clients.executor import answer, main, wait_for_task
+from clients.executor import answer, wait_for_task
 from flower_pansvm import records
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files
 from flower_pansvm.errors import FederationError
@@ -268,28 +268,6 @@ def test_nothing_of_a_changed_bundle_is_run_and_both_sides_are_told_why(
         assert ("clients/app.py" if attack == "code" else "its version") in told
     assert not marker.exists()
     assert reply.error.reason.startswith("Site 'north'")
-
-
-@pytest.mark.slow
-def test_a_message_that_does_not_come_holds_up_no_other(
-    supernode: SuperNode, bundle: bytes, node: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run was stopped while the SuperNode fetched its message: the SuperNode keeps the task and has no content."""
-    store = supernode.factory.objectstore_factory.store()
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "put", lambda *_: None)
-        supernode.queue(bundle, VERSION, node)
-    monkeypatch.setattr("clients.executor.MESSAGE_SECONDS", 2)
-    own = supernode.folder
-    command = [supernode.address, "--secret", str(own / "secret"), "--authority", str(own / "ca.crt")]
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert "ready for the next message" in str(ended.value)
-    assert supernode.reply() is None
-    supernode.queue(bundle, VERSION, node)
-    done = execute(supernode, tmp_path / "home")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not supernode.reply().has_error()
 
 
 def test_a_message_that_no_task_answers_gets_a_reply_without_its_text(bundle: bytes) -> None:

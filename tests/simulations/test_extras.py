@@ -138,11 +138,11 @@ def assert_each_works(
     """Run commands with some extras, and see that each ends well."""
     made = ["run", *SMALL, "--engine", "in-process", "--out", "runs/small"]
     (ended,) = run_with_extras(RESEARCHER, folder, [made])
-    assert ended.code == 0, ended.err
+    assert ended.code == 0, ended.said
     (folder / "runs" / "small" / "model.npz").rename(folder / "model.npz")
-    for words, (code, err) in zip(commands, run_with_extras(extras, folder, commands, modules), strict=True):
+    for words, (code, said) in zip(commands, run_with_extras(extras, folder, commands, modules), strict=True):
         # 'check' says by 3 that something is doubtful.
-        assert code in ((0, 3) if words[0] == "check" else (0,)), f"pansvm {' '.join(words)}\n{err}"
+        assert code in ((0, 3) if words[0] == "check" else (0,)), f"pansvm {' '.join(words)}\n{said}"
 
 
 def documented(extras: Sequence[str]) -> list[list[str]]:

@@ -52,7 +52,7 @@ for arguments in given["commands"]:
         except BaseException:
             traceback.print_exc()
             code = "traceback"
-    text = errors.getvalue() + (code if isinstance(code, str) else "")
+    text = output.getvalue() + errors.getvalue() + (code if isinstance(code, str) else "")
     found.append([code if isinstance(code, int) else 0 if code is None else 1, text])
 Path(given["results"]).write_text(json.dumps(found))
 """
@@ -62,7 +62,7 @@ class Ended(NamedTuple):
     """How a command has ended."""
 
     code: int
-    err: str
+    said: str
 
 
 def distributions(extras: Collection[str]) -> set[str]:

@@ -18,8 +18,8 @@ from simulations.attack.active.hospitals import Hospitals, Told
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal
 
-TABLES = {"first": 30, "second": 31, "third": 32}
-LEAST = 5  # records of a hospital in a fold
+TABLES = {"first": 60, "second": 61, "third": 62}
+LEAST = 10  # records of a hospital in a fold
 
 
 @attack(

@@ -26,7 +26,7 @@ from simulations.attack.active.hospitals import COLUMNS, FalseCoordinator, Hospi
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal
 
-TABLES = {"first": 40, "second": 40, "third": 40}
+TABLES = {"first": 120, "second": 120, "third": 120}
 TEST_FRACTION = 0.25
 REACH = 64.0  # between which decisions lie at first
 LITTLE = 1e-4  # of a column, that leaves the order

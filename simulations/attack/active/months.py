@@ -18,7 +18,7 @@ from simulations.attack.moments import records_in_moments
 from strategies.federation.transcript import TranscriptSum
 
 TABLES = {"first": 40, "second": 40, "third": 40}
-MONTHS = 12
+MONTHS = 36
 
 
 @attack(

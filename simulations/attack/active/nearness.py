@@ -14,7 +14,10 @@ from simulations.attack.counting import counted
 PROMISE = "perturbed: nothing that leaves is nearer to a record than its copy, whatever is asked."
 NOISE = 0.25
 NEAREST = 0.9
-"""Guesses of measurements are off by so much of the noise at least, on average: a linear filter takes off the rest."""
+"""Guesses of measurements are off by so much of the noise at least, on average: a linear filter takes off the rest.
+
+The tables have so many records that chance alone gets there less than once in 10,000 times.
+"""
 
 
 def asked_at(level: str) -> Mapping[str, Scalar]:

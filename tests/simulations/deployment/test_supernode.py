@@ -30,7 +30,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch, *commands: str) -> list[str]:
     left = list(commands)
     original = supernode._run
 
-    def run(_: list[str], *others: object) -> tuple[int, bool]:
+    def run(_: list[str], *others: object) -> object:
         return original(["sh", "-c", left.pop(0)], *others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(supernode, "_run", run)
@@ -65,3 +65,16 @@ def test_one_that_ended_in_order_is_refused_at_once_and_both_causes_are_told(
             run_supernode(hospital, joined.coordinator.invitation(), print)
     assert left == ["never"]
     assert (hospital / RUNNING_FILE).read_text() == ""
+
+
+def test_one_whose_question_went_astray_starts_anew(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run was stopped meanwhile: the SuperNode would wait for its answer, and send it in place of the next."""
+    stray = "echo 'INFO :      Run ID 7 is not in `RUNNING` status. Ignoring message 5.'; exec sleep 600"
+    left = attempts(monkeypatch, stray, "exit 3")
+    said: list[str] = []
+    with pytest.raises(SettingError, match="exit code 3"):
+        run_supernode(hospital, joined.coordinator.invitation(), said.append)
+    assert left == []
+    assert "starts anew" in "".join(said)
