@@ -215,7 +215,7 @@ def test_three_supernodes_that_agree_publish_distorted_rows(
 
 def answered(folder: Path, coordinator: dict[str, str], settings: str) -> dict[str, Any] | None:
     """Train PAN-SVM in few rounds, into a folder; return its result, or None if the run has failed."""
-    chosen = f"sites=3 landmarks=10 tol=0.5 test-fraction=0.0 out='{folder}' {settings}"
+    chosen = f"sites=3 landmarks=10 tol=0.5 out='{folder}' {settings}"
     command = ["flwr", "run", str(APP), "--stream", "--run-config", chosen]
     subprocess.run(command, env=coordinator, check=True, timeout=900)
     result = folder / "result.json"
