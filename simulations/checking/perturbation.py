@@ -78,8 +78,8 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools) -> Finding:
     aucs = [membership_auc(table, schema, noise) for noise in NOISES]
     told = (
         f"At noise {_both(NOISES)} an attacker who knows the correlations of the columns estimates a cell with a root "
-        f"mean square error of {_both(of_all)} standard deviations. An attacker who knows a record tells by the nearest copy "
-        f"whether it took part: AUC {_both(aucs)}, where 0.5 is guessing."
+        f"mean square error of {_both(of_all)} standard deviations. An attacker who knows a record tells by the "
+        f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing."
     )
     if of_all[-1] < NOTHING * NOISES[-1]:
         return Finding(
