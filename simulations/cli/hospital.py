@@ -84,8 +84,8 @@ def accept(
     accepted = own.accept(folder, invitation, code)
     typer.echo(
         f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
-        f"{', '.join(accepted.roster)}.\nIn node.toml, min-sites and k are for so many hospitals: a run that loses one "
-        "of them ends. Lower min-sites there only if the hospital agrees.\n"
+        f"{', '.join(accepted.roster)}.\nnode.toml has min-sites and k for this number of hospitals: a run that loses "
+        "one of them ends. Lower min-sites there only if the hospital agrees.\n"
         f"Now: pansvm hospital start --folder {shlex.quote(str(folder))}"
     )
 
