@@ -37,7 +37,7 @@ def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, ...]]:
     """Return of each setting what :data:`COLUMNS` names."""
     usual = default_config()
     named = {"strategy": list(all_strategies()), "aggregation": protocol_names()}
-    found = []
+    found: list[tuple[str, ...]] = []
     for key, one in settings.items():
         default = usual[key]
         text = str(default).lower() if isinstance(default, bool) else str(default)
