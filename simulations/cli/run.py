@@ -105,7 +105,7 @@ def tune(
 ) -> None:
     """Choose C and gamma by federated cross-validation, and train with the best.
 
-    --C 1,4,16 and --gamma 0.01,0.1 say what is tried; a single C or gamma that is given is kept.
+    --C 1,4,16 and --gamma 0.01,0.1 are the values to compare; a single value of C or gamma is kept.
     """
     training = Training("tune", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     settings = training.settings({"C": "auto", "gamma": "auto"})
