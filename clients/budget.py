@@ -29,7 +29,7 @@ from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 
 END = (
     "end this table's budget and begin a new one. The epsilon spent so far and what will be spent anew add up for "
-    "every patient in both: with 1 each, 2 in all. Only the hospital can decide that. It is also the way to go on if a "
+    "every patient in both: with 1 each, 2 in all. Only the hospital can decide that. It is also what to do if a "
     "ledger is lost or behind and there is no backup. Of a table whose ledger is lost, level perturbed then shows a "
     "second copy, and the mean of both copies is nearer to each record"
 )
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     decision.add_argument(
         "--new",
         action="store_true",
-        help="begin a ledger from this folder; a table that has one from another folder goes on with that",
+        help="begin a ledger from this folder; a table that has one from another folder keeps that",
     )
     decision.add_argument("--end", action="store_true", help=END)
     parser.add_argument(
@@ -118,7 +118,7 @@ def end_ledger(folder: Path) -> None:
 
 def _begun(folder: Path, test_fraction: float) -> str:
     return (
-        f"A ledger begins in {folder}; a table that has one from another folder goes on with that. Keep the folder, "
+        f"A ledger begins in {folder}; a table that has one from another folder keeps that. Keep the folder, "
         "and pansvm/tables in the account's state folder, as long as the table: a lost ledger is a spent one, and with "
         "it the table's perturbed copy is lost. "
         f"{test_fraction:.0%} of the rows are kept for evaluation in all runs. Start the SuperNode with epsilon, delta "

@@ -96,12 +96,12 @@ class ReadingOptions:
     separator: str = setting(
         "",
         _character("a single character, or one of the words tab, semicolon, comma and blank"),
-        "Between the fields of CSV files: a character, semicolon or tab; usual are commas.",
+        "Between the fields of CSV files: a character, semicolon or tab; by default a comma.",
     )
     decimal: str = setting(
         "",
         _character("a point or a comma", ".", ","),
-        "Before the decimals in text: a point (usual) or a comma.",
+        "Before the decimals in text: comma, or point (default).",
     )
     thousands: str = setting(
         "",
@@ -111,7 +111,7 @@ class ReadingOptions:
     encoding: str = setting(
         "",
         _text("the name of an encoding, such as utf-8, cp1252 or latin-1", _encoding),
-        "Of CSV files, such as cp1252; usual are UTF-8, and UTF-16 with its mark.",
+        "Of CSV files, such as cp1252; by default UTF-8, or UTF-16 with its mark.",
     )
     sheet: str = setting("", _text("a text", str), "Sheet of Excel workbooks with several.")
     skip_rows: str = setting(
@@ -120,9 +120,9 @@ class ReadingOptions:
     skip_footer: str = setting(
         "", _text("a whole number", _count), "Last rows of CSV and Excel to leave out."
     )
-    comment: str = setting("", _text("a text", str), "What rows of CSV and Excel to leave out begin with.")
+    comment: str = setting("", _text("a text", str), "How rows that are left out begin, such as #.")
     missing: str = setting(
-        "", _text("a list by commas", listed), "What else means a missing cell, by commas."
+        "", _text("a list by commas", listed), "Further texts for a missing cell, by commas."
     )
 
     def __post_init__(self) -> None:

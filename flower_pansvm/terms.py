@@ -16,8 +16,8 @@ Scalar = str | int | float | bool
 MIN_CLUSTER = 5  # fewest rows behind a landmark, unless the run or a hospital asks for more
 
 LEVELS = (
-    "What sums are made of. exact: the records; perturbed: a copy of them; dp: the records, with noise by epsilon and "
-    "delta; auto: dp of dp-svm, else perturbed."
+    "The privacy level. exact: sums of the records; perturbed: of a copy with noise; dp: of the records, with noise by "
+    "epsilon and delta; auto: dp of dp-svm, else perturbed."
 )
 NOISES = (0.25, 0.5, 1.0)
 """What the noise of level perturbed may be, in deviations of a column: the steps by which it grows."""
@@ -31,7 +31,7 @@ class Terms:
     min_sites: int = setting(3, whole(2), "Fewest sites in a sum.")
     privacy: str = setting("auto", one_of("auto", "exact", "perturbed", "dp"), LEVELS)
     noise: float = setting(
-        NOISES[0], one_of_numbers(*NOISES), "Of level perturbed, in standard deviations of each column."
+        NOISES[0], one_of_numbers(*NOISES), "Noise of level perturbed, in standard deviations of each column."
     )
     scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
     kernel: str = setting("rbf", one_of("rbf", "linear"), "The kernel, as in scikit-learn's SVC.")
@@ -39,7 +39,7 @@ class Terms:
     colluders: int = setting(
         1,
         whole(0),
-        "Most sites that may collude with the coordinator, or fail: the noise of the others is enough.",
+        "Sites that may collude with the coordinator or fail: the others' noise is enough.",
     )
     config: Mapping[str, Scalar] = field(
         default_factory=dict, compare=False, repr=False

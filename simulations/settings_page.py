@@ -1,6 +1,6 @@
 """``docs/settings.md``: the settings that there are; ``python -m simulations.settings_page`` writes the page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field
 from pathlib import Path
 from typing import Any
@@ -28,48 +28,47 @@ HEAD = """\
 
 On the command line a setting is an option, `--C 10`, or `--set C=10`. For `flwr run` it is a key of the run config,
 `--run-config "C=10 gamma='0.05'"`. In Python `-` is written `_`: `make_settings(cv_folds=3)`.
-A setting that the run's strategy
-does not have is refused unless it is at its default. Hospitals have a [node config](node-configuration.md).
+A setting that the run's strategy does not have is refused unless it is at its default.
+Hospitals have a [node config](node-configuration.md).
 """
 
 
-def groups() -> dict[str, dict[str, "Field[Any]"]]:
-    """Return all settings by a title that says whose they are."""
-    common = {"aggregation", *setting_fields(Settings)}
-    found: dict[str, dict[str, Field[Any]]] = {}
-    for key, one in all_settings().items():
-        title = "Every run" if key in common else _title(owners(key))
-        found.setdefault(title, {})[key] = one
-    return found
-
-
-def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, str, str, str]]:
+def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, ...]]:
     """Return of each setting what :data:`COLUMNS` names."""
     usual = default_config()
     named = {"strategy": list(all_strategies()), "aggregation": protocol_names()}
-    found = []
+    found: list[tuple[str, ...]] = []
     for key, one in settings.items():
         default = usual[key]
         text = str(default).lower() if isinstance(default, bool) else str(default)
         may_be = one_of(*named[key]) if key in named else one.metadata["constraint"]
-        found.append((key, text, may_be.description, one.metadata["meaning"]))
+        cells = (f"`{key}`", f"`{text}`" if text else "", _brief(may_be.description), one.metadata["meaning"])
+        found.append((*cells, _owners(key)))
     return found
 
 
-def _title(names: list[str]) -> str:
-    kind = "Secure sums" if set(names) <= set(protocol_names()) else "Strategies"
-    return f"{kind}: {', '.join(names)}"
+def _owners(key: str) -> str:
+    """Return whose a setting is; all selections under one name."""
+    names, selections = set(owners(key)), set(owners("features"))
+    return ", ".join(sorted(names - selections | {"selections"} if names >= selections else names))
 
 
 def page() -> str:
-    """Return the page: a table of settings for each group of strategies or secure sums that share them."""
-    parts = [HEAD]
-    for title, settings in groups().items():
-        lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS))]
-        for key, default, may_be, meaning in rows(settings):
-            lines.append(_line([f"`{key}`", f"`{default}`" if default else "", _brief(may_be), meaning]))
-        parts.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
-    return "\n".join(parts)
+    """Return the page: a table of the settings of every run, and one of those of strategies and secure sums."""
+    common = {"aggregation", *setting_fields(Settings)}
+    settings = all_settings()
+    of_all = rows({key: one for key, one in settings.items() if key in common})
+    of_some = rows({key: one for key, one in settings.items() if key not in common})
+    selections = ", ".join(f"`{name}`" for name in owners("features"))
+    return "\n".join(
+        [
+            HEAD,
+            "## Every run\n",
+            _table(COLUMNS, [row[:-1] for row in of_all]),
+            f"## Strategies and secure sums\n\n*Selections* are {selections}.\n",
+            _table((*COLUMNS, "of"), of_some),
+        ]
+    )
 
 
 def _brief(may_be: str) -> str:
@@ -78,7 +77,11 @@ def _brief(may_be: str) -> str:
     return may_be
 
 
-def _line(cells: list[str] | tuple[str, ...]) -> str:
+def _table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join(map(_line, [columns, ["---"] * len(columns), *lines])) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

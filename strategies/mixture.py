@@ -149,7 +149,7 @@ class MixtureSettings(Settings):
     risk_bounds: tuple[float, ...] = setting(
         (0.5,),
         numbers(least=0, most=1),
-        "Largest risk, 0 to 1, that simulated sites share components at: one after the other, and again.",
+        "Largest risk, 0 to 1, at which simulated sites share components; of several, each site takes the next.",
     )
 
     def question(self, features: int) -> WeakModelsQuestion:

@@ -63,7 +63,7 @@ class Settings:
     split: str = setting(
         "iid",
         text(),
-        "How rows are dealt to simulated sites: iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS.",
+        "Partition of rows over simulated sites: iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS.",
     )
     sites: int = setting(5, whole(2), "Number of sites.")
     data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")
@@ -73,7 +73,7 @@ class Settings:
     test_epsilon: float = setting(
         0.0,
         number(least=0, most=LARGEST_EPSILON),
-        "Of level perturbed: what a test on true records may tell of any one; 0 for a test on their copies.",
+        "Epsilon of a test on true records at level perturbed; 0 for a test on their copies.",
     )
     colluders: int = term("colluders")
     min_sites: int = term("min_sites")
@@ -84,9 +84,7 @@ class Settings:
     seed: int = setting(0, whole(0, 2**32 - 1), "Seed of the splits and of k-means.")
     timeout: float = setting(600.0, number(above=0), "Seconds to wait for the sites in one round trip.")
     out: str = setting("", text(), "Folder for the results, an absolute path; by default runs/RUN_ID.")
-    resume: bool = setting(
-        False, flag(), "Go on from the checkpoint that a stopped run has left in the folder."
-    )
+    resume: bool = setting(False, flag(), "Continue from the checkpoint of a stopped run in the folder.")
     audit: bool = setting(False, flag(), "Keep what the sites were asked, for 'pansvm run --audit'.")
     protocol: SecureSum = field(default_factory=Ring)
     given: Mapping[str, Scalar] | None = field(default=None, init=False, compare=False, repr=False)
@@ -161,11 +159,9 @@ class PromiseSettings(Settings):
     epsilon: float = setting(
         1.0,
         number(above=0),
-        "What the run may tell of any one row: differential privacy's epsilon, at most 20.",
+        "Epsilon of differential privacy, at most 20.",
     )
-    delta: float = setting(
-        1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
-    )
+    delta: float = setting(1e-5, number(above=0), "Delta of differential privacy, at most 0.001.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -77,20 +77,20 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools) -> Finding:
     of_all = np.sqrt(np.mean(errors**2, axis=1))
     aucs = [membership_auc(table, schema, noise) for noise in NOISES]
     told = (
-        f"An attacker who knows exactly how the columns go together guesses a cell with an error of {_both(of_all)} "
-        f"deviations, on average, where noise is {_both(NOISES)}. An attacker who knows a record can "
-        f"tell by the nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing."
+        f"At noise {_both(NOISES)} an attacker who knows the correlations of the columns estimates a cell with a root "
+        f"mean square error of {_both(of_all)} standard deviations. An attacker who knows a record tells by the "
+        f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing."
     )
     if of_all[-1] < NOTHING * NOISES[-1]:
         return Finding(
             WARNING,
-            "Level perturbed is worth little on this table, or nothing: its columns follow each other, or are many for "
-            f"so few records, as genes are. {told} Use level dp.",
+            "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
+            f"many for so few records, as genes are. {told} Use level dp.",
         )
     near = errors[-1] <= TWO_COPIES * NOISES[-1]
     names = [table.columns[place] for place in np.flatnonzero(columns)[near]]
-    more = f" Protected less, as it follows others: {columns_text(names)}." if names else ""
-    return Finding(NOTE, f"Level perturbed: {told}{more}")
+    more = f" Less protected, as correlated with others: {columns_text(names)}." if names else ""
+    return Finding(NOTE, f"Level perturbed. {told}{more}")
 
 
 def _both(numbers: tuple[float, ...] | list[float] | Floats) -> str:

@@ -11,10 +11,14 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.version import VERSION
 
 cli = typer.Typer(
-    help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
+    help="Train one non-linear SVM over the tables of several hospitals; each table stays where it is.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+TRAINING, STUDIES = "Train and compare with simulated sites", "A study at hospitals"
+MODELS, TABLES = "Models and reports", "Tables"
+"""Panels of ``pansvm --help``."""
 
 STOPPED_BY_CTRL_C = 130
 """Exit code, as of any program that a person stops."""

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.reading_options import listed
-from simulations.cli.app import cli
+from simulations.cli.app import TRAINING, cli
 from simulations.cli.options import LISTS, OF_COMMANDS, Given, Set, SettingsCommand, given, single
 from simulations.cli.output import check_can_be_folder
 from simulations.files import made_folder
@@ -30,7 +30,7 @@ class CompareCommand(SettingsCommand):
     without = (*OF_COMMANDS, "strategy", "split", "aggregation")
 
 
-@cli.command("compare", cls=CompareCommand)
+@cli.command("compare", cls=CompareCommand, rich_help_panel=TRAINING)
 def compare(
     context: typer.Context,
     strategies: Annotated[
@@ -42,7 +42,9 @@ def compare(
     aggregations: Annotated[
         str, typer.Option(help="Secure-sum protocols, by commas.")
     ] = DEFAULTS.aggregation,
-    repeats: Annotated[int, typer.Option(min=1, help="Splits by so many seeds, from --seed on.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Number of splits, each by a seed of its own from --seed on.")
+    ] = 5,
     set_: Set = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
@@ -50,15 +52,15 @@ def compare(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the results; one of the same comparison is gone on with.",
+            help="Folder for the results; an unfinished comparison there is continued.",
             show_default="runs/DATE_TIME",
         ),
     ] = None,
 ) -> None:
-    """Run strategies and baselines on the same data, splits and seeds, and say which differ.
+    """Compare strategies and baselines on the same data, splits and seeds, with tests of the differences.
 
-    Each --data is a data set; 'a.csv|b.csv' is one file per site. Another setting that is given several times is
-    compared, for all strategies that have it.
+    Each --data is a data set; 'a.csv|b.csv' is one file per site. Of another setting that is given several times each
+    value is compared, for all strategies that have it.
     """
     # Flower, scikit-learn and pandas take seconds to import; `pansvm --help` should not wait for them.
     from joblib import cpu_count  # noqa: PLC0415

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from simulations.cli.app import STOPPED_BY_CTRL_C, cli
+from simulations.cli.app import STOPPED_BY_CTRL_C, STUDIES, cli
 from simulations.cli.display import RunDisplay
 from simulations.cli.options import assignments
 from simulations.cli.output import cautions_of, check_can_be_folder, run_folder
 
 coordinator = typer.Typer(help="Run a study: init, invite, start, train.", no_args_is_help=True)
-cli.add_typer(coordinator, name="coordinator")
+cli.add_typer(coordinator, name="coordinator", rich_help_panel=STUDIES)
 
 Folder = Annotated[Path, typer.Option(help="The coordinator's folder.")]
 FOLDER = Path("coordinator")
@@ -84,7 +84,7 @@ def start(folder: Folder = FOLDER) -> None:
 def train(
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
     folder: Folder = FOLDER,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
 ) -> None:
     """Train with the hospitals as the invitation says."""
     from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
@@ -113,7 +113,7 @@ def train(
     )
 
 
-@cli.command()
+@cli.command(rich_help_panel=STUDIES)
 def demo(
     out: Annotated[Path, typer.Option(help="New folder for everything.")] = Path("pansvm-demo"),
     set_: Annotated[
@@ -121,7 +121,7 @@ def demo(
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the run, for instance --set steps=0."),
     ] = None,
 ) -> None:
-    """Set up hospitals with drawn tables and a coordinator on this machine, train, and end all that was started."""
+    """Try a study on this machine: hospitals with synthetic tables, a coordinator, one training."""
     from simulations.deployment.trial import run_trial  # noqa: PLC0415
 
     with RunDisplay() as display:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flower_pansvm.errors import SettingError
-from simulations.cli.app import cli
+from simulations.cli.app import STUDIES, TRAINING, cli
 from simulations.cli.output import check_can_be_folder
 
 if TYPE_CHECKING:
@@ -19,7 +19,11 @@ TOLD = ("strategy", "data", "seed")
 """What is told of a run when it has ended."""
 
 
-@cli.command("reproduce", help="Run the tables and figures of a paper again, ours beside the paper's.")
+@cli.command(
+    "reproduce",
+    help="Run the tables and figures of a paper again, and compare them with the paper's.",
+    rich_help_panel=TRAINING,
+)
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Tables or figures; --list names them.")] = None,
     data_dir: Annotated[
@@ -96,13 +100,13 @@ def _folder(data_dir: Path | None) -> Path:
     return folder
 
 
-@cli.command()
+@cli.command(rich_help_panel=STUDIES)
 def attack(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[ATTACK]...", help="Attacks to play; all if none is named.")
     ] = None,
 ) -> None:
-    """Attack hospitals that have all recommended pins; exit code 1 if a promise to them is broken."""
+    """Play a malicious coordinator against simulated hospitals; exit code 1 if a privacy promise is broken."""
     from simulations.attack.active.registry import NOT_PLAYED, chosen_attacks, play  # noqa: PLC0415
 
     table = Table("attack", "promise", "got", "allowed", "outcome", show_lines=True)

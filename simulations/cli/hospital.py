@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from simulations.cli.app import cli
+from simulations.cli.app import STUDIES, cli
 
 hospital = typer.Typer(help="Join a study: init, accept, start.", no_args_is_help=True)
-cli.add_typer(hospital, name="hospital")
+cli.add_typer(hospital, name="hospital", rich_help_panel=STUDIES)
 
 Folder = Annotated[Path, typer.Option(help="The hospital's folder.")]
 FOLDER = Path("hospital")
@@ -23,8 +23,8 @@ def init(
     data: Annotated[str, typer.Option(help="Its table: a file (docs/tables.md).")],
     label: Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")] = None,
     folder: Folder = FOLDER,
-    epsilon: Annotated[float, typer.Option(help="What all runs together may spend on the table.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="The same, of delta.")] = 1e-5,
+    epsilon: Annotated[float, typer.Option(help="Budget of the table for all runs together.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Delta of that budget.")] = 1e-5,
     test_fraction: Annotated[
         float, typer.Option(help="Share of the rows kept for evaluation in all runs.")
     ] = 0.2,
@@ -84,8 +84,8 @@ def accept(
     accepted = own.accept(folder, invitation, code)
     typer.echo(
         f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
-        f"{', '.join(accepted.roster)}.\nIn node.toml, min-sites and k are for so many hospitals: a run that loses one "
-        "of them ends. Lower min-sites there only if the hospital agrees.\n"
+        f"{', '.join(accepted.roster)}.\nnode.toml has min-sites and k for this number of hospitals: a run that loses "
+        "one of them ends. Lower min-sites there only if the hospital agrees.\n"
         f"Now: pansvm hospital start --folder {shlex.quote(str(folder))}"
     )
 
@@ -139,10 +139,11 @@ def start(folder: Folder = FOLDER) -> None:
 
 
 @cli.command(
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+    rich_help_panel=STUDIES,
 )
 def budget(context: typer.Context) -> None:
-    """Show what was spent by which run, and what is left; or begin a table's budget (--help has the options)."""
+    """Show the privacy budget of a hospital's table, begin one, or end it."""
     # Of the hospital's own part, which it audits; there it is started with: python -m clients.budget
     from clients.budget import main  # noqa: PLC0415
 

@@ -8,17 +8,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from simulations.cli.app import cli
+from simulations.cli.app import MODELS, cli
 from simulations.cli.output import Overwrite, check_file
 
 
-@cli.command()
+@cli.command(rich_help_panel=MODELS)
 def export(
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
     out: Annotated[Path, typer.Option(help="The new file.")],
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a model as ONNX, and compare what it decides there and here."""
+    """Write a model as ONNX, and compare the decisions of both."""
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
     from simulations.export.export import TRIED_ROWS, export  # noqa: PLC0415
 
@@ -31,11 +31,11 @@ def export(
     )
 
 
-@cli.command()
+@cli.command(rich_help_panel=MODELS)
 def inspect(
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
 ) -> None:
-    """Show of what kind a model is, its classes and columns, its parts with their shapes, and its digest."""
+    """Show a model's kind, digest, classes, columns, and the shapes of its arrays."""
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
 
     found = load_model(model)
@@ -58,7 +58,7 @@ def inspect(
     Console().print(table)
 
 
-@cli.command()
+@cli.command(rich_help_panel=MODELS)
 def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with its result.json.")]) -> None:
     """Write report.html again from a run's result.json."""
     from simulations.report.page import write_report  # noqa: PLC0415

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simulations.cli.app import Drop, Label, cli, together
+from simulations.cli.app import MODELS, Drop, Label, cli, together
 from simulations.cli.options import ReadingCommand, given, single
 from simulations.cli.output import Overwrite, check_file
 from simulations.files import complete_file
@@ -24,14 +24,19 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How a text begins that a spreadsheet takes for a formula, or for one after a character that it leaves out."""
 
 
-@cli.command(cls=ReadingCommand)
+@cli.command(cls=ReadingCommand, rich_help_panel=MODELS)
 def predict(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
-    file: Annotated[Path, typer.Argument(help="A table with the columns of the training, and any others.")],
+    file: Annotated[
+        Path, typer.Argument(help="A table with the columns of the training; others are ignored.")
+    ],
     label: Label = None,
     row_id: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="Column that says who a row is.")
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="Column that identifies a row; it comes first in the output."
+        ),
     ] = None,
     drop: Drop = None,
     out: Annotated[

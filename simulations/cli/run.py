@@ -12,7 +12,7 @@ from rich.table import Table
 
 from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import EngineError, SettingError
-from simulations.cli.app import STOPPED_BY_CTRL_C, cli
+from simulations.cli.app import STOPPED_BY_CTRL_C, TRAINING, cli
 from simulations.cli.display import RunDisplay
 from simulations.cli.options import Given, Set, SettingsCommand, given, single
 from simulations.cli.output import Overwrite, cautions_of, check_folder_early, run_folder
@@ -37,7 +37,7 @@ Out = Annotated[
 Resume = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of a run that was stopped: go on with it, with its settings.",
+        help="Continue the stopped run in this folder, with its settings.",
         show_default=False,
         rich_help_panel=PANEL,
     ),
@@ -45,7 +45,7 @@ Resume = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.", rich_help_panel=PANEL)]
 
 
-@cli.command(cls=SettingsCommand)
+@cli.command(cls=SettingsCommand, rich_help_panel=TRAINING)
 def run(
     context: typer.Context,
     set_: Set = None,
@@ -56,7 +56,7 @@ def run(
         str,
         typer.Option(
             metavar="[sums|attack|record]",
-            help="Count the records that a curious coordinator could have singled out: by adding and subtracting sums, "
+            help="Count the records that a curious coordinator could have computed: by adding and subtracting sums, "
             "or by an attack that solves for them; record only keeps the sums, for --audit-also of a later run. "
             "--audit alone is --audit=sums.",
             show_default="no audit",
@@ -93,7 +93,7 @@ def run(
     training.run(training.settings({}), audited)
 
 
-@cli.command(cls=SettingsCommand)
+@cli.command(cls=SettingsCommand, rich_help_panel=TRAINING)
 def tune(
     context: typer.Context,
     set_: Set = None,
@@ -105,7 +105,7 @@ def tune(
 ) -> None:
     """Choose C and gamma by federated cross-validation, and train with the best.
 
-    --C 1,4,16 and --gamma 0.01,0.1 say what is tried; a single C or gamma that is given is kept.
+    --C 1,4,16 and --gamma 0.01,0.1 are the values to compare; a single value of C or gamma is kept.
     """
     training = Training("tune", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     settings = training.settings({"C": "auto", "gamma": "auto"})
@@ -117,7 +117,7 @@ def tune(
     training.run(settings)
 
 
-@cli.command(cls=SettingsCommand)
+@cli.command(cls=SettingsCommand, rich_help_panel=TRAINING)
 def select(
     context: typer.Context,
     set_: Set = None,

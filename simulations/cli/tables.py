@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flower_pansvm.errors import SettingError
-from simulations.cli.app import Drop, Label, SchemaFile, cli, together
+from simulations.cli.app import TABLES, Drop, Label, SchemaFile, cli, together
 from simulations.cli.options import ReadingCommand, given, single
 from simulations.files import complete_file
 
@@ -20,7 +20,7 @@ TableFile = Annotated[
 ]
 
 
-@cli.command(cls=ReadingCommand)
+@cli.command(cls=ReadingCommand, rich_help_panel=TABLES)
 def check(
     context: typer.Context,
     table: TableFile,
@@ -29,7 +29,7 @@ def check(
     drop: Drop = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Tell whether a table fits, and what may be wrong with it; no cell is shown, and nothing is sent.
+    """Check whether a table fits the schema file, and name what is doubtful; shows no cell, sends nothing.
 
     Exit code 0: it fits. 1: it does not. 3: it fits, and something is doubtful.
     """
@@ -58,7 +58,7 @@ def _outcome(levels: list[str]) -> str:
     return f"fits; {doubts} warning{'s' * (doubts > 1)} above." if doubts else "fits."
 
 
-@cli.command(cls=ReadingCommand)
+@cli.command(cls=ReadingCommand, rich_help_panel=TABLES)
 def schema(
     context: typer.Context,
     table: TableFile,
@@ -68,7 +68,7 @@ def schema(
         Path | None, typer.Option(help="File to write, which must not exist yet.", show_default="print it")
     ] = None,
 ) -> None:
-    """Write a first schema file, for people to correct: no patient's cell is in it, and no exact extreme."""
+    """Draft a schema file for people to correct, without any patient's cell."""
     from clients.table.form import TableForm  # noqa: PLC0415
     from clients.table.table import LABEL  # noqa: PLC0415
     from simulations.checking.drafting import draft  # noqa: PLC0415

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ from simulations.comparison.finished import RUNS_FILE, check_folder, finish, suc
 from simulations.comparison.page import PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.plan import Plan
 from simulations.comparison.run import COLUMNS, Case, run_case
-from simulations.comparison.summary import frame
+from simulations.comparison.summary import PLACE, frame, summary
 from simulations.comparison.workers import Result
 from simulations.data.datasets import locate
 from simulations.data.sites import SEPARATOR
@@ -66,7 +66,10 @@ def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
         results = finish(cases, folder, jobs, run_case, show)
         lines = [{**case.key, **result} for case, result in results.items()]
         pd.DataFrame(lines, columns=COLUMNS, dtype=object).to_csv(folder / TABLE_FILE, index=False)
-        write_summary(folder, frame(lines), notes)
+        runs = frame(lines)
+        write_summary(folder, runs, notes)
+    for mean in summary(runs).dropna(subset="accuracy").to_dict("records"):
+        console.print(_mean(mean), markup=False, soft_wrap=True)
     files = ", ".join((TABLE_FILE, SUMMARY_FILE, PAGE_FILE, PLAN_FILE, RUNS_FILE))
     console.print(f"The comparison is in {folder}: {files}", soft_wrap=True)
     failed = sum("error" in result for result in results.values())
@@ -84,6 +87,15 @@ def _told(result: Result) -> str:
     accuracy = "not measured" if result["accuracy"] is None else f"{result['accuracy']:.4f}"
     trips = f", {result['round_trips']} round trips" if result["round_trips"] else ""
     return f"accuracy {accuracy}{trips}, {result['seconds']:.1f} s"
+
+
+def _mean(line: Mapping[Hashable, Any]) -> str:
+    """Return a line of the summary: mean and standard deviation of the accuracy over the repeats, and round trips."""
+    case = ", ".join(filter(None, (line[name] for name in ("strategy", *PLACE, "aggregation"))))
+    deviation = f" ± {line['accuracy_sd']:.4f}" if line["runs"] > line["failed"] + 1 else ""
+    return (
+        f"Mean of {case}: accuracy {line['accuracy']:.4f}{deviation}, {line['round_trips']:.0f} round trips"
+    )
 
 
 @contextmanager

@@ -159,7 +159,7 @@ def _level_text(hospital: Hospital, level: str) -> str:
     least = f" with noise={hospital.policy.noise:g} or more" if weakest == "perturbed" else ""
     noise = f" with noise={hospital.terms.noise:g}" if level == "perturbed" else ""
     leaves = LEARNED.get(level, "sums with noise, charged to the budget")
-    return f"level: {level}{noise}; {NODE_FILE} allows {allowed}{least}; of a run leave {leaves}"
+    return f"level: {level}{noise}; {NODE_FILE} allows {allowed}{least}; a run sends {leaves}"
 
 
 def _check_table(hospital: Hospital, level: str) -> str:

@@ -27,7 +27,7 @@ class FilterWrapperSettings(SelectionSettings):
     filters: Thresholds = setting(
         Thresholds(),
         thresholds(),
-        "What the filters by Fisher scores, Welch's test and scatter keep; one that is not named is as usual.",
+        "What the filters by Fisher scores, Welch's test and scatter keep; one that is not named keeps its default.",
     )
 
 

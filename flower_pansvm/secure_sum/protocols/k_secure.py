@@ -30,7 +30,7 @@ class KSecure(SecureSum):
     k: int = setting(
         0,
         whole(0),
-        "With how many sites each site shares masks, or how many parts k-secure-hops makes: 2 or more; 0 for enough.",
+        "Sites that each site shares masks with; of k-secure-hops parts of a vector, at least 2; 0 for enough.",
     )
 
     def __post_init__(self) -> None:

@@ -38,7 +38,7 @@ NOTES = """\
 <ul class="note">
 {% if values %}<li>Predictive values hold where the classes are as frequent as among these patients. Where a class is
 rarer, fewer of those of whom the model says it have it.</li>
-{% endif %}<li>A 95% confidence interval tells what chance may do with so few patients: had others of the same kind been drawn for the
+{% endif %}<li>A 95% confidence interval shows what chance does with so few patients: had others of the same kind been taken for the
 test, such an interval would hold the true share in 95 of 100 cases. It does not cover that patients elsewhere differ.
 {% if noisy %}The counts carry noise, and the intervals are made wide enough for that, too.{% endif %}</li></ul>
 {% if balanced is not none %}<p>The mean of the classes’ sensitivities, in which each class counts the same

@@ -7,7 +7,7 @@ from simulations.report.section import SECTIONS, Result, Section, render
 from simulations.systems.system import words_of_tasks
 
 TEMPLATE = """\
-<p>In the order in which it was asked for. No row of a table left a site unless it says so here.</p>
+<p>In the order of the queries. No row of a table left a site unless this list says so.</p>
 <dl>{% for task, what, why, ways in tasks %}<dt><strong>{{ what }}</strong> (<code>{{ task }}</code>)</dt>
 <dd>{% if why %}What for: {{ why }}. {% endif %}How: {{ ways | join("; ") }}.</dd>
 {% endfor %}</dl>
@@ -21,7 +21,7 @@ TEMPLATE = """\
 
 WAYS: dict[str, str] = {
     "exact": "masked: only the sum over all sites can be read",
-    "perturbed": "masked, and of a copy of the table with noise in each cell: only the sum over all sites can be read",
+    "perturbed": "masked, and computed from the perturbed copy of the table: only the sum over all sites can be read",
     "dp": "masked, with noise for differential privacy: only the sum over all sites can be read",
     "disclosed": "as it is: the coordinator reads what each site has sent",
 }

@@ -19,8 +19,8 @@ JOINING = "join"
 KEEPS: dict[str, str] = {
     "exact": "Other hospitals see no sum. Whoever runs the coordinator can compute most records of a small table.",
     "perturbed": "Nobody, the coordinator included, comes much nearer to a measurement than this noise, however "
-    "often they ask. Someone who knows a patient’s record can tell that it took part. Of columns that follow each "
-    "other, such as genes, the copies give most of a record back.",
+    "often they ask. Someone who knows a patient’s record can tell that it took part. Where columns are strongly "
+    "correlated, as of genes, the copies give most of a record back.",
     "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
     "part: ε and δ bound it (see “Differential privacy”).",
 }
@@ -41,7 +41,7 @@ class LevelSection(Section):
         tasks = {one["task"] for one in result["disclosed"] if one["how"] == "disclosed"} - {JOINING}
         note = ""
         if result["level"] == "perturbed" and result["tested_on"] == "true records":
-            note = ", which the coordinator of real hospitals does not get to see"
+            note = ", which the coordinator of real hospitals does not see"
         return render(
             TEMPLATE,
             made_of=_made_of(result["level"], result["noise"]),
@@ -70,6 +70,6 @@ def _made_of(level: str, noise: float | None) -> str:
         "exact": "What left the hospitals was computed from their true records (level exact).",
         "perturbed": "What left the hospitals was computed from a copy of each one’s table (level perturbed). In the "
         f"copy every measurement carries noise of {noise or 0.0:g} standard deviations of its column, and some codes "
-        "and classes are drawn anew.",
+        "and classes are replaced at random.",
         "dp": "What left the hospitals was computed from their true records, with noise in each sum (level dp).",
     }[level]

@@ -4,7 +4,7 @@ from simulations import tuning
 from simulations.report.section import SECTIONS, Result, Section, render
 
 TEMPLATE = """\
-<p>Each setting was tried on {{ result.config["cv-folds"] }} folds of the training rows, by models that had not seen the
+<p>Each setting was evaluated on {{ result.config["cv-folds"] }} folds of the training rows, by models that had not seen the
 fold: accuracy, mean ± standard deviation over the folds, and the gap between the bounds that training of the worst fold
 has left; models that are only compared need no small one. The model of this run was then trained on all training rows
 with the best setting, {{ tuning.point_name(result.chosen) }}.</p>

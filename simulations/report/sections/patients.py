@@ -14,13 +14,13 @@ TEMPLATE = """\
 {% endfor %}</table>
 {% if classes %}<h3>Patients of each class</h3>
 <div class="scroll" tabindex="0" role="region" aria-label="Patients of each class"><table>
-<thead><tr><th scope="col">class</th>{% if trained %}<th scope="col" class="n">to learn from</th>{% endif %}
-{% if tested %}<th scope="col" class="n">to try it on</th>{% endif %}</tr></thead>
+<thead><tr><th scope="col">class</th>{% if trained %}<th scope="col" class="n">training</th>{% endif %}
+{% if tested %}<th scope="col" class="n">test</th>{% endif %}</tr></thead>
 <tbody>{% for name, learned, tried in classes %}<tr><th scope="row">{{ name }}</th>
 {% if trained %}<td class="n">{{ learned }}</td>{% endif %}{% if tested %}<td class="n">{{ tried }}</td>{% endif %}</tr>
 {% endfor %}</tbody></table></div>
-{% endif %}<p class="note">A row of a hospital’s table counts as a patient. Somebody with several rows is counted several
-times, and may be among both those that the model has learned from and those that it was tried on.</p>"""
+{% endif %}<p class="note">A row of a hospital’s table counts as a patient. A patient with several rows counts
+several times, and may be in both the training and the test.</p>"""
 
 
 @SECTIONS.register("patients")
@@ -54,12 +54,12 @@ def _lines(result: Result) -> dict[str, str]:
         "method": result["strategy"],
         "finished": f"{datetime.fromisoformat(result['finished']):%d %B %Y, %H:%M} UTC",
         "hospitals": f"{result['sites']}" + (f": {some(names)}" if not _simulated(names) else ""),
-        "data": f"{result['config'].get('data', '')}, dealt to simulated hospitals"
+        "data": f"{result['config'].get('data', '')}, partitioned over simulated hospitals"
         if _simulated(names)
         else "",
-        "what is told apart": some(result["classes"] or []),
-        "patients to learn from": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
-        "patients to try it on": "none" if tried is None else count(tried.of),
+        "classes": some(result["classes"] or []),
+        "patients for training": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
+        "patients for the test": "none" if tried is None else count(tried.of),
         "columns per patient": _columns(result),
     }
     return {name: text for name, text in lines.items() if text}

@@ -41,6 +41,7 @@ def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_pat
     code, out, err = pansvm(*command, "--jobs", 2)
     assert (code, err) == (0, "")
     assert "[12/12]" in out
+    assert out.count("Mean of") == len(pd.read_csv(tmp_path / "out" / "summary.csv"))
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
     whole = without_seconds(tmp_path / "out")
     assert len(whole) == 1 + 12

@@ -110,7 +110,7 @@ def test_patients_of_each_class_and_whose_they_are() -> None:
     assert "23 November 2026, 00:43 UTC" in text
     assert "simulated" not in text
     simulated = text_of("patients", site_names=["site-000", "site-001", "site-002"], config={"data": "heart"})
-    assert "heart, dealt to simulated hospitals" in simulated
+    assert "heart, partitioned over simulated hospitals" in simulated
 
 
 def test_mistakes_are_a_table_and_of_many_classes_a_list_and_a_picture() -> None:

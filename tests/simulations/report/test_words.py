@@ -59,7 +59,7 @@ def test_a_task_is_told_once_with_all_ways_in_which_it_left() -> None:
     [
         ({"level": "exact"}, "can compute most records"),
         ({"level": "perturbed", "noise": 0.5}, "noise of 0.5 standard deviations"),
-        ({"level": "perturbed", "noise": 0.5}, "real hospitals does not get to see"),
+        ({"level": "perturbed", "noise": 0.5}, "real hospitals does not see"),
         (
             {"level": "perturbed", "noise": 0.5, "tested_on": "perturbed records"},
             "tested on perturbed records.",
