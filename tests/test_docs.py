@@ -32,7 +32,7 @@ MOST_WORDS = {
     "privacy-compared.md": 1050,
     "quick-start.md": 300,
     "report.md": 700,
-    "reproduction.md": 550,
+    "reproduction.md": 450,
     "result.md": 1850,
     "rivals.md": 1850,
     "secure-sums.md": 900,
