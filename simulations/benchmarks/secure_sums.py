@@ -8,7 +8,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,9 +19,6 @@ from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
-from simulations.engines.running import train_in_process
-from strategies.pan_svm.strategy import PanSVM
-from strategies.settings import Settings, make_settings
 
 SITES = (3, 5, 10, 20)
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -130,37 +126,14 @@ def sums(
                 yield {"aggregation": aggregation, "sites": count, "values": values, **costs[0], **medians}
 
 
-def whole_runs(settings: Settings, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
-    """Train with each protocol; seconds are medians."""
-    tasks = {name: partial(_train, settings, name) for name in AGGREGATIONS}
-    for aggregation, runs in take_turns(tasks, repeats).items():
-        median = statistics.median(run["cpu_seconds"] for run in runs)
-        yield {"aggregation": aggregation, **runs[0], "cpu_seconds": median}
-
-
 def main(out: Out = RESULTS) -> None:
-    """Measure one sum, and whole runs, with each protocol."""
-    write_results("secure_sums", {"sums": list(sums()), "runs": list(whole_runs(make_settings()))}, out)
+    """Measure one sum with each protocol."""
+    write_results("secure_sums", {"sums": list(sums())}, out)
 
 
 def _random_vector(values: int, sites: int) -> Words:
     """Return what one site would sum: values between -1 and 1 in fixed point, shape (values,)."""
     return encode(np.random.default_rng().uniform(-1.0, 1.0, values), bound=1.0, sites=sites)
-
-
-def _train(settings: Settings, aggregation: str) -> dict[str, Any]:
-    started = time.process_time()
-    strategy = train_in_process(replace(settings, protocol=make(aggregation)))
-    seconds = time.process_time() - started
-    assert isinstance(strategy, PanSVM)
-    costs = strategy.federation.costs
-    return {
-        "cpu_seconds": seconds,
-        "round_trips": costs.round_trips,
-        "bytes_up": costs.bytes_up,
-        "bytes_down": costs.bytes_down,
-        "model_sha256": strategy.model.sha256(),
-    }
 
 
 if __name__ == "__main__":

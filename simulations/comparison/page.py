@@ -65,7 +65,7 @@ def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> Non
         words=_words(runs, blocks, pairs),
         notes=notes,
         places=[
-            (", ".join(filter(None, name)), _shown(_named(group)), _plot(name, runs))
+            (", ".join(filter(None, map(str, name))), _shown(_named(group)), _plot(name, runs))
             for name, group in means.groupby(PLACE, sort=False)
         ],
         overview=_shown(overview(means).reset_index()),
@@ -93,16 +93,16 @@ def _named(means: pd.DataFrame) -> pd.DataFrame:
     """Return means with what tells two lines of a strategy apart and what went wrong behind its name."""
     protocols = set(means["aggregation"]) - {""}
     names = [
-        line.strategy
-        + (f" ({line.aggregation})" if line.aggregation and len(protocols) > 1 else "")
-        + (f", {line.failed} of {line.runs} failed" if line.failed else "")
-        + (f", {line.not_converged} not converged" if line.not_converged else "")
-        for line in means.itertuples()
+        line["strategy"]
+        + (f" ({line['aggregation']})" if line["aggregation"] and len(protocols) > 1 else "")
+        + (f", {line['failed']} of {line['runs']} failed" if line["failed"] else "")
+        + (f", {line['not_converged']} not converged" if line["not_converged"] else "")
+        for line in means.to_dict("records")
     ]
     return means.assign(strategy=names)
 
 
-def _plot(place: tuple[str, ...], runs: pd.DataFrame) -> str:
+def _plot(place: Sequence[object], runs: pd.DataFrame) -> str:
     """Return the accuracies at a place as SVG."""
     of_data = runs[runs["data"] == place[0]]
     here = of_data[(of_data[PLACE] == list(place)).all(axis=1)]
