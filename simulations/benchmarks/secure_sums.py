@@ -26,33 +26,18 @@ REPEATS = 5
 ONCE_SECONDS, LONGEST_SECONDS = 3.0, 30.0
 """What takes longer than the first is done once; a sum that would take longer than the second is left out."""
 
-Name = TypeVar("Name")
 Result = TypeVar("Result")
-
 
 AGGREGATIONS = ("plain", "ring", "ring-hops", "k-secure", "k-secure-hops", "paillier")
 """k is the number of sites."""
 
 
-class TimedRehearsal(Rehearsal):
-    """A rehearsal with a stopwatch for the answers of the sites."""
-
-    seconds = 0.0
-
-    def answer(self, step: int, name: str, payload: bytes, this: SumRound) -> bytes:
-        """Have a site answer, and count its time."""
-        started = time.process_time()
-        answer = super().answer(step, name, payload, this)
-        self.seconds += time.process_time() - started
-        return answer
-
-
-def take_turns(tasks: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[Name, list[Result]]:
+def take_turns(tasks: Mapping[str, Callable[[], Result]], repeats: int) -> dict[str, list[Result]]:
     """Do all tasks several times, in a new order each turn, so that other work on the machine meets all alike.
 
     The first turn warms up; its results count for what is done once.
     """
-    results: dict[Name, list[Result]] = {}
+    results: dict[str, list[Result]] = {}
     again = []
     for name, task in tasks.items():
         started = time.process_time()
@@ -80,11 +65,9 @@ class Bench:
         """Run one sum as a new round, check it, and return what it cost; bytes are without Flower's envelopes."""
         self.sums += 1
         this = SumRound("benchmark", "benchmark", self.sums, 0, self.roster)
-        rehearsal = TimedRehearsal(self.protocol, self.members)
+        rehearsal = Rehearsal(self.protocol, self.members)
         started = time.process_time()
-        rehearsal.give(vectors, this)
-        given = time.process_time() - started
-        total = rehearsal.take(this)
+        total = rehearsal.run(vectors, this)
         seconds = time.process_time() - started
         if not np.array_equal(total, expected):
             raise SumError(f"'{self.aggregation}' gave a wrong sum, so its figures are worth nothing.")
@@ -92,7 +75,6 @@ class Bench:
         sizes += [len(payload) + len(answer) for _, _, payload, answer in rehearsal.relayed]
         return {
             "cpu_seconds": seconds,
-            "site_cpu_seconds": (given + rehearsal.seconds) / len(self.roster),
             "bytes": sum(sizes),
             "round_trips": 1 + len({step for step, *_ in rehearsal.relayed}),
         }
@@ -118,12 +100,15 @@ def sums(
                 if values * per_value[aggregation] <= LONGEST_SECONDS
             }
             for aggregation, costs in take_turns(tasks, repeats).items():
-                medians = {
-                    key: statistics.median(cost[key] for cost in costs)
-                    for key in ("cpu_seconds", "site_cpu_seconds")
+                seconds = statistics.median(cost["cpu_seconds"] for cost in costs)
+                per_value[aggregation] = seconds / values
+                yield {
+                    "aggregation": aggregation,
+                    "sites": count,
+                    "values": values,
+                    **costs[0],
+                    "cpu_seconds": seconds,
                 }
-                per_value[aggregation] = medians["cpu_seconds"] / values
-                yield {"aggregation": aggregation, "sites": count, "values": values, **costs[0], **medians}
 
 
 def main(out: Out = RESULTS) -> None:

@@ -152,7 +152,7 @@ def test_secure_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sent[0] == sent[1] == sent[3] == 3 * one_vector
     # Three sealed vectors to the coordinator, the same three back to the sites, and the sum.
     assert sent[2] == 6 * (one_vector + 28) + one_vector
-    assert all(one["cpu_seconds"] > one["site_cpu_seconds"] > 0 for one in found["sums"])
+    assert all(one["cpu_seconds"] > 0 for one in found["sums"])
 
 
 def test_a_sum_that_would_take_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
