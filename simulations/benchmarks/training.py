@@ -4,7 +4,6 @@
 compares levels with a central SVC over many splits.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import all_baselines
 from simulations.benchmarks.results import RESULTS, DataDir, Out, pool_of, run_benchmark, write_results
-from simulations.engines.running import in_process_grid, train_in_process
+from simulations.engines.running import train_in_process
 from simulations.papers.lu2016_sets import (
     AUSTRALIAN,
     BREAST_CANCER,
@@ -27,7 +26,6 @@ from simulations.papers.lu2016_sets import (
     SPLICE,
     ThesisSet,
 )
-from strategies.app import run
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 from strategies.svm_settings import PanSvmSettings
@@ -77,18 +75,10 @@ def rounds(data_dir: Path, sets: Sequence[ThesisSet] = NINE) -> Iterator[dict[st
     """Train on all rows of each set with each search; single rows may be landmarks."""
     for one in sets:
         for search, changes in TO_A_THOUSANDTH.items():
-            with tempfile.TemporaryDirectory() as name:
-                settings = paper_settings(one, data_dir, min_cluster=1, out=name, **changes)
-                strategy = run(in_process_grid(settings), settings, Path(name))
-                assert isinstance(strategy, PanSVM)
-                (state,) = strategy.training.progress
-            yield {
-                "data": one.data,
-                "search": search,
-                "rank": state.problem.rank,
-                "rounds": state.rounds,
-                "gaps": [(upper - lower) / upper for upper, lower in strategy.training.history[0]],
-            }
+            strategy = train_in_process(paper_settings(one, data_dir, min_cluster=1, **changes))
+            assert isinstance(strategy, PanSVM)
+            (state,) = strategy.training.progress
+            yield {"data": one.data, "search": search, "rank": state.problem.rank, "rounds": state.rounds}
 
 
 def accuracies(
