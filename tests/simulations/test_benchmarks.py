@@ -229,7 +229,7 @@ def test_central_models() -> None:
 def test_records_that_are_known_to_be_reconstructed_are_counted(
     table: Path, name: str, attacker: str, train: int, test: int | None
 ) -> None:
-    (line,) = privacy_compared.attacks(name, str(table), NO_FOLDER)
+    line = privacy_compared.attacked(name, str(table), NO_FOLDER)
     assert (line["attacker"], line["train_exact"], line["test_exact"]) == (attacker, train, test)
     assert (line["train_rows"], line["test_rows"]) == (480, 120)
 
@@ -245,7 +245,9 @@ def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
         **{"privacy": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
     }
     for name, settings in (("by heart", by_heart), ("private", {"strategy": "dp-svm", "privacy": "dp"})):
-        monkeypatch.setitem(privacy_compared.SYSTEMS, name, privacy_compared.System(dict(settings), ()))
+        monkeypatch.setitem(
+            privacy_compared.SYSTEMS, name, privacy_compared.System(dict(settings), privacy_compared.by_sums)
+        )
     areas = []
     for name in ("by heart", "private"):
         (line,) = privacy_compared.memberships(name, str(table), NO_FOLDER, seeds=[0])
@@ -258,8 +260,7 @@ def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
 def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, found in (
         ("TABLES", (str(table),)),
-        ("ATTACKED", (str(table),)),
-        ("ALL", (str(table),)),
+        ("COMPARED", (str(table),)),
         ("MINUTES", 0.01),
     ):
         monkeypatch.setattr(privacy_compared, name, found)
