@@ -32,7 +32,7 @@ MOST_WORDS = {
     "privacy-compared.md": 700,
     "quick-start.md": 250,
     "report.md": 450,
-    "reproduction.md": 550,
+    "reproduction.md": 450,
     "result.md": 1725,
     "rivals.md": 1850,
     "secure-sums.md": 850,

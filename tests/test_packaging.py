@@ -32,9 +32,6 @@ ROOMS = {
 }
 """The extras that each room needs besides the core."""
 
-OF_ITS_OWN = {"private_accuracy.py": {"diffprivlib"}}
-"""What a benchmark compares with, in an environment that is made for it."""
-
 SOURCES = ("excel", "parquet", "sql")
 """Extras of the file in clients/table/sources/ that has their name."""
 
@@ -78,7 +75,7 @@ def test_each_room_imports_only_what_its_users_install(room: str, imported: Impo
     allowed = CORE.union(*(OF_EXTRA[extra] for extra in ROOMS[room]))
     for file in (ROOT / room).rglob("*.py"):
         own = OF_EXTRA.get(file.stem, set()) if file.stem in ("paillier", *SOURCES) else set()
-        assert imported(file) <= allowed | own | OF_ITS_OWN.get(file.name, set()), file
+        assert imported(file) <= allowed | own, file
 
 
 def test_the_core_is_no_more_than_a_hospital_needs(imported: Imported) -> None:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.metrics import Evaluation
 from flower_pansvm.terms import Scalar
 from simulations.baselines.central import scaled
 from simulations.baselines.registry import BaselineFigures, baselines, judge
@@ -78,6 +77,8 @@ def fedavg_logistic(settings: PanSvmSettings, train: PooledRows, test: PooledRow
             "Choose scaling=standard."
         )
     weights, intercept = found.arrays.to_numpy_ndarrays()
+    decisions = test.X @ weights.T + intercept
+    predicted = (decisions[:, 0] > 0).astype(np.int64) if columns == 1 else decisions.argmax(axis=1)
     disclosed = {
         "task": "train",
         "result": "weights",
@@ -86,7 +87,7 @@ def fedavg_logistic(settings: PanSvmSettings, train: PooledRows, test: PooledRow
         "times": ROUNDS,
     }
     return BaselineFigures(
-        _judged(test, test.X @ weights.T + intercept, len(classes)),
+        judge(test.classes, predicted, decisions, len(classes)),
         round_trips=ROUNDS,
         bytes_up=sum(message_size(reply.content) for reply in grid.replies),
         bytes_down=grid.bytes_down,
@@ -133,8 +134,3 @@ def _weights(settings: PanSvmSettings, positive: NDArray[np.bool_]) -> dict[bool
     if settings.class_weight != "balanced":
         return None
     return {side: len(positive) / (2.0 * np.count_nonzero(positive == side)) for side in (False, True)}
-
-
-def _judged(test: PooledRows, decisions: NDArray[np.float64], classes: int) -> Evaluation:
-    predicted = (decisions[:, 0] > 0).astype(np.int64) if classes == 2 else decisions.argmax(axis=1)
-    return judge(test.classes, predicted, decisions, classes)

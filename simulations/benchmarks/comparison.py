@@ -1,7 +1,7 @@
 """Systems on the same data, splits and seeds: ``python -m simulations.benchmarks.comparison --data-dir DIR``.
 
-``systems`` has all systems at level `exact`; ``levels`` what level `perturbed` costs some of them, tested on true
-records. ``pansvm compare`` runs the same comparisons of whatever is named.
+``systems`` has all systems at their default levels; ``levels`` what level `perturbed` costs some of them, tested on
+true records. ``pansvm compare`` runs the same comparisons of whatever is named.
 """
 
 import os
@@ -14,8 +14,9 @@ import pandas as pd
 
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
+from simulations.comparison.run import run_case
 from simulations.comparison.summary import frame, overview, summary
-from simulations.comparison.workers import run_all
+from simulations.comparison.workers import run_each
 
 DATA = ("breast_cancer", "heart", "ionosphere", "diabetes")
 STRATEGIES = (
@@ -93,7 +94,8 @@ def at_levels(data_dir: Path, data: str, strategies: Sequence[str], repeats: int
 
 def _means(plan: Plan) -> pd.DataFrame:
     plan.check()
-    return summary(frame(list(run_all(plan.cases(), os.cpu_count() or 1))))
+    ended = run_each(plan.cases(), os.cpu_count() or 1, run_case)
+    return summary(frame([{**case.key, **result} for case, result in ended]))
 
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:

@@ -43,8 +43,7 @@ from strategies.strategy import PhasedStrategy
 Floats = NDArray[np.float64]
 
 LOOKS, NEIGHBOUR = "semi-honest coordinator", "another hospital"
-ATTACKED = ("heart", "liver-disorders")
-ALL = ("heart", "liver-disorders")
+COMPARED = ("heart", "liver-disorders")
 SEEDS = range(3)
 MINUTES = 0.75
 """How long an attack on sums tries."""
@@ -73,7 +72,7 @@ class System(NamedTuple):
     """A published system: its settings, and how it is attacked."""
 
     settings: dict[str, Scalar]
-    attacks: tuple[Callable[[Ran], Read], ...]
+    attacked: Callable[[Ran], Read]
 
 
 def by_sums(ran: Ran) -> Read:
@@ -83,23 +82,17 @@ def by_sums(ran: Ran) -> Read:
     return Read(LOOKS, best, tried.attempts[best], tried.by_chance[best])
 
 
-def published(task: str, part: str, how: str) -> Callable[[Ran], Read]:
-    """Return an attack that takes rows as they were disclosed for guesses."""
-
-    def read(ran: Ran) -> Read:
-        rows = np.vstack(disclosed(ran.grid, task, part))
-        return _counted(ran.pool, rows, LOOKS, how)
-
-    return read
+def by_test_rows(ran: Ran) -> Read:
+    """Take the test rows, which sites disclose, for guesses."""
+    rows = np.vstack(disclosed(ran.grid, "held_out", "rows"))
+    return _counted(ran.pool, rows, "the test rows as they are")
 
 
 def by_copies(ran: Ran) -> Read:
     """Take the distorted rows for guesses; and give each original, if one had them all, the copy that is its own."""
     copies = np.vstack(disclosed(ran.grid, "distorted_rows", "rows"))
     matched = audit(ran.settings, ran.folder).figures["matched"]
-    return _counted(
-        ran.pool, copies, LOOKS, f"the copies; {100 * (matched or 0):.0f} % matched to their originals"
-    )
+    return _counted(ran.pool, copies, f"the copies; {100 * (matched or 0):.0f} % matched to their originals")
 
 
 def by_means(ran: Ran) -> Read:
@@ -109,18 +102,13 @@ def by_means(ran: Ran) -> Read:
     assert isinstance(model, GaussianMixtures)
     means = np.vstack([weak.means for weak in ran.strategy.weak.values()])
     scaling = model.scaling_
-    return _counted(ran.pool, means * scaling.scale + scaling.shift, LOOKS, "the means of shared components")
+    return _counted(ran.pool, means * scaling.scale + scaling.shift, "the means of shared components")
 
 
 def by_matrix(ran: Ran) -> Read:
     """Solve for the rows behind kernel values, as a site of the same columns can."""
     rows = int(audit(ran.settings, ran.folder).figures["rows_from_kernel"] or 0)
     return Read(NEIGHBOUR, "equations, with the random matrix", Found(rows, rows, rows), None)
-
-
-def nothing_about_rows(ran: Ran) -> Read:  # noqa: ARG001
-    """Return that there is no number to fit a row to: counts, or sums with noise that are charged."""
-    return Read(LOOKS, "none", Found(0, 0, 0), Found(0, 0, 0))
 
 
 def membership(ran: Ran) -> float | None:
@@ -175,27 +163,24 @@ def disclosed(grid: InProcessGrid, task: str, part: str) -> list[Floats]:
     return [records.get(one.content, "disclosed")[part] for one in replies if one.has_content()]
 
 
-def _counted(pool: Pooled, guesses: Floats, attacker: str, how: str) -> Read:
+def _counted(pool: Pooled, guesses: Floats, how: str) -> Read:
     """Count rows, in the table's units, that guesses have found."""
     spread = pool.train.X.std(axis=0)
     train, test = (found(rows.X, guesses, spread) for rows in (pool.train, pool.test))
-    return Read(attacker, how, train, test)
+    return Read(LOOKS, how, train, test)
 
 
 SYSTEMS = {
-    "pan-svm, as published": System({"search": "published"}, (by_sums,)),
-    "pan-svm, exact": System({}, (by_sums,)),
-    "pan-svm, perturbed": System({"privacy": "perturbed"}, (by_sums,)),
-    "svm-admm": System({"strategy": "svm-admm"}, (by_sums,)),
-    "svm-ensemble": System(
-        {"strategy": "svm-ensemble"},
-        (published("held_out", "rows", "the test rows as they are"),),
-    ),
-    "random-kernel": System({"strategy": "random-kernel"}, (by_matrix,)),
-    "ssvd": System({"strategy": "ssvd", "ssvd-order": "perturb-first"}, (by_copies,)),
-    "mixture": System({"strategy": "mixture"}, (by_means,)),
-    "local-only": System({"strategy": "local-only"}, (nothing_about_rows,)),
-    "dp-svm, epsilon=1": System({"strategy": "dp-svm", "privacy": "auto"}, (nothing_about_rows,)),
+    "pan-svm, as published": System({"search": "published"}, by_sums),
+    "pan-svm, exact": System({}, by_sums),
+    "pan-svm, perturbed": System({"privacy": "perturbed"}, by_sums),
+    "svm-admm": System({"strategy": "svm-admm"}, by_sums),
+    "svm-ensemble": System({"strategy": "svm-ensemble"}, by_test_rows),
+    "random-kernel": System({"strategy": "random-kernel"}, by_matrix),
+    "ssvd": System({"strategy": "ssvd", "ssvd-order": "perturb-first"}, by_copies),
+    "mixture": System({"strategy": "mixture"}, by_means),
+    "local-only": System({"strategy": "local-only"}, by_sums),
+    "dp-svm, epsilon=1": System({"strategy": "dp-svm", "privacy": "auto"}, by_sums),
 }
 
 
@@ -215,27 +200,26 @@ def finished(name: str, data: str, data_dir: Path, seed: int = 0) -> Iterator[Ra
         yield Ran(settings, Path(folder), pooled(settings), strategy, grid)
 
 
-def attacks(name: str, data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
-    """Run a system, attack it, and return a line for each attack, or why the system cannot be run on the data."""
+def attacked(name: str, data: str, data_dir: Path) -> dict[str, Any]:
+    """Run a system and attack it; return what was found, or why the system cannot be run on the data."""
     try:
         with finished(name, data, data_dir) as ran:
+            read = SYSTEMS[name].attacked(ran)
             evaluation, costs = ran.strategy.outcome.evaluation, ran.strategy.federation.costs
-            for attacked in SYSTEMS[name].attacks:
-                read = attacked(ran)
-                yield {
-                    "data": data,
-                    "system": name,
-                    "accuracy": None if evaluation is None else evaluation.accuracy,
-                    "attacker": read.attacker,
-                    "attack": read.how,
-                    **_shares("train", read.train, len(ran.pool.train.X)),
-                    **_shares("test", read.test, len(ran.pool.test.X)),
-                    "disclosed": disclosed_text(
-                        entry for entry in costs.disclosed() if entry["task"] != JOIN.name
-                    ),
-                }
+            return {
+                "data": data,
+                "system": name,
+                "accuracy": None if evaluation is None else evaluation.accuracy,
+                "attacker": read.attacker,
+                "attack": read.how,
+                **_shares("train", read.train, len(ran.pool.train.X)),
+                **_shares("test", read.test, len(ran.pool.test.X)),
+                "disclosed": disclosed_text(
+                    entry for entry in costs.disclosed() if entry["task"] != JOIN.name
+                ),
+            }
     except PanSVMError as error:
-        yield {"data": data, "system": name, "error": str(error)}
+        return {"data": data, "system": name, "error": str(error)}
 
 
 def memberships(
@@ -258,9 +242,9 @@ def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     for data in TABLES:
         levels += lines(data, data_dir)
         write_results("privacy", {"levels": levels}, out)
-    attacked = [line for data in ATTACKED for name in SYSTEMS for line in attacks(name, data, data_dir)]
-    members = [line for data in ALL for name in SYSTEMS for line in memberships(name, data, data_dir)]
-    write_results("privacy", {"levels": levels, "attacks": attacked, "membership": members}, out)
+    attacks = [attacked(name, data, data_dir) for data in COMPARED for name in SYSTEMS]
+    members = [line for data in COMPARED for name in SYSTEMS for line in memberships(name, data, data_dir)]
+    write_results("privacy", {"levels": levels, "attacks": attacks, "membership": members}, out)
 
 
 def _shares(kind: str, found: Found | None, rows: int) -> dict[str, int | None]:

@@ -4,20 +4,15 @@ Accuracy is counted on the held-out rows in one place, without the noise of a ru
 after each data set, since all of them take hours.
 """
 
-import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from numpy.typing import NDArray
 
-from flower_pansvm.constraints import check_choice
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import all_baselines
 from simulations.benchmarks.results import (
@@ -29,21 +24,19 @@ from simulations.benchmarks.results import (
     run_benchmark,
     write_results,
 )
-from simulations.data.pooling import Pooled
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
 from simulations.running import with_sites_of_data
 from strategies.settings import Settings, settings_from
-from strategies.steps.public_ranges import rounded_outward
 from strategies.svm_settings import PanSvmSettings
 
-EXACT, MAJORITY, DIFFPRIVLIB = "exact SVM", "majority", "diffprivlib"
+EXACT, MAJORITY = "exact SVM", "majority"
 FEDERATED: Mapping[str, Mapping[str, Scalar]] = {
     "dp-svm": {},
     "private-svm": {"C-total": 10},
     "hybrid-svm": {"C-total": 10},
 }
-METHODS = (*FEDERATED, DIFFPRIVLIB, EXACT, MAJORITY)
+METHODS = (*FEDERATED, EXACT, MAJORITY)
 TWO_CLASSES = ("private-svm", "hybrid-svm")
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SEEDS = range(10)
@@ -97,30 +90,21 @@ def settings_of(one: DataSet, data_dir: Path, seed: int, **config: Scalar) -> Se
     return with_sites_of_data(settings_from({**common, **config}))
 
 
-def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -> dict[str, Any]:
-    """Train one of `METHODS` on one of `SETS`, and test it on the rows that the seed leaves out.
-
-    Of a federated run it returns the numbers that each site sent into sums, and the round trips, too.
-    """
+def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -> float:
+    """Train one of `METHODS` on one of `SETS`, and return its accuracy on the rows that the seed leaves out."""
     one = SETS[name]
     settings = settings_of(one, data_dir, seed, **one.svm)
     rows = pool_of(settings, one.test)
     if method in FEDERATED:
         config: dict[str, Scalar] = {"strategy": method, "epsilon": epsilon, **FEDERATED[method]}
         strategy = train_in_process(settings_of(one, data_dir, seed, **config))
-        costs = strategy.federation.costs
-        sent = sum(entry["numbers_per_site"] for entry in costs.disclosed() if entry["how"] != "disclosed")
-        accuracy = accuracy_of(strategy.outcome.model, rows)
-        return {"accuracy": accuracy, "numbers_per_site": sent, "round_trips": costs.round_trips}
+        return accuracy_of(strategy.outcome.model, rows)
     if method == EXACT:
         assert isinstance(settings, PanSvmSettings)
-        central = all_baselines()["central:svc"](settings, rows.train, rows.test)
-        return {"accuracy": central.evaluation.accuracy}
-    if method == MAJORITY:
-        predicted = np.full(len(rows.test.classes), np.bincount(rows.train.classes).argmax())
-    else:
-        predicted = _diffprivlib(rows, epsilon, seed)
-    return {"accuracy": float(np.mean(predicted == rows.test.classes))}
+        accuracy = all_baselines()["central:svc"](settings, rows.train, rows.test).evaluation.accuracy
+        assert accuracy is not None
+        return accuracy
+    return float(np.mean(rows.test.classes == np.bincount(rows.train.classes).argmax()))
 
 
 def lines(
@@ -135,66 +119,24 @@ def lines(
         for epsilon in [None] if method in {EXACT, MAJORITY} else epsilons:
             line = {"data": name, "method": method, "epsilon": epsilon}
             try:
-                runs = [measure(name, data_dir, method, epsilon or 0.0, seed) for seed in seeds]
+                scores = [measure(name, data_dir, method, epsilon or 0.0, seed) for seed in seeds]
             except PanSVMError as error:
                 yield {**line, "error": str(error)}
                 continue
-            scores = [run["accuracy"] for run in runs]
             yield {
                 **line,
-                "splits": len(runs),
-                **{key: fmean(run[key] for run in runs) for key in runs[0]},
+                "splits": len(scores),
+                "accuracy": fmean(scores),
                 "deviation": stdev(scores) if len(scores) > 1 else None,
             }
 
 
-def main(
-    data_dir: DataDir,
-    out: Out = RESULTS,
-    methods: Annotated[
-        str, typer.Option(help=f"By commas, of: {', '.join(METHODS)}.")
-    ] = f"{','.join(FEDERATED)},{EXACT},{MAJORITY}",
-) -> None:
+def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Measure the accuracy of private models."""
-    chosen = methods.split(",")
-    for method in chosen:
-        check_choice("method", method, METHODS)
     found: list[dict[str, Any]] = []
     for name in SETS:
-        able = [one for one in chosen if not (name == "letter" and one in TWO_CLASSES)]
-        found += lines(name, data_dir, able)
+        found += lines(name, data_dir, [one for one in METHODS if name != "letter" or one not in TWO_CLASSES])
         write_results("private_accuracy", {"models": found}, out)
-
-
-def _diffprivlib(rows: Pooled, epsilon: float, seed: int) -> NDArray[np.int64]:
-    """Return what diffprivlib's logistic regression says, a trusted curator's, with all but its bounds by default.
-
-    It is told the columns' public ends only, as DP-SVM is: cells become numbers from -1 to 1, missing ones 0.
-    """
-    try:
-        # Not a dependency: 0.6.6 does not import with scikit-learn 1.9.
-        from diffprivlib.models import LogisticRegression  # noqa: PLC0415
-    except ImportError as error:
-        raise SettingError(
-            f"diffprivlib cannot be imported ({error}). Install it in an environment of its own: "
-            "pip install 'flower-pansvm[simulation]' diffprivlib==0.6.6 'scikit-learn<1.7'."
-        ) from None
-    cells = np.vstack([rows.train.X, rows.test.X])
-    low = np.array([rounded_outward(end, up=False) for end in np.nanmin(cells, axis=0)])
-    high = np.array([rounded_outward(end, up=True) for end in np.nanmax(cells, axis=0)])
-    width = np.where(high > low, high - low, 1.0)
-
-    def scaled(X: NDArray[np.float64]) -> NDArray[np.float64]:
-        places: NDArray[np.float64] = np.nan_to_num(2 * (X - low) / width - 1)
-        return places
-
-    classifier: Any = LogisticRegression(epsilon=epsilon, data_norm=math.sqrt(len(low)), random_state=seed)
-    with warnings.catch_warnings():
-        # It uses scikit-learn's older names, and often stops at max_iter, which is its default.
-        warnings.simplefilter("ignore")
-        classifier.fit(scaled(rows.train.X), rows.train.classes)
-    found: NDArray[np.int64] = classifier.predict(scaled(rows.test.X))
-    return found
 
 
 if __name__ == "__main__":

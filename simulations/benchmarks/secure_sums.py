@@ -8,7 +8,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,9 +19,6 @@ from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
-from simulations.engines.running import train_in_process
-from strategies.pan_svm.strategy import PanSVM
-from strategies.settings import Settings, make_settings
 
 SITES = (3, 5, 10, 20)
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -30,33 +26,18 @@ REPEATS = 5
 ONCE_SECONDS, LONGEST_SECONDS = 3.0, 30.0
 """What takes longer than the first is done once; a sum that would take longer than the second is left out."""
 
-Name = TypeVar("Name")
 Result = TypeVar("Result")
-
 
 AGGREGATIONS = ("plain", "ring", "ring-hops", "k-secure", "k-secure-hops", "paillier")
 """k is the number of sites."""
 
 
-class TimedRehearsal(Rehearsal):
-    """A rehearsal with a stopwatch for the answers of the sites."""
-
-    seconds = 0.0
-
-    def answer(self, step: int, name: str, payload: bytes, this: SumRound) -> bytes:
-        """Have a site answer, and count its time."""
-        started = time.process_time()
-        answer = super().answer(step, name, payload, this)
-        self.seconds += time.process_time() - started
-        return answer
-
-
-def take_turns(tasks: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[Name, list[Result]]:
+def take_turns(tasks: Mapping[str, Callable[[], Result]], repeats: int) -> dict[str, list[Result]]:
     """Do all tasks several times, in a new order each turn, so that other work on the machine meets all alike.
 
     The first turn warms up; its results count for what is done once.
     """
-    results: dict[Name, list[Result]] = {}
+    results: dict[str, list[Result]] = {}
     again = []
     for name, task in tasks.items():
         started = time.process_time()
@@ -84,11 +65,9 @@ class Bench:
         """Run one sum as a new round, check it, and return what it cost; bytes are without Flower's envelopes."""
         self.sums += 1
         this = SumRound("benchmark", "benchmark", self.sums, 0, self.roster)
-        rehearsal = TimedRehearsal(self.protocol, self.members)
+        rehearsal = Rehearsal(self.protocol, self.members)
         started = time.process_time()
-        rehearsal.give(vectors, this)
-        given = time.process_time() - started
-        total = rehearsal.take(this)
+        total = rehearsal.run(vectors, this)
         seconds = time.process_time() - started
         if not np.array_equal(total, expected):
             raise SumError(f"'{self.aggregation}' gave a wrong sum, so its figures are worth nothing.")
@@ -96,7 +75,6 @@ class Bench:
         sizes += [len(payload) + len(answer) for _, _, payload, answer in rehearsal.relayed]
         return {
             "cpu_seconds": seconds,
-            "site_cpu_seconds": (given + rehearsal.seconds) / len(self.roster),
             "bytes": sum(sizes),
             "round_trips": 1 + len({step for step, *_ in rehearsal.relayed}),
         }
@@ -122,45 +100,25 @@ def sums(
                 if values * per_value[aggregation] <= LONGEST_SECONDS
             }
             for aggregation, costs in take_turns(tasks, repeats).items():
-                medians = {
-                    key: statistics.median(cost[key] for cost in costs)
-                    for key in ("cpu_seconds", "site_cpu_seconds")
+                seconds = statistics.median(cost["cpu_seconds"] for cost in costs)
+                per_value[aggregation] = seconds / values
+                yield {
+                    "aggregation": aggregation,
+                    "sites": count,
+                    "values": values,
+                    **costs[0],
+                    "cpu_seconds": seconds,
                 }
-                per_value[aggregation] = medians["cpu_seconds"] / values
-                yield {"aggregation": aggregation, "sites": count, "values": values, **costs[0], **medians}
-
-
-def whole_runs(settings: Settings, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
-    """Train with each protocol; seconds are medians."""
-    tasks = {name: partial(_train, settings, name) for name in AGGREGATIONS}
-    for aggregation, runs in take_turns(tasks, repeats).items():
-        median = statistics.median(run["cpu_seconds"] for run in runs)
-        yield {"aggregation": aggregation, **runs[0], "cpu_seconds": median}
 
 
 def main(out: Out = RESULTS) -> None:
-    """Measure one sum, and whole runs, with each protocol."""
-    write_results("secure_sums", {"sums": list(sums()), "runs": list(whole_runs(make_settings()))}, out)
+    """Measure one sum with each protocol."""
+    write_results("secure_sums", {"sums": list(sums())}, out)
 
 
 def _random_vector(values: int, sites: int) -> Words:
     """Return what one site would sum: values between -1 and 1 in fixed point, shape (values,)."""
     return encode(np.random.default_rng().uniform(-1.0, 1.0, values), bound=1.0, sites=sites)
-
-
-def _train(settings: Settings, aggregation: str) -> dict[str, Any]:
-    started = time.process_time()
-    strategy = train_in_process(replace(settings, protocol=make(aggregation)))
-    seconds = time.process_time() - started
-    assert isinstance(strategy, PanSVM)
-    costs = strategy.federation.costs
-    return {
-        "cpu_seconds": seconds,
-        "round_trips": costs.round_trips,
-        "bytes_up": costs.bytes_up,
-        "bytes_down": costs.bytes_down,
-        "model_sha256": strategy.model.sha256(),
-    }
 
 
 if __name__ == "__main__":

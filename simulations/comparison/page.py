@@ -1,32 +1,41 @@
 """What a comparison says, for a person: ``summary.csv`` and ``comparison.html``, of its table."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import jinja2
 import pandas as pd
 
 from simulations.baselines.registry import all_baselines
 from simulations.comparison.plots import accuracy_figure, limits_of
-from simulations.comparison.significance import FEWEST_BLOCKS, LEVEL, Ranking, rank
-from simulations.comparison.summary import MEASURES, PLACE, blocks_of, overview, summary
+from simulations.comparison.significance import (
+    FEWEST_BLOCKS,
+    LEVEL,
+    mean_ranks,
+    pair_tests,
+)
+from simulations.comparison.summary import PLACE, blocks_of, overview, summary
 from simulations.report.section import svg
 
 SUMMARY_FILE, PAGE_FILE = "summary.csv", "comparison.html"
 
-TITLES = ("", "accuracy", "balanced accuracy", "AUC", "F1", "round trips", "MB", "seconds")
-OVERVIEW_TITLES = ("", "accuracy", "points below the best", "round trips", "MB", "seconds")
-PAIR_TITLES = ("better", "worse", "points apart", "p", "p, corrected", "differ")
-
-
-class Place(NamedTuple):
-    """A data set with a split and settings: its name, its table below `TITLES`, and its accuracies as SVG."""
-
-    name: str
-    lines: list[list[str]]
-    plot: str
+SHOWN = {
+    "strategy": ("", "{}"),
+    "better": ("better", "{}"),
+    "worse": ("worse", "{}"),
+    "accuracy": ("accuracy", "{:.4f}"),
+    "balanced_accuracy": ("balanced accuracy", "{:.4f}"),
+    "auc": ("AUC", "{:.4f}"),
+    "f1": ("F1", "{:.4f}"),
+    "below": ("points below the best", "{:.2f}"),
+    "apart": ("points apart", "{:+.2f}"),
+    "p": ("p", "{:.3g}"),
+    "corrected": ("p, corrected", "{:.3g}"),
+    "round_trips": ("round trips", "{:.0f}"),
+    "megabytes": ("MB", "{:.2f}"),
+    "seconds": ("seconds", "{:.1f}"),
+}
+"""Title and form of each column that people are shown, in the order of all tables."""
 
 
 def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> None:
@@ -41,8 +50,10 @@ def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> Non
     notes : sequence of str
         What is unusual about the data, a sentence each.
     """
-    means, ranking = summary(runs), rank(blocks_of(runs))
+    means, blocks = summary(runs), blocks_of(runs)
     means.to_csv(folder / SUMMARY_FILE, index=False)
+    tested = blocks.shape[0] >= FEWEST_BLOCKS and blocks.shape[1] >= 2
+    pairs = pair_tests(blocks) if tested else None
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader("simulations", "comparison"), jinja2.PackageLoader("simulations", "report")]
@@ -51,86 +62,65 @@ def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> Non
         undefined=jinja2.StrictUndefined,
     )
     page = environment.get_template("comparison.html.j2").render(
-        words=_words(runs, means, ranking),
+        words=_words(runs, blocks, pairs),
         notes=notes,
-        titles=TITLES,
-        places=[_place(name, group, runs) for name, group in means.groupby(PLACE, sort=False)],
-        overview_titles=OVERVIEW_TITLES,
-        overview=_overview_lines(overview(means)),
-        ranks=ranking.mean_ranks if ranking else {},
-        pair_titles=PAIR_TITLES,
-        pairs=pair_lines(ranking) if ranking else [],
+        places=[
+            (", ".join(filter(None, map(str, name))), _shown(_named(group)), _plot(name, runs))
+            for name, group in means.groupby(PLACE, sort=False)
+        ],
+        overview=_shown(overview(means).reset_index()),
+        ranks={} if pairs is None else mean_ranks(blocks),
+        pairs=None if pairs is None else _shown(pairs),
         failed=runs.loc[runs["error"] != "", ["strategy", *PLACE, "aggregation", "repeat", "error"]],
         disclosed=_disclosed(means),
     )
     (folder / PAGE_FILE).write_text(page, encoding="utf-8")
 
 
-def pair_lines(ranking: Ranking) -> list[list[str]]:
-    """Return a line for each pair of strategies, the surest difference first."""
-    return [
-        [
-            pair.first,
-            pair.second,
-            f"{100 * pair.difference:+.2f}",
-            f"{pair.p:.3g}",
-            f"{pair.corrected:.3g}",
-            "yes" if pair.found else "not shown",
-        ]
-        for pair in sorted(ranking.pairs, key=lambda pair: (pair.corrected, pair.p, -abs(pair.difference)))
+def _shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of `SHOWN` as texts below their titles; a deviation stands behind its mean."""
+    found = {}
+    for name, (title, form) in SHOWN.items():
+        if name in frame:
+            found[title] = ["–" if pd.isna(value) else form.format(value) for value in frame[name]]
+        if f"{name}_sd" in frame:
+            spread = ["" if pd.isna(value) else f" ± {form}".format(value) for value in frame[f"{name}_sd"]]
+            found[title] = [mean + after for mean, after in zip(found[title], spread, strict=True)]
+    return pd.DataFrame(found)
+
+
+def _named(means: pd.DataFrame) -> pd.DataFrame:
+    """Return means with what tells two lines of a strategy apart and what went wrong behind its name."""
+    protocols = set(means["aggregation"]) - {""}
+    names = [
+        line["strategy"]
+        + (f" ({line['aggregation']})" if line["aggregation"] and len(protocols) > 1 else "")
+        + (f", {line['failed']} of {line['runs']} failed" if line["failed"] else "")
+        + (f", {line['not_converged']} not converged" if line["not_converged"] else "")
+        for line in means.to_dict("records")
     ]
+    return means.assign(strategy=names)
 
 
-def _place(name: Any, means: pd.DataFrame, runs: pd.DataFrame) -> Place:
-    data, split, settings = name
-    several = means["aggregation"].nunique() > len({""} & set(means["aggregation"])) + 1
-    lines = []
-    for _, line in means.iterrows():
-        title = line["strategy"] + (f" ({line['aggregation']})" if several and line["aggregation"] else "")
-        if line["failed"]:
-            title += f", {line['failed']} of {line['runs']} failed"
-        if line["not_converged"]:
-            title += f", {line['not_converged']} not converged"
-        sent = (line["bytes_up"] + line["bytes_down"]) / 1e6
-        lines.append(
-            [
-                title,
-                *(_measure(line[measure], line[f"{measure}_sd"]) for measure in MEASURES),
-                _number(line["round_trips"], ".0f"),
-                _number(sent, ".2f"),
-                _number(line["seconds"], ".1f"),
-            ]
-        )
-    of_data = runs[runs["data"] == data]
-    here = of_data[(of_data["split"] == split) & (of_data["settings"] == settings)]
+def _plot(place: Sequence[object], runs: pd.DataFrame) -> str:
+    """Return the accuracies at a place as SVG."""
+    of_data = runs[runs["data"] == place[0]]
+    here = of_data[(of_data[PLACE] == list(place)).all(axis=1)]
     strategies, limits = list(dict.fromkeys(runs["strategy"])), limits_of(of_data["accuracy"])
-    plot = svg(accuracy_figure(here, limits, strategies, all_baselines()))
-    return Place(", ".join(filter(None, name)), lines, plot)
+    return svg(accuracy_figure(here, limits, strategies, all_baselines()))
 
 
-def _overview_lines(points: pd.DataFrame) -> list[list[str]]:
-    forms = (".4f", ".2f", ".0f", ".2f", ".1f")
-    return [
-        [str(name), *(_number(value, form) for value, form in zip(line, forms, strict=True))]
-        for name, line in points.iterrows()
-    ]
-
-
-def _words(runs: pd.DataFrame, means: pd.DataFrame, ranking: Ranking | None) -> dict[str, str]:
-    """Return what the comparison says in sentences; one that has nothing to say is empty."""
-    failed = int((runs["error"] != "").sum())
+def _words(runs: pd.DataFrame, blocks: pd.DataFrame, pairs: pd.DataFrame | None) -> dict[str, str]:
+    """Return what the comparison says in sentences."""
     sets, repeats = runs["data"].nunique(), runs["repeat"].nunique()
     return {
         "what": (
-            f"{len(runs)} runs: {means['strategy'].nunique()} strategies and baselines on "
+            f"{len(runs)} runs: {runs['strategy'].nunique()} strategies and baselines on "
             f"{sets} data set{'' if sets == 1 else 's'}, {repeats} repeat{'' if repeats == 1 else 's'}. Mean ± "
             "standard deviation over the repeats, on the test rows of all sites."
         ),
         "levels": _level_words(runs),
-        "failed": f"{failed} run{' has' if failed == 1 else 's have'} failed and are in no mean."
-        if failed
-        else "",
-        "tests": _test_words(means, ranking),
+        "tests": _test_words(runs, blocks, pairs),
     }
 
 
@@ -148,45 +138,34 @@ def _level_words(runs: pd.DataFrame) -> str:
     return " ".join([*parts, "All are tested on the same true rows."])
 
 
-def _test_words(means: pd.DataFrame, ranking: Ranking | None) -> str:
-    if ranking is None:
+def _test_words(runs: pd.DataFrame, blocks: pd.DataFrame, pairs: pd.DataFrame | None) -> str:
+    """Return what the tests of pairs find."""
+    if pairs is None:
         return (
             f"There is too little to test whether strategies differ: that takes two, on {FEWEST_BLOCKS} or more data "
             "sets and splits."
         )
     parts = [
-        f"{len(ranking.mean_ranks)} strategies on {ranking.blocks} blocks, which are means over the repeats of a set, "
-        "split and setting."
+        f"{blocks.shape[1]} strategies on {len(blocks)} blocks, which are means over the repeats of a set, split and "
+        "setting."
     ]
-    without = [name for name in dict.fromkeys(means["strategy"]) if name not in ranking.mean_ranks]
+    without = [name for name in dict.fromkeys(runs["strategy"]) if name not in blocks]
     if without:
         parts.append(f"{', '.join(without)} did not finish a run.")
-    if ranking.friedman is not None:
-        chance = "at least one differs" if ranking.friedman < LEVEL else "no difference is shown"
-        parts.append(f"Friedman's test: p = {ranking.friedman:.3g}, {chance}.")
-    found = sum(pair.found for pair in ranking.pairs)
     parts.append(
-        f"Wilcoxon's signed-rank test with Holm's correction finds {found} of {len(ranking.pairs)} pairs to differ."
+        f"Wilcoxon's signed-rank test with Holm's correction finds {(pairs['corrected'] < LEVEL).sum()} of "
+        f"{len(pairs)} pairs to differ (corrected p below {LEVEL:g})."
     )
-    if ranking.smallest >= LEVEL:
+    smallest = min(1.0, len(pairs) * 2.0 ** (1 - len(blocks)))
+    if smallest >= LEVEL:
         parts.append(
-            f"It could find none: with {ranking.blocks} blocks and {len(ranking.pairs)} pairs, no corrected p-value is "
-            f"below {ranking.smallest:.2g}. More data sets, or fewer strategies, would let it."
+            f"It could find none: with {len(blocks)} blocks and {len(pairs)} pairs, no corrected p-value is below "
+            f"{smallest:.2g}. More data sets, or fewer strategies, would let it."
         )
     return " ".join(parts)
 
 
-def _disclosed(means: pd.DataFrame) -> list[tuple[str, str]]:
+def _disclosed(means: pd.DataFrame) -> pd.DataFrame:
     """Return what left the sites for each strategy, other than in a sum and beyond what all of them need to join."""
     texts = means.groupby("strategy", sort=False)["disclosed"].agg(lambda found: max(found, key=len))
-    return [(str(name), text) for name, text in texts.items()]
-
-
-def _measure(mean: float, deviation: float) -> str:
-    if math.isnan(mean):
-        return "–"
-    return f"{mean:.4f}" if math.isnan(deviation) else f"{mean:.4f} ± {deviation:.4f}"
-
-
-def _number(value: float, form: str) -> str:
-    return "–" if math.isnan(value) else format(value, form)
+    return pd.DataFrame({"": texts.index, "open to read": texts.to_numpy()})

@@ -1,6 +1,6 @@
 """What a comparison consists of, and whether it can be run: all that can be known is checked before the first run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -60,7 +60,24 @@ class Plan:
 
     def cases(self) -> list[Case]:
         """Return all runs in the order of the table; a baseline once for all secure sums."""
-        return list(self._cases())
+        found = []
+        seeds = range(self.seed, self.seed + self.repeats)
+        for name in self.data:
+            data = join_data(name.split(SEPARATOR), str(self.common["data-dir"]))
+            splits = (BY_FILE,) if SEPARATOR in data else self.splits
+            for split, (text, chosen) in product(splits, self._choices()):
+                for (repeat, seed), strategy in product(enumerate(seeds), self.strategies):
+                    federated = strategy not in all_baselines()
+                    for aggregation in self.aggregations if federated else ("",):
+                        config = {
+                            **self.common,
+                            **_known_to(strategy, aggregation, chosen),
+                            "data": data,
+                            "split": "iid" if split == BY_FILE else split,
+                            "seed": seed,
+                        }
+                        found.append(Case(strategy, name, split, text, aggregation, repeat, seed, config))
+        return found
 
     def check(self) -> list[str]:
         """Check names, settings, data and splits, and return what is unusual but works, a sentence each.
@@ -75,7 +92,7 @@ class Plan:
         single: dict[str, dict[str, None]] = {}
         fewest: dict[str, int] = {}
         checked: set[tuple[str, str, str, int]] = set()
-        for case in self._cases():
+        for case in self.cases():
             settings = settings_of(case)
             if case.strategy in all_baselines():
                 assert isinstance(settings, PanSvmSettings)
@@ -96,24 +113,6 @@ class Plan:
             for data, rows in fewest.items()
             if rows < FEW
         ]
-
-    def _cases(self) -> Iterator[Case]:
-        seeds = range(self.seed, self.seed + self.repeats)
-        for name in self.data:
-            data = join_data(name.split(SEPARATOR), str(self.common["data-dir"]))
-            splits = (BY_FILE,) if SEPARATOR in data else self.splits
-            for split, (text, chosen) in product(splits, self._choices()):
-                for (repeat, seed), strategy in product(enumerate(seeds), self.strategies):
-                    federated = strategy not in all_baselines()
-                    for aggregation in self.aggregations if federated else ("",):
-                        config = {
-                            **self.common,
-                            **_known_to(strategy, aggregation, chosen),
-                            "data": data,
-                            "split": "iid" if split == BY_FILE else split,
-                            "seed": seed,
-                        }
-                        yield Case(strategy, name, split, text, aggregation, repeat, seed, config)
 
     def _choices(self) -> list[tuple[str, dict[str, Scalar]]]:
         """Return each combination of the settings by its name, which has those that vary."""

@@ -30,8 +30,8 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
         How many.
     accuracy, balanced_accuracy, auc, f1 : float
         Mean over the repeats that did not fail; the standard deviation is in the column of that name with ``_sd``.
-    round_trips, bytes_up, bytes_down, seconds : float
-        Mean.
+    round_trips, bytes_up, bytes_down, seconds, megabytes : float
+        Mean; megabytes are those of both ways.
     disclosed : str
         What left the sites other than in a sum.
     """
@@ -47,6 +47,7 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
         found[name], found[f"{name}_sd"] = groups[name].mean(), groups[name].std()
     for name in COSTS:
         found[name] = groups[name].mean()
+    found["megabytes"] = (found["bytes_up"] + found["bytes_down"]) / 1e6
     found["disclosed"] = groups["disclosed"].agg(lambda texts: max(texts, key=len))
     return found.reset_index()
 
@@ -66,9 +67,7 @@ def overview(means: pd.DataFrame) -> pd.DataFrame:
         ``megabytes`` (sent by and to all sites), ``seconds``.
     """
     best = means.groupby(PLACE)["accuracy"].transform("max")
-    found = means.assign(
-        below=100 * (best - means["accuracy"]), megabytes=(means["bytes_up"] + means["bytes_down"]) / 1e6
-    )
+    found = means.assign(below=100 * (best - means["accuracy"]))
     columns = ["accuracy", "below", "round_trips", "megabytes", "seconds"]
     return found.groupby("strategy", sort=False)[columns].mean().sort_values("below", kind="stable")
 

@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
-from simulations.comparison.run import Case, run_case
 from simulations.engines.flower_log import lines_to
 
 
@@ -46,11 +45,6 @@ def attempt(run: Callable[[W], Result], work: W) -> Result:
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
     return {"error": " ".join(text.split())}
-
-
-def run_all(cases: Sequence[Case], jobs: int) -> Iterator[dict[str, Any]]:
-    """Run the cases of a comparison as `run_each` does, and give the line of each."""
-    return ({**case.key, **result} for case, result in run_each(cases, jobs, run_case))
 
 
 def run_each(works: Sequence[W], jobs: int, run: Callable[[W], Result]) -> Iterator[tuple[W, Result]]:

@@ -18,24 +18,14 @@ from simulations.comparison.workers import Result
 from simulations.data.datasets import SHIPPED, locate
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
-from simulations.papers import (
-    li2014,
-    lu2016_sets,
-    luo2009,
-    mangasarian2008,
-)
+from simulations.papers import li2014, lu2016_sets
 from simulations.papers.reproduction import EXPERIMENTS, Prepared, Run, experiment
 from strategies.locking import locked
 from strategies.results import describe
 from strategies.settings import Settings
 from strategies.svm_settings import PanSvmSettings
 
-PREPARED: dict[str, Prepared] = {
-    **lu2016_sets.PREPARED,
-    **li2014.PREPARED,
-    **luo2009.PREPARED,
-    **mangasarian2008.PREPARED,
-}
+PREPARED: dict[str, Prepared] = {**lu2016_sets.PREPARED, **li2014.PREPARED}
 """Data sets that are made from files of the folder, by the name that runs use."""
 
 KEPT = (
@@ -144,18 +134,6 @@ def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
         found = all_baselines()[baseline](settings, rows.of(~out), rows.of(out)).evaluation
         accuracies.append(found.accuracy)
     return {"accuracy": float(np.mean([accuracy for accuracy in accuracies if accuracy is not None]))}
-
-
-@experiment("public", "pan-svm")
-def on_few_rows(count: str, settings: Settings) -> dict[str, Any]:
-    """Return the AUC of a central SVM of so many training rows of all classes, as if only they were public."""
-    assert isinstance(settings, PanSvmSettings)
-    rows, few = pooled(settings), int(count)
-    shuffled = np.random.default_rng(settings.seed).permutation(len(rows.train.X))
-    order = np.lexsort((shuffled, rows.train.classes))
-    chosen = np.zeros(len(order), dtype=np.bool_)
-    chosen[order[((np.arange(few) + 0.5) * len(order) / few).astype(np.int64)]] = True
-    return {"auc": all_baselines()["central:svc"](settings, rows.train.of(chosen), rows.test).evaluation.auc}
 
 
 def do_runs(

@@ -228,6 +228,23 @@ def test_too_many_rows_of_the_matrix(changes: dict[str, Any], text: str) -> None
         trained(settings_of(**{"split": "checkerboard:2x2", **changes}))
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "printed"),
+    [
+        (297, 13, (12, 5, 2)),
+        (351, 34, (33, 16, 7, 3)),
+        (569, 30, (29, 14, 6, 2)),
+        (452, 279, (45, 45, 45, 33)),
+        (768, 8, (7, 3, 1)),
+        (345, 6, (5, 2)),
+        (1000, 24, (23, 11, 5, 2)),
+    ],
+)
+def test_rows_of_b_are_those_of_the_papers_table_1(rows: int, columns: int, printed: tuple[int, ...]) -> None:
+    """Of its seven data sets, each in 1, 2, 4 and 8 column blocks as equal as can be."""
+    assert tuple(most_rows(rows, columns // 2**power) for power in range(len(printed))) == printed
+
+
 def test_the_paper_s_rows_of_b_and_the_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert [most_rows(297, 13), most_rows(452, 279), most_rows(768, 2), most_rows(5, 9)] == [12, 45, 1, 1]
     with caplog.at_level(logging.WARNING, logger="flwr"):

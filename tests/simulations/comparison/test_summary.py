@@ -87,3 +87,14 @@ def test_a_single_run_makes_a_page(line: Line, tmp_path: Path) -> None:
     page = (tmp_path / PAGE_FILE).read_text()
     assert "too little to test" in page
     assert "Level exact: pan-svm. Baselines, which train on the true rows at any level: central:svc." in page
+
+
+def test_five_blocks_are_too_few_to_test_and_six_are_enough(line: Line, tmp_path: Path) -> None:
+    for sets, told in ((5, "too little to test"), (6, "6 blocks")):
+        lines = [
+            line(name, data=f"set{number}", accuracy=0.8 - worse)
+            for number in range(sets)
+            for name, worse in (("a", 0.0), ("b", 0.1))
+        ]
+        write_summary(tmp_path, frame(lines), [])
+        assert told in (tmp_path / PAGE_FILE).read_text()
