@@ -26,9 +26,9 @@ NOT_LET_IN = "Exit Code: 305"
 """In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
 
 STRAY = "status. Ignoring message"
-"""In Flower's log if a run was stopped while its SuperNode fetched a question. An executor may have the task: it waits
-for a content that never comes, or its reply, which nobody fetches, is sent in place of the next one. A hospital would
-be left out of all that follows, so its SuperNode starts anew."""
+"""In Flower's log if a run, or its server, was stopped while its SuperNode fetched a question. An executor may have the
+task: it waits for a content that never comes, or its reply, which nobody fetches, is sent in place of the next one. The
+hospital would be left out of all that follows, so its SuperNode starts anew."""
 
 END_SECONDS = 5.0
 LOOK_SECONDS, AFTER_A_FAULT_SECONDS = 0.1, 2.0
@@ -64,9 +64,8 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
         while True:
             code, let_in, stray = _run(command, executor, folder, invitation, show)
             if stray:
-                show(
-                    "The coordinator stopped a run while this hospital fetched its question. The SuperNode starts anew"
-                )
+                deadline = time.monotonic() + FORGOTTEN_SECONDS
+                show("A run was stopped while this hospital fetched its question. The SuperNode starts anew")
             elif not let_in and time.monotonic() < deadline:
                 show(
                     "This SuperNode, or the machine, was ended by force before, and the coordinator's server takes it "
