@@ -88,7 +88,7 @@ def test_a_setting_that_cannot_be_is_named(system: System, case: dict[str, Any])
 
 @each(lambda system: system.questions + system.broadcasts)
 def test_a_site_refuses(system: System, case: Wrong, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_its_way(monkeypatch, lambda message, sent: case(sent) if message is case.message else sent)
+    on_its_way(monkeypatch, lambda message, sent: case(sent) if message == case.message else sent)
     grid = in_process_grid(settings_of(system))
     with pytest.raises(case.error):
         trained(settings_of(system), grid)
