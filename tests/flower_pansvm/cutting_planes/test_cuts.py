@@ -250,15 +250,6 @@ def test_few_rows_next_to_the_margin_do_not_make_a_curvature_of_low_rank(
     assert np.linalg.matrix_rank(alone, tol=1e-4) == 3
 
 
-def test_the_layout_of_a_curvature() -> None:
-    assert curvature_matrix(np.array([1.0, 2.0, 3.0, 40.0, 50.0]), 3, 1).tolist() == [
-        [1, 0, 0, 2],
-        [0, 40, 0, 0],
-        [0, 0, 50, 0],
-        [2, 0, 0, 3],
-    ]
-
-
 def test_no_curvature_is_sent_unless_it_is_asked_for() -> None:
     F, y = some_rows(0, 20, 3)
     assert len(ask(F, y, Question(np.zeros((1, 4)), np.empty(0))).curvature) == 0
