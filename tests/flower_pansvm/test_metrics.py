@@ -135,8 +135,3 @@ def test_a_problem_without_test_rows_of_its_class_is_left_out_of_the_mean() -> N
 
 def test_an_empty_test_set_has_no_figures() -> None:
     assert Evaluation.from_counts(np.zeros((2, 2)), NOTHING) == Evaluation(0, None, None, None, None)
-
-
-def test_winners() -> None:
-    assert winners(np.array([[0.1], [-0.1], [0.0]])).tolist() == [1, 0, 0]
-    assert winners(np.array([[0.0, 2.0, 1.0], [-1.0, -2.0, -3.0], [1.0, 1.0, 0.0]])).tolist() == [1, 0, 0]

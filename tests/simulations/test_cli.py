@@ -249,30 +249,6 @@ def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     assert frame[probabilities].to_numpy() == pytest.approx(model.predict_proba(rows))
 
 
-@pytest.mark.slow
-def test_one_versus_one_reports_every_pair_of_classes(pansvm: Run, tmp_path: Path) -> None:
-    table = pd.DataFrame({"age": range(120), "label": np.repeat(list("abcd"), 30)})
-    table.to_csv("four.csv", index=False)
-    code, _, _ = in_process(
-        pansvm, "--data", "four.csv", "--sites", 3, "--set", "multi-class=ovo", "--set", "tol=0.1"
-    )
-    assert code == 0
-    result = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert [one["problem"] for one in result["objective"]][:2] == ["class b against a", "class c against a"]
-    assert len(result["convergence"]) == 6
-    assert (tmp_path / "out" / "report.html").exists()
-
-
-@pytest.mark.slow
-def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> None:
-    in_process(pansvm, *IRIS)
-    before = (tmp_path / "out" / "report.html").read_text()
-    (tmp_path / "out" / "report.html").unlink()
-    code, _, _ = pansvm("report", "out")
-    assert code == 0
-    assert (tmp_path / "out" / "report.html").read_text().count("<tr>") == before.count("<tr>")
-
-
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0

@@ -507,37 +507,6 @@ TOLD = {
         command=f"{RUN} ward.csv",
     ),
     # The schema file.
-    "codes as decimals of TOML": Told(
-        {
-            "ward.csv": as_csv(ward()),
-            "s.toml": LAB_SCHEMA + "[columns.x]\nkind = 'category'\ncategories = [1.1, 1.10]\n",
-        },
-        "quotation marks",
-        options="--schema s.toml",
-    ),
-    "a limit of a third": Told(
-        {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "below-limit = 'third'\n"},
-        "one of half, limit",
-        options="--schema s.toml",
-    ),
-    "an option of reading that is none": Told(
-        {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "[reading]\nsep = ';'\n"},
-        "unknown key 'sep' for reading",
-        options="--schema s.toml",
-    ),
-    "a form that cannot be": Told(
-        {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "[reading]\nseparator = '::'\n"},
-        "single character",
-        options="--schema s.toml",
-    ),
-    "a category that is missing": Told(
-        {
-            "ward.csv": as_csv(ward()),
-            "s.toml": "[columns.x]\nkind = 'category'\ncategories = ['a', 'b']\nmissing = ['b']\n",
-        },
-        "as category and as missing",
-        options="--schema s.toml",
-    ),
     "codes of a schema that are one number": Told(
         {
             "ward.csv": as_csv(ward(x=[("01", "1")[n % 2] for n in range(ROWS)])),

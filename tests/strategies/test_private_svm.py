@@ -23,7 +23,6 @@ from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
-from simulations.running import check
 from strategies.app import run
 from strategies.master import engine
 from strategies.output_perturbation.strategies import PrivateSvm
@@ -157,7 +156,6 @@ def test_more_epsilon_is_less_noise() -> None:
     ("values", "told"),
     [
         ({"C_total": 0.001}, r"C-total=0.001 is too small for 455 rows.*Set C-total=4e-02 or more"),
-        ({"data": "wine"}, "tells two classes apart, and there are 3"),
         ({"public": "2000"}, "more public rows than it has"),
         ({"strategy": "hybrid-svm", "public": "0"}, "public=0 names none"),
         ({"public": "/no/such/file.csv"}, "cannot be read"),
@@ -166,11 +164,6 @@ def test_more_epsilon_is_less_noise() -> None:
 def test_settings_that_make_no_promise(values: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingError, match=told):
         trained(settings_of(**values))
-
-
-def test_many_classes_are_refused_before_anything_starts() -> None:
-    with pytest.raises(SettingError, match="classes"):
-        check(settings_of(data="wine"))
 
 
 def test_weights_that_are_less_exact_get_more_noise_before_they_are_refused(

@@ -163,11 +163,3 @@ def test_join_data_finds_names_in_the_folder(tmp_path, monkeypatch):
 def test_join_data_refuses_names_that_a_run_config_cannot_hold(name):
     with pytest.raises(SettingError):
         join_data([name])
-
-
-@needs_data
-def test_the_four_heart_hospitals():
-    data = join_data(HEART, str(DATA))
-    assert number_of_sites(_of(data=data)) == 4
-    tables = [table_of(_of(data=data, sites=4), site) for site in range(4)]
-    assert [len(table.X) for table in tables] == [303, 294, 123, 200]
