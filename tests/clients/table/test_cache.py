@@ -341,6 +341,11 @@ def rewritten(entry: Path, **others: object) -> None:
         np.savez(file, **arrays)
 
 
+def a_part_only(entry: Path) -> None:
+    with entry.open("wb") as file:
+        np.savez(file, X=np.zeros((3, 2)))
+
+
 def open_to_others(entry: Path) -> None:
     rewritten(entry, X=np.zeros((3, 2)))
     entry.chmod(0o666)
@@ -351,7 +356,7 @@ def open_to_others(entry: Path) -> None:
     [
         lambda entry: entry.write_bytes(b""),
         lambda entry: entry.write_bytes(entry.read_bytes()[:-1]),
-        lambda entry: np.savez(entry.open("wb"), X=np.zeros((3, 2))),
+        a_part_only,
         lambda entry: rewritten(entry, labels=np.array(["größe", "yes", "no"], dtype=object)),
         lambda entry: rewritten(entry, about=np.array(json.dumps([1]))),
         open_to_others,
