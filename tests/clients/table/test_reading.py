@@ -259,15 +259,6 @@ def test_align_fills_the_zeros_that_libsvm_text_leaves_out():
     np.testing.assert_array_equal(table.X, [[0, 1, 0], [2, 3, 0]])
 
 
-def test_the_narrower_test_half_of_a9a_gets_its_missing_column(shared_data):
-    train, test = (read_table(shared_data / f"{name}.libsvm.gz") for name in ("a9a", "a9a.t"))
-    assert len(train.columns) == 123
-    assert len(test.columns) == 122
-    aligned = align(test, train.columns)
-    assert aligned.X.shape == (16281, 123)
-    assert not aligned.X[:, 122].any()
-
-
 def test_pandas_reads_what_was_counted_row_by_row(write):
     """The check of row lengths and pandas must mean the same rows, or numbers in errors would be wrong."""
     text = 'age,label\n1,"a, b"\n\n2,"say ""no"""\r\n3,\'\n'
