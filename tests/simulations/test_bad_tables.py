@@ -23,8 +23,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableSchema
 from strategies.steps.feature_maps import fit_map
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 ERROR, HANDLED, WARNED = "error", "handled", "warned"
 CODES = {ERROR: 1, HANDLED: 0, WARNED: 3}

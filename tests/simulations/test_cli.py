@@ -3,7 +3,6 @@
 import csv
 import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from strategies.steps.feature_maps import fit_map
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 def in_process(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:

@@ -1,6 +1,5 @@
 """``pansvm inspect`` and ``pansvm --version``."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.version import VERSION
 from strategies.steps.feature_maps import fit_map
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Tables on the command line: ``check``, ``schema``, and ``predict`` of raw tables with categories."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,7 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.models.model import load_model
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 SCHEMA = """
 label = "outcome"

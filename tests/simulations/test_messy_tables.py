@@ -18,7 +18,8 @@ from clients.table.form import TableForm
 from clients.table.reading import read_table
 from flower_pansvm.table_schema import TableSchema
 from simulations.checking.drafting import draft
-from tests.simulations.test_bad_tables import ROWS, Run, as_csv, csv, ward
+from tests.simulations.conftest import Run
+from tests.simulations.test_bad_tables import ROWS, as_csv, csv, ward
 
 NAN = float("nan")
 CODES = """

@@ -1,7 +1,6 @@
 """Prediction of tables that training would refuse: what can be predicted is, and it is said what was not known."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 
 from flower_pansvm.errors import TableError
 from simulations.prediction import Predictions, predict_file
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 SCHEMA = """\
 label = "outcome"

@@ -1,6 +1,6 @@
 """Sites that fail, refuse or fall silent: clear errors that hold no data, and runs that go on."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +28,9 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.settings import Settings, make_settings
 from strategies.steps import joining
+from tests.conftest import MakeGrid
 from tests.grids import from_message, meddle, silence
 from tests.strategies.conftest import trained
-
-MakeGrid = Callable[..., InProcessGrid]
 
 
 def three(**config: object) -> Settings:

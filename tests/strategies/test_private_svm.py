@@ -20,7 +20,6 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.output_perturbation import LEAST_EPSILON
 from flower_pansvm.terms import Scalar
 from simulations.attack.audit import audit
-from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
@@ -28,9 +27,8 @@ from strategies.master import engine
 from strategies.output_perturbation.strategies import PrivateSvm
 from strategies.output_perturbation.training import rows_of_file
 from strategies.settings import Settings, make_settings
+from tests.conftest import MakeGrid
 from tests.strategies.conftest import trained
-
-MakeGrid = Callable[..., InProcessGrid]
 
 
 def settings_of(**values: Any) -> Settings:

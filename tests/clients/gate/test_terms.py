@@ -1,6 +1,5 @@
 """What a hospital pins in its node config, the coordinator cannot choose otherwise."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,8 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
+from tests.conftest import MakeGrid
 from tests.contexts import SIMULATED_NODE, own_hospital
-
-MakeGrid = Callable[..., InProcessGrid]
 
 
 def hospital(node: dict[str, Scalar], **config: object) -> Hospital:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -15,8 +14,7 @@ import pytest
 
 from simulations.comparison.workers import run_all
 from tests.simulations.comparison.conftest import plan
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 COMPARE = ("compare", "--data", "iris", "--sites", 3, "--repeats", 2, "--splits", "iid,dirichlet:1")
 STRATEGIES = ("--strategies", "local-only,central:tree,central:naive-bayes")
