@@ -202,6 +202,7 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
         f"{CHECK} ward.csv", WARNED, "told from column 'copy' alone",
     ),
     "rows twice": (GOOD + "".join(GOOD.splitlines(True)[1:5]), f"{CHECK} ward.csv", WARNED, "rows are the same as"),
+    "doubts for a program": (ward(a=[1] * ROWS), "check ward.csv --json", WARNED, r'"level": "warning"'),
     # Labels.
     "a label that is missing": (changed(GOOD, "47,1,0", "47,1,"), f"{CHECK} ward.csv", ERROR, "without a label"),
     "labels that are measurements": (
@@ -374,6 +375,7 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
     ),
     "a quote that is not closed": (ward(), "check ward.csv --drop '\"crp'", ERROR, "is not written right"),
     "several columns by commas": (ward(x="t" * ROWS, y="u" * ROWS), "check ward.csv --drop x,y", HANDLED, "fits"),
+    "a column dropped from a run": (ward(x=["text"] * ROWS), f"{RUN} ward.csv --drop x", HANDLED, "accuracy"),
     "a label with a comma": (
         ward(label=[("Diabetes, type 2", "none of it")[n // 3 % 2] for n in range(ROWS)]),
         f"{RUN} ward.csv --positive '\"Diabetes, type 2\"'", HANDLED, "accuracy",

@@ -121,6 +121,20 @@ def test_an_unknown_cell_is_named_and_counts_as_missing(
         assert set(told[rows[0] - 1].split("; ")) <= set(unknown)
 
 
+def test_a_table_that_is_written_otherwise_is_predicted_alike(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    table = ward(20, seed=1).drop(columns="outcome")
+    first = predicted(models["schema"], table, tmp_path, {(3, "dose"): -999}).frame
+    other = table[["smoker", "dose", "ward", "age"]].assign(junk="x", ward=table["ward"].str.lower())
+    other["smoker"] = (table["smoker"] == "yes").astype(int)
+    other.loc[3, "dose"] = np.nan
+    other.to_parquet(tmp_path / "other.parquet")
+    again = predict_file(models["schema"], tmp_path / "other.parquet", None)
+    pd.testing.assert_frame_equal(again.frame, first)
+    assert again.unused == ("junk",)
+
+
 def test_a_row_of_which_nothing_is_known_is_not_predicted(models: dict[str, Path], tmp_path: Path) -> None:
     cells = {(2, "age"): 999, (2, "ward"): "Z", (2, "smoker"): "", (2, "dose"): "none"}
     found = predicted(models["schema"], ward(20).drop(columns="outcome"), tmp_path, cells)
