@@ -202,6 +202,29 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
         f"{CHECK} ward.csv", WARNED, "told from column 'copy' alone",
     ),
     "rows twice": (GOOD + "".join(GOOD.splitlines(True)[1:5]), f"{CHECK} ward.csv", WARNED, "rows are the same as"),
+    "a column that is nearly empty": (
+        ward(seen=[1.5, 2.5, *[None] * (ROWS - 2)]), "check ward.csv", WARNED, "'seen' is empty in nearly all",
+    ),
+    "a running number from somewhere": (
+        ward(case=[7_000_000 + 37 * n for n in range(ROWS)]), "check ward.csv", WARNED, "'case' looks like one that",
+    ),
+    "numbers called an id": (
+        ward(patientID=[n * n % 977 for n in range(ROWS)]), "check ward.csv", WARNED, "'patientID' looks like one that",
+    ),
+    "texts that say who": (ward(who=[f"P{n:04d}x" for n in range(ROWS)]), "check ward.csv", ERROR, "'who' looks like"),
+    "dates as texts": (
+        ward(seen=[f"2014-03-{n % 28 + 1:02d}" for n in range(ROWS)]), "check ward.csv", ERROR, "'seen' looks like one",
+    ),
+    "another code for missing": (
+        ward(lab=[-999.0, -999.0, *np.linspace(1, 9, ROWS - 2)]), "check ward.csv", WARNED, "'lab' holds -999 in 2",
+    ),
+    "the label as a number": (
+        ward(death=[3.5 * one + 1 for one in LABEL]), "check ward.csv", WARNED, "can be told from column 'death' alone",
+    ),
+    "the label in words": (
+        ward(outcome=[("discharged", "died")[one] for one in LABEL]),
+        "check ward.csv", ERROR, "label can be told from column 'outcome'",
+    ),
     "doubts for a program": (ward(a=[1] * ROWS), "check ward.csv --json", WARNED, r'"level": "warning"'),
     # Labels.
     "a label that is missing": (changed(GOOD, "47,1,0", "47,1,"), f"{CHECK} ward.csv", ERROR, "without a label"),
