@@ -32,8 +32,6 @@ from tests.strategies.conftest import trained
 from tests.systems.declarations import ENSEMBLE, RANDOM_KERNEL, SYSTEMS, System, Wrong
 from tests.tasks import TASKS
 
-Change = Callable[[Any], Any]
-
 
 def settings_of(system: System, **more: Any) -> Settings:
     return make_settings(**{"strategy": system.strategy, **system.settings, **more})

@@ -16,10 +16,6 @@ from simulations.data.partition import partition
 from simulations.data.sites import join_data, number_of_sites, table_of
 from strategies.settings import make_settings
 
-DATA = Path(__file__).parents[3] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
-HEART = ("heart-cleveland", "heart-hungarian", "heart-switzerland", "heart-va")
-
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):

@@ -1,4 +1,4 @@
-"""Where ``search=fast`` asks next: how the points and the curvature follow the bounds."""
+"""When ``search=fast`` gives up, and between how many coordinates it asks for the curvature."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,6 @@ from strategies.master.search import (
 )
 
 RANK = 3
-PLENTY = math.inf
 NO_START = np.empty((0, RANK + 1))
 
 
@@ -38,9 +37,9 @@ def answer_to(question: Question) -> Answer:
     return Answer(cuts, np.ones(curvature_size(RANK, question.leading)))
 
 
-def questions(gaps: Sequence[float], planes: float = PLENTY) -> list[Question]:
+def questions(gaps: Sequence[float]) -> list[Question]:
     """Return what it asks while the gap takes these values; less when it gives up."""
-    search = PointSearch(planes=planes)
+    search = PointSearch(planes=math.inf)
     asked = [search.first(progress_at(1.0), NO_START)]
     for gap in gaps:
         question = search.next(progress_at(gap), asked[-1], answer_to(asked[-1]))

@@ -147,6 +147,16 @@ def test_bounds_hold_where_they_are_as_tight_as_can_be() -> None:
     training(sites, (7.0, 7.0), most_rounds=2).train(starts)
 
 
+def test_the_published_search_asks_at_one_point_and_the_fast_one_at_several_and_for_curvature() -> None:
+    published, fast = training(Sites(0, 60, 4), search="published"), training(Sites(0, 60, 4))
+    for one in (published, fast):
+        one.train([np.empty((0, 5))] * 6)
+    for questions in published.questions:
+        assert {(len(q.points), q.leading) for q in questions.values()} == {(1, -1)}
+    assert {q.leading for q in fast.questions[0].values()} == {4}
+    assert min(len(q.points) for q in fast.questions[1].values()) > 5
+
+
 def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> None:
     sites = Sites(0, 60, 4)
     sites.lose_in = 3
