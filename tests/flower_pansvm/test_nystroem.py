@@ -67,11 +67,6 @@ def test_the_typical_norm_is_that_of_the_landmarks(kernel: Kernel) -> None:
     assert feature_map.typical_norm() == pytest.approx(np.sqrt(mean_square))
 
 
-def test_landmarks_without_any_feature_map_are_an_error() -> None:
-    with pytest.raises(TrainingError, match="kernel=rbf"):
-        fit_map(Kernel("linear"), np.zeros((4, 3)))
-
-
 @settings(deadline=None, max_examples=150)
 @given(
     kernel=st.one_of(
