@@ -264,6 +264,7 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
     ),
     "categories without a schema": (RAW, f"{RUN} ward.csv --drop mrn", ERROR, "pansvm check"),
     "a schema that is to replace a file": (GOOD, "schema ward.csv --out ward.csv", ERROR, "a file ward.csv already"),
+    "a schema that is new": (GOOD, "schema ward.csv --out new.toml", HANDLED, "check ward.csv --schema new.toml"),
     "a schema into no folder": (GOOD, "schema ward.csv --out no/where.toml", ERROR, "cannot be written"),
     # Predictions.
     "a raw table": (RAW, f"{PREDICT} ward.csv --id mrn", HANDLED, "^mrn,prediction,decision\nP0,"),

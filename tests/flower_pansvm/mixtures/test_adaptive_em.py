@@ -77,6 +77,12 @@ def test_three_clouds_are_three_components_wherever_it_starts(components: int, s
     np.testing.assert_allclose(np.sort(found.means.sum(axis=1)), [0, 6, 6], atol=0.4)
 
 
+def test_the_same_seed_gives_the_same_model() -> None:
+    X = clouds(2)
+    one, other = (adaptive_em(first_model(X, False, 0), X, None, np.random.default_rng(5)) for _ in range(2))
+    np.testing.assert_array_equal(one.means, other.means)
+
+
 def test_a_component_of_hardly_any_rows_is_dropped() -> None:
     X = np.vstack([clouds(0), [[40.0, 40.0], [40.1, 40.0]]])
     start = Mixture(np.full(2, 0.5), np.array([[1.0, 1.0], [40.0, 40.0]]), np.tile(np.eye(2), (2, 1, 1)))
