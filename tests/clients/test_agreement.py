@@ -47,10 +47,9 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
-from tests.conftest import kept_rows, write_hospitals
+from tests.conftest import MakeGrid, kept_rows, write_hospitals
 from tests.grids import meddle
 
-MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]
 Enrolled = Callable[..., Federation]
 VICTIM = 3

@@ -33,9 +33,9 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings, setting_fields
+from tests.conftest import MakeGrid
 from tests.tasks import TASKS
 
-MakeGrid = Callable[..., InProcessGrid]
 Answers = list[tuple[str, bytes]]
 NAMES = ("north", "south", "west")
 COLUMNS = ["age", "dose", "pulse"]

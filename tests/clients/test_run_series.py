@@ -2,7 +2,6 @@
 
 import copy
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -18,8 +17,8 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
+from tests.conftest import MakeGrid
 
-MakeGrid = Callable[..., InProcessGrid]
 RUNS: dict[str, dict[str, object]] = {
     "pan-svm": {"landmarks": "8", "tol": 0.3},
     "k-secure": {"landmarks": "8", "tol": 0.3, "aggregation": "k-secure"},

@@ -1,41 +1,24 @@
-"""A site's rows: folds, blocks of mapped rows, and what it keeps from message to message."""
+"""A site's rows: folds, and what it keeps from message to message."""
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from clients import broadcasts, cache
-from clients.budget import new_ledger
-from clients.site import Site
-from clients.systems.pan_svm import mapped_train
-from clients.view import link_own_table
-from flower_pansvm import records
+from clients import cache
 from flower_pansvm.errors import FederationError, TableError
-from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.systems.common import SCALING, SCHEMA, ScalingBroadcast, SchemaBroadcast
-from flower_pansvm.systems.pan_svm.tasks import (
-    FEATURE_MAP,
-    LANDMARK_SET,
-    FeatureMapBroadcast,
-    LandmarkBroadcast,
-)
 from simulations.data.sites import fold_numbers
 from simulations.data.sites import test_rows as held_out
-from simulations.engines.running import train_in_process
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
-from tests.contexts import own_hospital
 
 # Folds
 
@@ -69,38 +52,6 @@ def test_a_fold_smaller_than_the_hospitals_floor_is_refused(
     ask_moments(enrolled({"min-cluster": 8}, **folds))
     with pytest.raises(TableError, match="wants"):
         ask_moments(enrolled({"min-cluster": 9}, **folds))
-
-
-# Blocks of mapped rows
-
-
-def run(config: dict[str, Any]) -> PanSVM:
-    return train_in_process(make_settings(landmarks="25", privacy="exact", **config))
-
-
-@pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
-@pytest.mark.slow
-def test_rows_mapped_in_blocks_train_the_same_model(
-    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = run(config)
-    mapped: list[int] = []
-    transform = NystromMap.transform
-
-    def count(self: NystromMap, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        mapped.append(len(X))
-        return transform(self, X)
-
-    monkeypatch.setattr("clients.systems.pan_svm.LARGEST_KEPT", 0)
-    monkeypatch.setattr("flower_pansvm.arrays.BLOCK", 7)
-    monkeypatch.setattr(NystromMap, "transform", count)
-    in_blocks = run(config)
-    # More only for the rows of a local warm start.
-    assert np.mean(np.array(mapped) > 7) < 0.25
-    for one, other in zip(whole.training.progress, in_blocks.training.progress, strict=True):
-        assert other.upper == pytest.approx(one.upper, rel=2e-3)
-        assert other.lower <= one.upper * (1 + 1e-9)
-    assert in_blocks.evaluation.accuracy == pytest.approx(whole.evaluation.accuracy, abs=0.02)
 
 
 # Memory
@@ -187,56 +138,3 @@ def test_a_database_that_changes_during_a_run_ends_it(
     cache.cached_tables.values.clear()
     with pytest.raises(FederationError, match="refuses to go on: its table has changed"):
         ask_moments(federation)
-
-
-# Broadcasts that do not fit
-
-
-def wrong(broadcast: Any, **values: Any) -> Any:
-    return pytest.param(broadcast, values, id=f"{broadcast.name} {'+'.join(values)}")
-
-
-@pytest.mark.parametrize(
-    ("broadcast", "values"),
-    [
-        wrong(SCALING, scale=np.zeros((1, 2))),
-        wrong(SCALING, scale=-np.ones((1, 2))),
-        wrong(SCALING, shift=np.full((1, 2), np.nan)),
-        wrong(SCALING, fill=np.zeros((1, 3))),
-        wrong(SCALING, fill=np.zeros((0, 2)), shift=np.zeros((0, 2)), scale=np.ones((0, 2))),
-        wrong(LANDMARK_SET.numbered(0), landmarks=np.ones((3, 2))),
-        wrong(LANDMARK_SET.numbered(0), landmarks=np.ones((1, 3))),
-        wrong(LANDMARK_SET.numbered(0), landmarks=np.full((1, 2), np.inf)),
-        wrong(LANDMARK_SET.numbered(0), scaling=7),
-        wrong(FEATURE_MAP.numbered(0), features=np.ones(3, dtype=np.bool_)),
-        wrong(FEATURE_MAP.numbered(0), normalization=np.ones(1, dtype=np.float32)),
-        wrong(FEATURE_MAP.numbered(0), normalization=np.full((1, 1), np.nan, dtype=np.float32)),
-        wrong(FEATURE_MAP.numbered(0), gamma=float("nan")),
-    ],
-)
-def test_numbers_that_were_told_are_checked_before_use(
-    broadcast: Any, values: dict[str, Any], hospital_files: list[Path], state_home: Path
-) -> None:
-    new_ledger(state_home / "site-north", 0.2)
-    node = {"name": "north", "data": str(hospital_files[0])}
-    site = Site.of(own_hospital(node), "exact")
-    link_own_table(site)
-    told = {
-        SCHEMA.name: SchemaBroadcast(("age", "dose"), ("0", "1"), (), 0.2, 0, 0),
-        SCALING.name: ScalingBroadcast(*np.array([[[0.0, 0.0]], [[50.0, 0.0]], [[10.0, 0.01]]])),
-        "landmark_set.0": LandmarkBroadcast(0, np.ones((1, 2))),
-        "feature_map.0": FeatureMapBroadcast(
-            0, np.ones(2, dtype=np.bool_), "rbf", 1.0, np.ones((1, 1), dtype=np.float32)
-        ),
-    }
-
-    def mapped() -> NDArray[np.float64]:
-        for name, message in told.items():
-            records.write(content := RecordDict(), f"broadcast.{name}", message)
-            broadcasts.keep(site, content)
-        return mapped_train(site, 0)(np.arange(3))
-
-    assert mapped().shape == (3, 1)
-    told[broadcast.name] = replace(told[broadcast.name], **values)
-    with pytest.raises(FederationError):
-        mapped()

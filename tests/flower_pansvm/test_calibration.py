@@ -119,17 +119,6 @@ def test_probabilities_rise_with_the_decision_value_if_the_positive_rows_have_th
     assert found.sum(axis=1) == pytest.approx(np.ones(50))
 
 
-@settings(deadline=None)
-@given(seed=st.integers(0, 10**6), centre=st.floats(-100, 100), scale=st.floats(1e-3, 1e3))
-@pytest.mark.slow
-def test_the_unit_of_the_decision_values_does_not_matter(seed: int, centre: float, scale: float) -> None:
-    histogram = random_histogram(seed)[None]
-    decisions = np.linspace(-2, 2, 20)[:, None]
-    plain = Calibration.from_histograms(histogram, [0.0], [1.0]).probabilities(decisions)
-    other = Calibration.from_histograms(histogram, [centre], [scale])
-    assert other.probabilities(centre + scale * decisions) == pytest.approx(plain, abs=1e-4)
-
-
 @pytest.mark.parametrize(
     ("negatives", "positives", "probability"),
     [(0, 0, 1 / 2), (0, 3, 4 / 5), (8, 0, 1 / 10)],

@@ -18,12 +18,6 @@ KERNELS = [
 ]
 
 
-def test_values_by_hand() -> None:
-    x, z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0], [1.0, 2.0]])
-    assert Kernel("rbf", gamma=0.1)(x, z) == pytest.approx(np.array([[np.exp(-1.3), 1.0]]))
-    assert Kernel("linear")(x, z) == pytest.approx(np.array([[1.0, 5.0]]))
-
-
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_it_is_the_kernel_inside_scikit_learns_svc(kernel: Kernel) -> None:
     X, y = load_breast_cancer(return_X_y=True)

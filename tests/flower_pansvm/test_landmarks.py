@@ -103,11 +103,6 @@ def test_duplicate_rows_give_no_empty_clusters_and_no_warning() -> None:
     assert sizes.tolist() == [10, 10]
 
 
-def test_the_same_seed_gives_the_same_centres() -> None:
-    X = blobs(150)
-    assert (cluster_centres(X, 20, 3, seed=7)[0] == cluster_centres(X, 20, 3, seed=7)[0]).all()
-
-
 @pytest.mark.parametrize(("clusters", "min_cluster"), [(0, 5), (3, 0), (-1, 1)])
 def test_senseless_counts_are_an_error(clusters: int, min_cluster: int) -> None:
     with pytest.raises(SettingError):

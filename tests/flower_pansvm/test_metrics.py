@@ -37,13 +37,6 @@ def test_auc_by_hand() -> None:
     )
 
 
-def test_auc_of_perfect_wrong_and_useless_decisions() -> None:
-    positive = np.array([False, True, False, True])
-    assert area_under_curve(decision_histogram(np.where(positive, 1.0, -1.0), positive)) == 1.0
-    assert area_under_curve(decision_histogram(np.where(positive, -1.0, 1.0), positive)) == 0.0
-    assert area_under_curve(decision_histogram(np.zeros(4), positive)) == 0.5
-
-
 @pytest.mark.parametrize("positive", [[True, True], [False, False], []])
 def test_auc_of_a_single_class_is_nothing(positive: list[bool]) -> None:
     truth = np.array(positive, dtype=np.bool_)
@@ -135,8 +128,3 @@ def test_a_problem_without_test_rows_of_its_class_is_left_out_of_the_mean() -> N
 
 def test_an_empty_test_set_has_no_figures() -> None:
     assert Evaluation.from_counts(np.zeros((2, 2)), NOTHING) == Evaluation(0, None, None, None, None)
-
-
-def test_winners() -> None:
-    assert winners(np.array([[0.1], [-0.1], [0.0]])).tolist() == [1, 0, 0]
-    assert winners(np.array([[0.0, 2.0, 1.0], [-1.0, -2.0, -3.0], [1.0, 1.0, 0.0]])).tolist() == [1, 0, 0]

@@ -18,11 +18,6 @@ from flower_pansvm.multiclass import REST, Pair, class_decisions, signs
 CLASSES = np.array([0, 2, 1, 2, 0])
 
 
-def test_two_classes_have_one_positive_class() -> None:
-    assert positive_classes(2) == (1,)
-    assert positive_classes(3) == (0, 1, 2)
-
-
 @pytest.mark.parametrize("classes", [2, 3, 7])
 def test_one_versus_all_has_the_positive_classes(classes: int) -> None:
     pairs = one_versus_all(classes)

@@ -144,6 +144,14 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("label = 3\n[columns.age]", "something else than a text for label"),
         ("leave-out = 'name'\n[columns.age]", "list of different texts for leave-out"),
         ("[columns.'  ']", "whose name is empty"),
+        ("[columns.x]\nkind = 'category'\ncategories = [1.1, 1.10]", "quotation marks"),
+        ("[columns.x]\nbelow-limit = 'third'", "one of half, limit"),
+        ("[columns.x]\n[reading]\nsep = ';'", "unknown key 'sep' for reading"),
+        ("[columns.x]\n[reading]\nseparator = '::'", "single character"),
+        (
+            "[columns.x]\nkind = 'category'\ncategories = ['a', 'b']\nmissing = ['b']",
+            "as category and as missing",
+        ),
         (
             "[columns.a]\nkind = 'category'\ncategories = ['b', 'c']\n[columns.'a=b']",
             "named like another's category",

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ from simulations.systems.system import SYSTEMS, Figures, SystemWords, every_syst
 from strategies.app import run
 from strategies.federation.transcript import TranscriptSum
 from strategies.settings import make_settings
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 def of_run(folder: Path, **settings: Any) -> Audit:

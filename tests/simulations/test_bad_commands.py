@@ -5,15 +5,13 @@ How a table can be wrong is tried in ``test_bad_tables.py``.
 
 import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from simulations import running
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 CLEAR_ERROR = {
     # The commands and their options.

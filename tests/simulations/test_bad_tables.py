@@ -7,10 +7,14 @@ paragraph, `HANDLED` with 0 and the right answer, `WARNED` with 3 and a paragrap
 import gzip
 import re
 import shlex
+import sqlite3
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from flower_pansvm.kernels import Kernel
@@ -19,8 +23,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableSchema
 from strategies.steps.feature_maps import fit_map
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 ERROR, HANDLED, WARNED = "error", "handled", "warned"
 CODES = {ERROR: 1, HANDLED: 0, WARNED: 3}
@@ -40,7 +43,7 @@ categories = ["f", "m"]
 RAW = "mrn,age,sex,label\n" + "".join(
     f"P{n},{40 + 7 * n % 31},{'fm'[n % 2]},{n // 3 % 2}\n" for n in range(40)
 )
-RUN = "run --engine in-process --out out --sites 3 --data"
+RUN = "run --engine in-process --out out --sites 3 --set landmarks=8 --data"
 CHECK, PREDICT = "check", "predict model.npz"
 RAW_CHECK = "check ward.csv --schema schema.toml"
 
@@ -54,8 +57,62 @@ def rows(*pairs: str) -> str:
     return "".join(f"{pair}\n" for pair in pairs)
 
 
-# What is written into ward.csv, or into the file that the key names; what is typed; the outcome; what is said.
-INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = {
+def csv(*rows: str) -> bytes:
+    return "\n".join([*rows, ""]).encode()
+
+
+ROWS = 60
+AGE = [40 + 7 * n % 31 for n in range(ROWS)]
+LABEL = [n // 3 % 2 for n in range(ROWS)]
+LEVELS = [round(1.5 + 0.37 * (n * n % 23) + 0.01 * n, 2) for n in range(ROWS)]
+
+
+def ward(**more: Any) -> pd.DataFrame:
+    """Return a sound table, with further or other columns."""
+    return pd.DataFrame(
+        {"age": AGE, "crp": LEVELS, "label": LABEL} | {key: list(own) for key, own in more.items()}
+    )
+
+
+def with_cells(*cells: Any) -> list[Any]:
+    """Return the column crp with its first cells exchanged."""
+    return [*cells, *LEVELS[len(cells) :]]
+
+
+def as_csv(frame: pd.DataFrame, **options: Any) -> str:
+    return frame.to_csv(index=False, **options)
+
+
+def parquet(**more: Any) -> Callable[[Path], None]:
+    return lambda folder: ward(**more).to_parquet(folder / "ward.parquet")
+
+
+def excel(*sheets: tuple[str, pd.DataFrame]) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        pytest.importorskip("openpyxl", reason="the extra 'excel' is not installed")
+        with pd.ExcelWriter(folder / "ward.xlsx") as writer:
+            for name, frame in sheets:
+                frame.to_excel(writer, sheet_name=name, index=False)
+
+    return write
+
+
+def database(folder: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra 'sql' is not installed")
+    with sqlite3.connect(folder / "ward.db") as connection:
+        ward(note=[b"\x00\xff"] * ROWS).to_sql("ward", connection, index=False)
+    connection.close()
+    (folder / "ward.sql").write_text(f"-- url: sqlite:///{folder}/ward.db\nSELECT * FROM ward")
+
+
+THOUSANDS = [f"{n}.{n:03d}" if n % 2 else str(n) for n in range(101, 101 + ROWS)]
+LAB_SCHEMA = "label = 'label'\n[columns.age]\n[columns.crp]\n"
+WIDE = ",".join(f"g{n}" for n in range(5000))
+Content = pd.DataFrame | str | bytes | dict[str, str | bytes] | Callable[[Path], None]
+
+# What is written into ward.csv, or into the file that the key names, or by a function of the folder; what is typed; the
+# outcome; what is said.
+INPUTS: dict[str, tuple[Content, str, str, str]] = {
     # The file.
     "no such file": ({}, f"{CHECK} nowhere.csv", ERROR, "no file 'nowhere.csv'"),
     "no such file to train on": ({}, f"{RUN} nowhere.csv", ERROR, "no file 'nowhere.csv'"),
@@ -145,6 +202,30 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
         f"{CHECK} ward.csv", WARNED, "told from column 'copy' alone",
     ),
     "rows twice": (GOOD + "".join(GOOD.splitlines(True)[1:5]), f"{CHECK} ward.csv", WARNED, "rows are the same as"),
+    "a column that is nearly empty": (
+        ward(seen=[1.5, 2.5, *[None] * (ROWS - 2)]), "check ward.csv", WARNED, "'seen' is empty in nearly all",
+    ),
+    "a running number from somewhere": (
+        ward(case=[7_000_000 + 37 * n for n in range(ROWS)]), "check ward.csv", WARNED, "'case' looks like one that",
+    ),
+    "numbers called an id": (
+        ward(patientID=[n * n % 977 for n in range(ROWS)]), "check ward.csv", WARNED, "'patientID' looks like one that",
+    ),
+    "texts that say who": (ward(who=[f"P{n:04d}x" for n in range(ROWS)]), "check ward.csv", ERROR, "'who' looks like"),
+    "dates as texts": (
+        ward(seen=[f"2014-03-{n % 28 + 1:02d}" for n in range(ROWS)]), "check ward.csv", ERROR, "'seen' looks like one",
+    ),
+    "another code for missing": (
+        ward(lab=[-999.0, -999.0, *np.linspace(1, 9, ROWS - 2)]), "check ward.csv", WARNED, "'lab' holds -999 in 2",
+    ),
+    "the label as a number": (
+        ward(death=[3.5 * one + 1 for one in LABEL]), "check ward.csv", WARNED, "can be told from column 'death' alone",
+    ),
+    "the label in words": (
+        ward(outcome=[("discharged", "died")[one] for one in LABEL]),
+        "check ward.csv", ERROR, "label can be told from column 'outcome'",
+    ),
+    "doubts for a program": (ward(a=[1] * ROWS), "check ward.csv --json", WARNED, r'"level": "warning"'),
     # Labels.
     "a label that is missing": (changed(GOOD, "47,1,0", "47,1,"), f"{CHECK} ward.csv", ERROR, "without a label"),
     "labels that are measurements": (
@@ -183,6 +264,7 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     ),
     "categories without a schema": (RAW, f"{RUN} ward.csv --drop mrn", ERROR, "pansvm check"),
     "a schema that is to replace a file": (GOOD, "schema ward.csv --out ward.csv", ERROR, "a file ward.csv already"),
+    "a schema that is new": (GOOD, "schema ward.csv --out new.toml", HANDLED, "check ward.csv --schema new.toml"),
     "a schema into no folder": (GOOD, "schema ward.csv --out no/where.toml", ERROR, "cannot be written"),
     # Predictions.
     "a raw table": (RAW, f"{PREDICT} ward.csv --id mrn", HANDLED, "^mrn,prediction,decision\nP0,"),
@@ -227,6 +309,195 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     ),
     "a table as model": (RAW, "predict ward.csv ward.csv", ERROR, "ward.csv cannot be read as a model"),
     "no model": (RAW, "predict none.npz ward.csv", ERROR, "no model file"),
+    # Text among numbers.
+    "one cell below the limit": (
+        ward(crp=with_cells("<5")), "check ward.csv", ERROR, r"1 of 60 cells.*below-limit = .half",
+    ),
+    "a word of its own, once": (
+        ward(crp=with_cells("4711x")),
+        "check ward.csv", ERROR, "1 are something else, the first in data row 1|numbers with a unit",
+    ),
+    "a word that is known": (
+        ward(crp=with_cells("unknown", "n.d.")), "check ward.csv", ERROR, r'missing = \["n.d.", "unknown"\]',
+    ),
+    "words and limits": (
+        ward(crp=with_cells("<5", "unknown", "4711y")),
+        "check ward.csv", ERROR, "below-limit.*missing =.*something else, the first in data row 3",
+    ),
+    "percentages": (
+        ward(crp=[f"{n}%" for n in range(ROWS)]), "check ward.csv --drop age", ERROR, "with a percent sign",
+    ),
+    "units in cells": (
+        ward(crp=[f"{n % 9} mg/l" for n in range(ROWS)]), "check ward.csv", ERROR, "numbers with a unit",
+    ),
+    "thousands unsaid, in quotes": (
+        ward(crp=[f"{n % 9 + 1},000" for n in range(ROWS)]), "check ward.csv", ERROR, "thousands=comma",
+    ),
+    "points of thousands among whole numbers": (
+        ward(crp=THOUSANDS), "check ward.csv", WARNED, "may be thousands or decimals.*thousands=none",
+    ),
+    "decimal commas, schema": (
+        as_csv(ward(), sep=";", decimal=","),
+        "schema ward.csv --separator semicolon", ERROR, "--decimal comma.*column 'crp'",
+    ),
+    "commas of thousands among whole numbers": (
+        as_csv(ward(crp=[one.replace(".", ",") for one in THOUSANDS]), sep=";"),
+        "check ward.csv --separator ; --decimal ,", WARNED, "may be thousands or decimals",
+    ),
+    "points that are no thousands, said so": (
+        ward(crp=[f"{n % 9 + 1}.{n % 7}00" for n in range(ROWS)]), "check ward.csv --thousands none", HANDLED, "fits",
+    ),
+    "three decimals of a laboratory": (
+        ward(crp=[f"{0.217 * n:.3f}" for n in range(ROWS)]), "check ward.csv", HANDLED, "fits",
+    ),
+    "thousands and decimals alike": (ward(), "check ward.csv --thousands .", ERROR, "the same character"),
+    "codes with zeros among numbers": (
+        ward(ward=[("01", "1", "12")[n % 3] for n in range(ROWS)]),
+        "check ward.csv", WARNED, "'ward' is written as codes are",
+    ),
+    "codes with decimals among numbers": (
+        ward(icd=[("250.0", "250.00", "401.9")[n % 3] for n in range(ROWS)]),
+        "check ward.csv", WARNED, "'icd' is written as codes are",
+    ),
+    "dates typed": (
+        parquet(seen=pd.date_range("2024-01-01", periods=ROWS)), "check ward.parquet", ERROR, "'seen' looks like",
+    ),
+    "times": (
+        parquet(stay=[pd.Timedelta(hours=n) for n in range(ROWS)]), "check ward.parquet", ERROR, "text or a date",
+    ),
+    "decimals of a database": (
+        parquet(crp=[Decimal(str(one)) for one in LEVELS]), "check ward.parquet", HANDLED, "fits",
+    ),
+    "truth values": (ward(smoker=[n % 5 < 2 for n in range(ROWS)]), "check ward.csv", HANDLED, "fits"),
+    "truth values and words": (
+        ward(smoker=[("TRUE", "no")[n % 2] for n in range(ROWS)]),
+        "check ward.csv", ERROR, "'smoker' holds text.*yes/no",
+    ),
+    "a minus that is none": (ward(crp=with_cells("\u22125")), "check ward.csv", ERROR, "data row 1"),
+    "an error of Excel": (ward(crp=with_cells("#DIV/0!")), "check ward.csv", ERROR, r'missing = \["#div/0!"\]'),
+    # Cells that are no single thing.
+    "lists in Parquet": (parquet(genes=[[1, 2], [3]] * 30), "check ward.parquet", ERROR, "column 'genes'"),
+    "lists in Parquet, run": (parquet(genes=[[1, 2], [3]] * 30), f"{RUN} ward.parquet", ERROR, "column 'genes'"),
+    "lists in Parquet, dropped": (
+        parquet(genes=[[1, 2], [3]] * 30), "check ward.parquet --drop genes", HANDLED, "fits",
+    ),
+    "lists in Parquet, schema": (
+        parquet(genes=[[n, 2] for n in range(ROWS)]), "schema ward.parquet", HANDLED, '"genes",  # ',
+    ),
+    "structs in Parquet": (
+        parquet(visit=[{"ward": n % 3} for n in range(ROWS)]), "check ward.parquet", ERROR, "column 'visit'",
+    ),
+    "labels that are lists": (parquet(label=[[0], [1]] * 30), "check ward.parquet", ERROR, "does not hold classes"),
+    "bytes of a database": (database, "check ward.sql", ERROR, "column 'note'"),
+    # Names of columns.
+    "a comma in a name": (
+        ward().rename(columns={"crp": "crp, mg/l"}).assign(x="text"),
+        "check ward.csv --drop x --drop '\"crp, mg/l\"'", HANDLED, "fits",
+    ),
+    "a comma in a name, not quoted": (
+        ward().rename(columns={"crp": "crp, mg/l"}), "check ward.csv --drop 'crp, mg/l'", ERROR, "double quotes",
+    ),
+    "a quote that is not closed": (ward(), "check ward.csv --drop '\"crp'", ERROR, "is not written right"),
+    "several columns by commas": (ward(x="t" * ROWS, y="u" * ROWS), "check ward.csv --drop x,y", HANDLED, "fits"),
+    "a column dropped from a run": (ward(x=["text"] * ROWS), f"{RUN} ward.csv --drop x", HANDLED, "accuracy"),
+    "a label with a comma": (
+        ward(label=[("Diabetes, type 2", "none of it")[n // 3 % 2] for n in range(ROWS)]),
+        f"{RUN} ward.csv --positive '\"Diabetes, type 2\"'", HANDLED, "accuracy",
+    ),
+    "two labels, one with a comma": (
+        ward(label=[("Diabetes, type 2", "T1", "no")[n // 3 % 3] for n in range(ROWS)]),
+        f"{RUN} ward.csv --positive T1 --positive '\"Diabetes, type 2\"'", HANDLED, "accuracy",
+    ),
+    "a name that is too long": (
+        ward().rename(columns={"crp": "x" * 501}), "check ward.csv", ERROR, "longer than 500 characters",
+    ),
+    "a name that nobody sees": (ward().rename(columns={"crp": "cr\u200bp"}), "check ward.csv", ERROR, r"U\+200B"),
+    "the same name composed and not": (
+        ward().rename(columns={"crp": "\u00fc", "age": "u\u0308"}), "check ward.csv", ERROR, "same name",
+    ),
+    "a label column in another form": (
+        ward().rename(columns={"label": "Ausga\u0308nge"}), "check ward.csv --label Ausgänge", HANDLED, "fits",
+    ),
+    "a name like a control": (ward().rename(columns={"crp": "a\x1b[2Jb"}), f"{RUN} ward.csv", ERROR, r"U\+001B"),
+    # How a file is written.
+    "semicolons and a comma in a name": (
+        as_csv(ward().rename(columns={"crp": "crp, mg"}), sep=";"), "check ward.csv", ERROR, "--separator semicolon",
+    ),
+    "bars": (as_csv(ward(), sep="|"), "check ward.csv", ERROR, "most likely by"),
+    "the wrong encoding": (
+        "age,label\nä,1\n".encode(), "check ward.csv --encoding ascii", ERROR, "not text in ascii",
+    ),
+    "UTF-16 without a mark": (as_csv(ward()).encode("utf-16-le"), "check ward.csv", ERROR, "Error: "),
+    "UTF-16 without a mark, said so": (
+        as_csv(ward()).encode("utf-16-le"), "check ward.csv --encoding utf-16-le", HANDLED, "fits",
+    ),
+    "all rows skipped": (ward(), "check ward.csv --skip-rows 99", ERROR, "no row of column names"),
+    "a title": ("Ward 7\n" + as_csv(ward()), "check ward.csv", ERROR, "skip-rows|more or fewer fields"),
+    "a footer": (as_csv(ward()) + "Total 60\n", "check ward.csv", ERROR, "skip-footer"),
+    "a footer as wide as the table": (as_csv(ward()) + "Total,60,\n", "check ward.csv", ERROR, "skip-footer=1"),
+    "two sheets": (excel(("Patients", ward()), ("Notes", ward())), "check ward.xlsx", ERROR, "'Patients', 'Notes'"),
+    "two sheets, one named": (
+        excel(("Patients", ward()), ("Notes", ward())), "check ward.xlsx --sheet Patients", HANDLED, "fits",
+    ),
+    "a sheet that is not there": (
+        excel(("Patients", ward()), ("Notes", ward())), "check ward.xlsx --sheet patients", ERROR, "0 sheets",
+    ),
+    "one wrong index of LIBSVM": (
+        {"ward.svm": "1 1:2\n-1 999999999:4\n"}, "check ward.svm", ERROR, "2 rows and 999999999 columns are .*GB",
+    ),
+    "five thousand columns": (
+        f"{WIDE},label\n" + "".join(f"{','.join(['7'] * 5000)},{n % 2}\n" for n in range(9)),
+        "check ward.csv", WARNED, "5000 columns, 'g0', .*4995 more: each is constant",
+    ),
+    # Labels.
+    "labels 1 and 01": (
+        ward(label=[("1", "01", "0")[n % 3] for n in range(ROWS)]), "check ward.csv", ERROR, "differ only",
+    ),
+    "labels none and mild": (
+        ward(label=[("none", "mild")[n // 3 % 2] for n in range(ROWS)]),
+        "check ward.csv", WARNED, "called as missing cells",
+    ),
+    "labels NA that are a class": (
+        {
+            "ward.csv": as_csv(ward(label=[("NA", "EU")[n // 3 % 2] for n in range(ROWS)])),
+            "s.toml": "classes = ['NA', 'EU']\n" + LAB_SCHEMA,
+        },
+        "check ward.csv --schema s.toml", HANDLED, "fits",
+    ),
+    # What a run says.
+    "a running number of a sorted table": (
+        ward(label=sorted(LABEL)).reset_index().rename(columns={"index": "Unnamed: 0"}),
+        f"{RUN} ward.csv", HANDLED, "Warning: ward.csv: Column 'Unnamed: 0' looks like",
+    ),
+    "many doubts": (
+        ward(a=[1] * ROWS, b=[None] * ROWS, c=range(ROWS), d=LABEL),
+        f"{RUN} ward.csv", HANDLED, "(Warning: [^\n]*\n){2}Warning: ward.csv: [0-9]+ more warnings; 'pansvm check'",
+    ),
+    # The schema file.
+    "codes of a schema that are one number": (
+        {
+            "ward.csv": as_csv(ward(x=[("01", "1")[n % 2] for n in range(ROWS)])),
+            "s.toml": "[columns.age]\n[columns.x]\nkind = 'category'\ncategories = ['01', '1']\n",
+        },
+        "check ward.csv --schema s.toml", HANDLED, "fits",
+    ),
+    "a column called sep=": (
+        csv("sep=x,label", *(f"{n % 9},{n // 3 % 2}" for n in range(ROWS))), "check ward.csv", HANDLED, "fits",
+    ),
+    "days as whole numbers": (
+        ward(seen=[20240300 + n % 28 + 1 for n in range(ROWS)]), "check ward.csv", WARNED, "'seen' looks like",
+    ),
+    "missing codes of SAS": (ward(crp=with_cells(".A", ".B")), "check ward.csv", ERROR, "2 are something else"),
+    "missing by the command line": (
+        ward(crp=with_cells("lost", "gone")), "check ward.csv --missing lost,gone", HANDLED, "fits",
+    ),
+    "missing by the schema file": (
+        {
+            "ward.csv": as_csv(ward(crp=with_cells("lost"))),
+            "s.toml": LAB_SCHEMA + "[reading]\nmissing = ['lost', 'k. A.']\n",
+        },
+        "check ward.csv --schema s.toml", HANDLED, "fits",
+    ),
 }  # fmt: skip
 
 
@@ -244,13 +515,22 @@ def _folder(tmp_path: Path) -> None:
     model.save(tmp_path / "model.npz")
 
 
+def write(content: Content, folder: Path) -> None:
+    if callable(content):
+        content(folder)
+        return
+    if isinstance(content, pd.DataFrame):
+        content = as_csv(content)
+    for file, text in (content if isinstance(content, dict) else {"ward.csv": content}).items():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
 @pytest.mark.usefixtures("_folder")
 @pytest.mark.parametrize("name", INPUTS)
 def test_bad_input(name: str, pansvm: Run, tmp_path: Path) -> None:
     content, command, outcome, told = INPUTS[name]
-    for file, text in (content if isinstance(content, dict) else {"ward.csv": content}).items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+    write(content, tmp_path)
     code, out, err = pansvm(*shlex.split(command))
     said = out + err
     assert code == CODES[outcome], said

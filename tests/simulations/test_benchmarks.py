@@ -167,18 +167,6 @@ def test_a_wrong_sum_is_an_error() -> None:
         Bench("plain", ("a", "b")).run(vectors, np.ones(3, np.uint64))
 
 
-def test_tasks_take_turns_after_a_warm_up_and_long_ones_are_done_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    done: list[str] = []
-    took = {"a": 1.0, "b": 2.0, "long": 4.0}
-    monkeypatch.setattr(secure_sums.time, "process_time", lambda: sum(took[name] for name in done))
-    found = secure_sums.take_turns({name: partial(done.append, name) for name in took}, repeats=3)
-    assert {name: len(kept) for name, kept in found.items()} == {"a": 3, "b": 3, "long": 1}
-    assert done[:3] == ["a", "b", "long"]
-    assert [set(done[turn : turn + 2]) for turn in (3, 5, 7)] == [{"a", "b"}] * 3
-
-
 @pytest.mark.slow
 def test_a_private_model_is_judged_without_the_noise_of_its_own_evaluation() -> None:
     found = private_accuracy.measure("breast_cancer", NO_FOLDER, "dp-svm", 20.0, seed=1)

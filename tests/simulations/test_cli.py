@@ -3,7 +3,6 @@
 import csv
 import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +14,9 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.version import VERSION
 from strategies.steps.feature_maps import fit_map
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 def in_process(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:
@@ -249,31 +248,29 @@ def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     assert frame[probabilities].to_numpy() == pytest.approx(model.predict_proba(rows))
 
 
-@pytest.mark.slow
-def test_one_versus_one_reports_every_pair_of_classes(pansvm: Run, tmp_path: Path) -> None:
-    table = pd.DataFrame({"age": range(120), "label": np.repeat(list("abcd"), 30)})
-    table.to_csv("four.csv", index=False)
-    code, _, _ = in_process(
-        pansvm, "--data", "four.csv", "--sites", 3, "--set", "multi-class=ovo", "--set", "tol=0.1"
-    )
-    assert code == 0
-    result = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert [one["problem"] for one in result["objective"]][:2] == ["class b against a", "class c against a"]
-    assert len(result["convergence"]) == 6
-    assert (tmp_path / "out" / "report.html").exists()
-
-
-@pytest.mark.slow
-def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> None:
-    in_process(pansvm, *IRIS)
-    before = (tmp_path / "out" / "report.html").read_text()
-    (tmp_path / "out" / "report.html").unlink()
-    code, _, _ = pansvm("report", "out")
-    assert code == 0
-    assert (tmp_path / "out" / "report.html").read_text().count("<tr>") == before.count("<tr>")
-
-
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
     assert {"run", "tune", "select", "predict", "report", "--show-completion"} <= set(out.split())
+
+
+def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> None:
+    model = PanSVC.from_parts(
+        Schema(("age", "[red]"), ("benign", "malignant")),
+        Scaling(np.zeros(2), np.zeros(2), np.ones(2)),
+        fit_map(Kernel("rbf", 0.5), np.array([[0.0, 1.0], [2.0, 3.0], [5.0, 8.0]])),
+        np.arange(1.0, 5.0)[None],
+    )
+    model.save(tmp_path / "model.npz")
+    code, out, err = pansvm("inspect", tmp_path / "model.npz")
+    assert (code, err) == (0, "")
+    shown = {line[:30].strip().split("  ")[0]: line for line in out.splitlines()}
+    assert "pan-svc" in shown["kind"]
+    assert "benign, malignant" in shown["classes"]
+    assert "age, [red]" in shown["2 columns"]
+    assert "3 x 2" in shown["landmarks"]
+    assert model.sha256() in out.replace("\n", "").replace(" ", "")
+
+
+def test_version(pansvm: Run) -> None:
+    assert pansvm("--version") == (0, f"pansvm {VERSION}\n", "")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.systems.dp_svm import PRIVATE_SCORES, PRIVATE_STEP
 from tests.clients.gate.test_budget import a_table, begin
 from tests.contexts import own_hospital
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 def spend(folder: Path, run: int, rho: float) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,8 @@ import pytest
 from flower_pansvm.errors import EngineError
 from simulations import running
 from strategies.federation.checkpoint import Checkpoint
+from tests.simulations.conftest import Run
 
-Run = Callable[..., tuple[int, str, str]]
 QUICK = ("--data=wine", "--sites=3", "--set=landmarks=10", "--set=tol=0.1", "--set=privacy=exact")
 
 

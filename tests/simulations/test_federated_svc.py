@@ -8,9 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_wine, make_moons
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -72,18 +70,6 @@ def test_rows_stay_with_the_sites_that_they_are_said_to_be_of() -> None:
         FederatedSVC().fit(X, y, sites=np.zeros(len(y)))
     with pytest.raises(PanSVMError, match="min-sites"):
         FederatedSVC().fit(X, y, sites=np.arange(len(y)) % 2)
-
-
-@pytest.mark.slow
-def test_pipelines_searches_and_clones() -> None:
-    X, y = load_wine(return_X_y=True)
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), FederatedSVC(sites=3, random_state=0)),
-        {"federatedsvc__C": [1e-5, 1.0]},
-        cv=2,
-    )
-    assert search.fit(X, y).best_params_ == {"federatedsvc__C": 1.0}
-    assert clone(FederatedSVC(C=3.0, settings={"min_sites": 2})).get_params()["settings"] == {"min_sites": 2}
 
 
 @pytest.mark.slow

@@ -1,19 +1,14 @@
-"""Tables as hospitals export them: what each is read as, or what a person is told; nothing is lost silently.
+"""Tables as hospitals export them: what each is read as, first schema files of them, and an afternoon with one.
 
-`READ` has the right numbers and labels of each file, `TOLD` what ``pansvm`` says of it, with the exit code.
+What a person is told of a table that cannot be read, or should be looked at, is in ``test_bad_tables.py``.
 """
 
 import io
 import re
-import shlex
-import sqlite3
 import sys
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +18,8 @@ from clients.table.form import TableForm
 from clients.table.reading import read_table
 from flower_pansvm.table_schema import TableSchema
 from simulations.checking.drafting import draft
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
+from tests.simulations.test_bad_tables import ROWS, as_csv, csv, ward
 
 NAN = float("nan")
 CODES = """
@@ -36,10 +31,6 @@ LAB = """
 [columns.crp]
 {}
 """
-
-
-def csv(*rows: str) -> bytes:
-    return "\n".join([*rows, ""]).encode()
 
 
 def text(column: str, *cells: str, labels: str = "abab") -> bytes:
@@ -250,332 +241,6 @@ def test_row_ids_that_differ_in_a_zero_or_the_last_digit(tmp_path: Path) -> None
     frame.iloc[2:].astype({"id": "int64"}).to_parquet(tmp_path / "a.parquet")
     numbers = read_table(tmp_path / "a.parquet", row_id="id").ids
     assert numbers.tolist() == ids[2:]
-
-
-ROWS = 60
-AGE = [40 + 7 * n % 31 for n in range(ROWS)]
-LABEL = [n // 3 % 2 for n in range(ROWS)]
-LEVELS = [round(1.5 + 0.37 * (n * n % 23) + 0.01 * n, 2) for n in range(ROWS)]
-
-
-def ward(**more: Any) -> pd.DataFrame:
-    """Return a sound table, with further or other columns."""
-    return pd.DataFrame(
-        {"age": AGE, "crp": LEVELS, "label": LABEL} | {key: list(own) for key, own in more.items()}
-    )
-
-
-def with_cells(*cells: Any) -> list[Any]:
-    """Return the column crp with its first cells exchanged."""
-    return [*cells, *LEVELS[len(cells) :]]
-
-
-def as_csv(frame: pd.DataFrame, **options: Any) -> str:
-    return frame.to_csv(index=False, **options)
-
-
-def parquet(**more: Any) -> Callable[[Path], None]:
-    return lambda folder: ward(**more).to_parquet(folder / "ward.parquet")
-
-
-def excel(*sheets: tuple[str, pd.DataFrame]) -> Callable[[Path], None]:
-    def write(folder: Path) -> None:
-        pytest.importorskip("openpyxl", reason="the extra 'excel' is not installed")
-        with pd.ExcelWriter(folder / "ward.xlsx") as writer:
-            for name, frame in sheets:
-                frame.to_excel(writer, sheet_name=name, index=False)
-
-    return write
-
-
-def database(folder: Path) -> None:
-    pytest.importorskip("sqlalchemy", reason="the extra 'sql' is not installed")
-    with sqlite3.connect(folder / "ward.db") as connection:
-        ward(note=[b"\x00\xff"] * ROWS).to_sql("ward", connection, index=False)
-    connection.close()
-    (folder / "ward.sql").write_text(f"-- url: sqlite:///{folder}/ward.db\nSELECT * FROM ward")
-
-
-THOUSANDS = [f"{n}.{n:03d}" if n % 2 else str(n) for n in range(101, 101 + ROWS)]
-RUN = "run --engine in-process --out out --sites 3 --set landmarks=8 --data"
-LAB_SCHEMA = "label = 'label'\n[columns.age]\n[columns.crp]\n"
-WIDE = ",".join(f"g{n}" for n in range(5000))
-
-
-@dataclass(frozen=True)
-class Told:
-    """The files (a table or a text is ward.csv), what is said, the exit code, and what is typed."""
-
-    files: pd.DataFrame | str | bytes | dict[str, str] | Callable[[Path], None]
-    said: str
-    code: int = 1
-    options: str = ""
-    command: str = "check ward.csv"
-
-    def write(self, folder: Path) -> None:
-        """Write the files."""
-        if callable(self.files):
-            self.files(folder)
-            return
-        text = as_csv(self.files) if isinstance(self.files, pd.DataFrame) else self.files
-        for file, content in (text if isinstance(text, dict) else {"ward.csv": text}).items():
-            (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
-
-
-TOLD = {
-    # Text among numbers.
-    "one cell below the limit": Told(ward(crp=with_cells("<5")), r"1 of 60 cells.*below-limit = .half"),
-    "a word of its own, once": Told(
-        ward(crp=with_cells("4711x")), "1 are something else, the first in data row 1|numbers with a unit"
-    ),
-    "a word that is known": Told(ward(crp=with_cells("unknown", "n.d.")), r'missing = \["n.d.", "unknown"\]'),
-    "words and limits": Told(
-        ward(crp=with_cells("<5", "unknown", "4711y")),
-        "below-limit.*missing =.*something else, the first in data row 3",
-    ),
-    "percentages": Told(
-        ward(crp=[f"{n}%" for n in range(ROWS)]), "with a percent sign", options="--drop age"
-    ),
-    "units in cells": Told(ward(crp=[f"{n % 9} mg/l" for n in range(ROWS)]), "numbers with a unit"),
-    "thousands unsaid, in quotes": Told(
-        ward(crp=[f"{n % 9 + 1},000" for n in range(ROWS)]), "thousands=comma"
-    ),
-    "points of thousands among whole numbers": Told(
-        ward(crp=THOUSANDS), "may be thousands or decimals.*thousands=none", code=3
-    ),
-    "decimal commas, schema": Told(
-        as_csv(ward(), sep=";", decimal=","),
-        "--decimal comma.*column 'crp'",
-        command="schema ward.csv --separator semicolon",
-    ),
-    "commas of thousands among whole numbers": Told(
-        as_csv(ward(crp=[one.replace(".", ",") for one in THOUSANDS]), sep=";"),
-        "may be thousands or decimals",
-        code=3,
-        options="--separator ; --decimal ,",
-    ),
-    "points that are no thousands, said so": Told(
-        ward(crp=[f"{n % 9 + 1}.{n % 7}00" for n in range(ROWS)]), "fits", code=0, options="--thousands none"
-    ),
-    "three decimals of a laboratory": Told(
-        ward(crp=[f"{0.217 * n:.3f}" for n in range(ROWS)]), "fits", code=0
-    ),
-    "thousands and decimals alike": Told(ward(), "the same character", options="--thousands ."),
-    "codes with zeros among numbers": Told(
-        ward(ward=[("01", "1", "12")[n % 3] for n in range(ROWS)]), "'ward' is written as codes are", code=3
-    ),
-    "codes with decimals among numbers": Told(
-        ward(icd=[("250.0", "250.00", "401.9")[n % 3] for n in range(ROWS)]),
-        "'icd' is written as codes are",
-        code=3,
-    ),
-    "dates typed": Told(
-        parquet(seen=pd.date_range("2024-01-01", periods=ROWS)),
-        "'seen' looks like",
-        command="check ward.parquet",
-    ),
-    "times": Told(
-        parquet(stay=[pd.Timedelta(hours=n) for n in range(ROWS)]),
-        "text or a date",
-        command="check ward.parquet",
-    ),
-    "decimals of a database": Told(
-        parquet(crp=[Decimal(str(one)) for one in LEVELS]), "fits", code=0, command="check ward.parquet"
-    ),
-    "truth values": Told(ward(smoker=[n % 5 < 2 for n in range(ROWS)]), "fits", code=0),
-    "truth values and words": Told(
-        ward(smoker=[("TRUE", "no")[n % 2] for n in range(ROWS)]), "'smoker' holds text.*yes/no"
-    ),
-    "a minus that is none": Told(ward(crp=with_cells("\u22125")), "data row 1"),
-    "an error of Excel": Told(ward(crp=with_cells("#DIV/0!")), r'missing = \["#div/0!"\]'),
-    # Cells that are no single thing.
-    "lists in Parquet": Told(
-        parquet(genes=[[1, 2], [3]] * 30), "column 'genes'", command="check ward.parquet"
-    ),
-    "lists in Parquet, run": Told(
-        parquet(genes=[[1, 2], [3]] * 30), "column 'genes'", command=f"{RUN} ward.parquet"
-    ),
-    "lists in Parquet, dropped": Told(
-        parquet(genes=[[1, 2], [3]] * 30), "fits", code=0, command="check ward.parquet --drop genes"
-    ),
-    "lists in Parquet, schema": Told(
-        parquet(genes=[[n, 2] for n in range(ROWS)]), '"genes",  # ', code=0, command="schema ward.parquet"
-    ),
-    "structs in Parquet": Told(
-        parquet(visit=[{"ward": n % 3} for n in range(ROWS)]), "column 'visit'", command="check ward.parquet"
-    ),
-    "labels that are lists": Told(
-        parquet(label=[[0], [1]] * 30), "does not hold classes", command="check ward.parquet"
-    ),
-    "bytes of a database": Told(database, "column 'note'", command="check ward.sql"),
-    # Names of columns.
-    "a comma in a name": Told(
-        ward().rename(columns={"crp": "crp, mg/l"}).assign(x="text"),
-        "fits",
-        code=0,
-        options="--drop x --drop '\"crp, mg/l\"'",
-    ),
-    "a comma in a name, not quoted": Told(
-        ward().rename(columns={"crp": "crp, mg/l"}), "double quotes", options="--drop 'crp, mg/l'"
-    ),
-    "a quote that is not closed": Told(ward(), "is not written right", options="--drop '\"crp'"),
-    "several columns by commas": Told(ward(x="t" * ROWS, y="u" * ROWS), "fits", code=0, options="--drop x,y"),
-    "a label with a comma": Told(
-        ward(label=[("Diabetes, type 2", "none of it")[n // 3 % 2] for n in range(ROWS)]),
-        "accuracy",
-        code=0,
-        command=f"{RUN} ward.csv --positive '\"Diabetes, type 2\"'",
-    ),
-    "two labels, one with a comma": Told(
-        ward(label=[("Diabetes, type 2", "T1", "no")[n // 3 % 3] for n in range(ROWS)]),
-        "accuracy",
-        code=0,
-        command=f"{RUN} ward.csv --positive T1 --positive '\"Diabetes, type 2\"'",
-    ),
-    "a name that is too long": Told(ward().rename(columns={"crp": "x" * 501}), "longer than 500 characters"),
-    "a name that nobody sees": Told(ward().rename(columns={"crp": "cr\u200bp"}), r"U\+200B"),
-    "the same name composed and not": Told(
-        ward().rename(columns={"crp": "\u00fc", "age": "u\u0308"}), "same name"
-    ),
-    "a label column in another form": Told(
-        ward().rename(columns={"label": "Ausga\u0308nge"}), "fits", code=0, options="--label Ausgänge"
-    ),
-    "a name like a control": Told(
-        ward().rename(columns={"crp": "a\x1b[2Jb"}), r"U\+001B", command=f"{RUN} ward.csv"
-    ),
-    # How a file is written.
-    "semicolons and a comma in a name": Told(
-        as_csv(ward().rename(columns={"crp": "crp, mg"}), sep=";"), "--separator semicolon"
-    ),
-    "bars": Told(as_csv(ward(), sep="|"), "most likely by"),
-    "the wrong encoding": Told("age,label\nä,1\n".encode(), "not text in ascii", options="--encoding ascii"),
-    "UTF-16 without a mark": Told(as_csv(ward()).encode("utf-16-le"), "Error: "),
-    "UTF-16 without a mark, said so": Told(
-        as_csv(ward()).encode("utf-16-le"), "fits", code=0, options="--encoding utf-16-le"
-    ),
-    "all rows skipped": Told(ward(), "no row of column names", options="--skip-rows 99"),
-    "a title": Told("Ward 7\n" + as_csv(ward()), "skip-rows|more or fewer fields"),
-    "a footer": Told(as_csv(ward()) + "Total 60\n", "skip-footer"),
-    "a footer as wide as the table": Told(as_csv(ward()) + "Total,60,\n", "skip-footer=1"),
-    "two sheets": Told(
-        excel(("Patients", ward()), ("Notes", ward())), "'Patients', 'Notes'", command="check ward.xlsx"
-    ),
-    "two sheets, one named": Told(
-        excel(("Patients", ward()), ("Notes", ward())),
-        "fits",
-        code=0,
-        command="check ward.xlsx --sheet Patients",
-    ),
-    "a sheet that is not there": Told(
-        excel(("Patients", ward()), ("Notes", ward())), "0 sheets", command="check ward.xlsx --sheet patients"
-    ),
-    "one wrong index of LIBSVM": Told(
-        {"ward.svm": "1 1:2\n-1 999999999:4\n"},
-        "2 rows and 999999999 columns are .*GB",
-        command="check ward.svm",
-    ),
-    "five thousand columns": Told(
-        f"{WIDE},label\n" + "".join(f"{','.join(['7'] * 5000)},{n % 2}\n" for n in range(9)),
-        "5000 columns, 'g0', .*4995 more: each is constant",
-        code=3,
-    ),
-    # Labels.
-    "labels 1 and 01": Told(ward(label=[("1", "01", "0")[n % 3] for n in range(ROWS)]), "differ only"),
-    "labels none and mild": Told(
-        ward(label=[("none", "mild")[n // 3 % 2] for n in range(ROWS)]), "called as missing cells", code=3
-    ),
-    "labels NA that are a class": Told(
-        {
-            "ward.csv": as_csv(ward(label=[("NA", "EU")[n // 3 % 2] for n in range(ROWS)])),
-            "s.toml": "classes = ['NA', 'EU']\n" + LAB_SCHEMA,
-        },
-        "fits",
-        code=0,
-        options="--schema s.toml",
-    ),
-    # What a run says.
-    "a running number of a sorted table": Told(
-        ward(label=sorted(LABEL)).reset_index().rename(columns={"index": "Unnamed: 0"}),
-        "Warning: ward.csv: Column 'Unnamed: 0' looks like",
-        code=0,
-        command=f"{RUN} ward.csv",
-    ),
-    "many doubts": Told(
-        ward(a=[1] * ROWS, b=[None] * ROWS, c=range(ROWS), d=LABEL),
-        "(Warning: [^\n]*\n){2}Warning: ward.csv: [0-9]+ more warnings; 'pansvm check'",
-        code=0,
-        command=f"{RUN} ward.csv",
-    ),
-    # The schema file.
-    "codes as decimals of TOML": Told(
-        {
-            "ward.csv": as_csv(ward()),
-            "s.toml": LAB_SCHEMA + "[columns.x]\nkind = 'category'\ncategories = [1.1, 1.10]\n",
-        },
-        "quotation marks",
-        options="--schema s.toml",
-    ),
-    "a limit of a third": Told(
-        {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "below-limit = 'third'\n"},
-        "one of half, limit",
-        options="--schema s.toml",
-    ),
-    "an option of reading that is none": Told(
-        {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "[reading]\nsep = ';'\n"},
-        "unknown key 'sep' for reading",
-        options="--schema s.toml",
-    ),
-    "a form that cannot be": Told(
-        {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "[reading]\nseparator = '::'\n"},
-        "single character",
-        options="--schema s.toml",
-    ),
-    "a category that is missing": Told(
-        {
-            "ward.csv": as_csv(ward()),
-            "s.toml": "[columns.x]\nkind = 'category'\ncategories = ['a', 'b']\nmissing = ['b']\n",
-        },
-        "as category and as missing",
-        options="--schema s.toml",
-    ),
-    "codes of a schema that are one number": Told(
-        {
-            "ward.csv": as_csv(ward(x=[("01", "1")[n % 2] for n in range(ROWS)])),
-            "s.toml": "[columns.age]\n[columns.x]\nkind = 'category'\ncategories = ['01', '1']\n",
-        },
-        "fits",
-        code=0,
-        options="--schema s.toml",
-    ),
-    "a column called sep=": Told(
-        csv("sep=x,label", *(f"{n % 9},{n // 3 % 2}" for n in range(ROWS))), "fits", code=0
-    ),
-    "days as whole numbers": Told(
-        ward(seen=[20240300 + n % 28 + 1 for n in range(ROWS)]), "'seen' looks like", code=3
-    ),
-    "missing codes of SAS": Told(ward(crp=with_cells(".A", ".B")), "2 are something else"),
-    "missing by the command line": Told(
-        ward(crp=with_cells("lost", "gone")), "fits", code=0, options="--missing lost,gone"
-    ),
-    "missing by the schema file": Told(
-        {
-            "ward.csv": as_csv(ward(crp=with_cells("lost"))),
-            "s.toml": LAB_SCHEMA + "[reading]\nmissing = ['lost', 'k. A.']\n",
-        },
-        "fits",
-        code=0,
-        options="--schema s.toml",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", TOLD.values(), ids=TOLD)
-def test_a_person_is_told(case: Told, pansvm: Run, tmp_path: Path) -> None:
-    case.write(tmp_path)
-    code, out, err = pansvm(*shlex.split(f"{case.command} {case.options}"))
-    assert code == case.code, out + err
-    assert re.search(case.said, err + out, re.DOTALL), out + err
-    assert "4711" not in out + err
 
 
 def test_a_terminal_that_cannot_show_a_character(

@@ -4,7 +4,7 @@ Each is written as its author would: one class here, and no line anywhere else.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,8 +35,7 @@ from strategies.steps.joining import join
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import PanSvmSettings
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 @MODELS.register("nearest-centroid")

@@ -4,7 +4,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import typer
 from simulations.cli.app import cli
 from simulations.cli.options import assignments
 from strategies.settings import all_settings
+from tests.simulations.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,7 +21,6 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 BLOCKS = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 PYTHON_EXAMPLES = re.compile(r"<!-- python example -->\n```python\n(.*?)```", re.DOTALL)
 EXAMPLES = re.compile(r"<!-- examples -->\n```bash\n(.*?)```", re.DOTALL)
-Run = Callable[..., tuple[int, str, str]]
 
 
 def pansvm_commands() -> list[list[str]]:

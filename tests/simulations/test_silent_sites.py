@@ -1,51 +1,33 @@
 """Runs of many sites of which some fall silent, one now and one then: the others finish."""
 
-import math
-from collections.abc import Iterable
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from flwr.app import Message
 
-from clients.app import app
 from flower_pansvm.systems.pan_svm.tasks import LANDMARKS
-from flower_pansvm.terms import Scalar
 from simulations.benchmarks.scale import generate
 from simulations.data.sites import join_data
-from simulations.engines.in_process import COORDINATOR, InProcessGrid
+from simulations.engines.in_process import COORDINATOR
 from simulations.engines.running import in_process_grid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
+from tests.grids import from_message, silence
 
 MOMENTS = 10
 """Messages after the first within which the sites fall silent, each at one of them: about as many as a run has."""
 
 
-class SilentGrid(InProcessGrid):
-    """A grid on which a share of the sites stops answering, each from a message on that is drawn at random.
+def some_of(settings: Settings, share: float) -> Callable[[Message], bool]:
+    """Return a function that loses the messages to a share of the sites, each from one on that is drawn at random.
 
     All answer the first one, by which they join.
     """
-
-    def __init__(self, settings: Settings, share: float, seed: int = 0) -> None:
-        count = settings.sites
-        nodes: list[dict[str, Scalar]] = [
-            {"partition-id": site, "num-partitions": count} for site in range(count)
-        ]
-        super().__init__(app, nodes, settings.run_config)
-        generator = np.random.default_rng(seed)
-        chosen = COORDINATOR + 1 + generator.choice(count, round(share * count), replace=False)
-        moments = generator.integers(2, 2 + MOMENTS, len(chosen))
-        self.silent = dict(zip(chosen.tolist(), moments.tolist(), strict=True))
-        self._sent = 0
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Hand on the messages to sites that still answer."""
-        self._sent += 1
-        asked = list(messages)
-        answers = [self._sent < self.silent.get(one.metadata.dst_node_id, math.inf) for one in asked]
-        ids = iter(super().push_messages([one for one, heard in zip(asked, answers, strict=True) if heard]))
-        return [next(ids) if heard else f"silent-{place}" for place, heard in enumerate(answers)]
+    generator = np.random.default_rng(0)
+    chosen = COORDINATOR + 1 + generator.choice(settings.sites, round(share * settings.sites), replace=False)
+    lost = [from_message(int(node), int(generator.integers(2, 2 + MOMENTS))) for node in chosen]
+    return lambda message: any(one(message) for one in lost)
 
 
 def many(tmp_path_factory: pytest.TempPathFactory, sites: int, aggregation: str, silent: float) -> PanSVM:
@@ -56,7 +38,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, sites: int, aggregation: str,
         **{"timeout": 0.05, "aggregation": aggregation},
     )
     strategy = PanSVM(settings)  # type: ignore[arg-type]
-    strategy.start(SilentGrid(settings, silent) if silent else in_process_grid(settings))
+    strategy.start(silence(in_process_grid(settings), some_of(settings, silent)))
     return strategy
 
 

@@ -12,8 +12,7 @@ import pytest
 
 from simulations.baselines.registry import judge
 from strategies.shares import balanced_interval
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import io
 import shlex
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ from flower_pansvm.errors import SettingError
 from simulations import running, tuning
 from strategies.constraints import number_text
 from strategies.settings import Settings, make_settings
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 
 def point(C: float, gamma: float | None, accuracy: float | None, failure: str = "") -> dict[str, Any]:

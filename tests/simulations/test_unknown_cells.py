@@ -1,7 +1,6 @@
 """Prediction of tables that training would refuse: what can be predicted is, and it is said what was not known."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 
 from flower_pansvm.errors import TableError
 from simulations.prediction import Predictions, predict_file
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.conftest import Run
 
 SCHEMA = """\
 label = "outcome"
@@ -121,6 +119,20 @@ def test_an_unknown_cell_is_named_and_counts_as_missing(
         told = found.frame["unknown"]
         assert [place + 1 for place, text in enumerate(told) if text] == rows
         assert set(told[rows[0] - 1].split("; ")) <= set(unknown)
+
+
+def test_a_table_that_is_written_otherwise_is_predicted_alike(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    table = ward(20, seed=1).drop(columns="outcome")
+    first = predicted(models["schema"], table, tmp_path, {(3, "dose"): -999}).frame
+    other = table[["smoker", "dose", "ward", "age"]].assign(junk="x", ward=table["ward"].str.lower())
+    other["smoker"] = (table["smoker"] == "yes").astype(int)
+    other.loc[3, "dose"] = np.nan
+    other.to_parquet(tmp_path / "other.parquet")
+    again = predict_file(models["schema"], tmp_path / "other.parquet", None)
+    pd.testing.assert_frame_equal(again.frame, first)
+    assert again.unused == ("junk",)
 
 
 def test_a_row_of_which_nothing_is_known_is_not_predicted(models: dict[str, Path], tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, rounded, shortened
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import SchemaBroadcast
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_STEP
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -30,10 +31,11 @@ from strategies.dp_svm.fit import NoisyRidge, orthogonal_frequencies, shares, sy
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_training import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
+from tests.conftest import MakeGrid
 from tests.grids import KilledError, from_message, kill, silence
 from tests.strategies.conftest import RANGES, trained
 
-MakeGrid = Callable[..., InProcessGrid]
+Train = Callable[..., Any]
 
 
 def settings_of(**values: Any) -> Settings:
@@ -145,6 +147,7 @@ def files(write_with_ranges: Callable[[int], list[Path]]) -> list[Path]:
 
 
 NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}
+LISTED: dict[str, Scalar] = {"epsilon": 4.0, "classes": "0,1"}
 EXTREMES: dict[str, Scalar] = {"extremes": "agreed"}
 
 
@@ -152,46 +155,44 @@ def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
     return settings_of(**{"sites": 3, "epsilon": 4.0, "schema": str(tmp_path / "ranges.toml"), **values})
 
 
-def test_hospitals_pay_for_every_answer_and_then_no_more(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
-) -> None:
-    settings = of_hospitals(tmp_path)
-    grid = hospitals(settings, files, NODE)
-    strategy = trained(settings, grid)
+@pytest.fixture
+def train(files: list[Path], hospitals: MakeGrid, tmp_path: Path) -> Train:
+    """Return a function that trains at hospitals of such a node config, and returns the strategy."""
+
+    def run(node: dict[str, Scalar] = NODE, run_id: int | None = None, **values: Any) -> Any:
+        settings = of_hospitals(tmp_path, **values)
+        return trained(settings, hospitals(settings, files, node, run_id=run_id))
+
+    return run
+
+
+def test_hospitals_pay_for_every_answer_and_then_no_more(train: Train, state_home: Path) -> None:
+    strategy = train()
     assert (strategy.outcome.evaluation.accuracy or 0) > 0.8
     assert strategy.outcome.figures["privacy"]["not_covered"] == []
     # Nothing but names and private sums has left, each of them charged.
-    sent = {reply.metadata.message_type for reply in grid.replies}
-    assert sent == {
-        *(
-            "query.join",
-            "train.private_bins",
-            "train.private_moments",
-            "train.private_step",
-            "evaluate.private_scores",
-        )
-    }
+    sent = {reply.metadata.message_type for reply in strategy.federation.grid.replies}
+    training = {f"train.{task.name}" for task in (PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_STEP)}
+    assert sent == {"query.join", *training, "evaluate.private_scores"}
     for number in range(3):
         ledger = read_ledger(state_home / f"site-hospital{number}")
         assert ledger.spent("train") == pytest.approx(strategy.budget.total("train"))
         assert epsilon_of(ledger.spent("train"), 1e-5) == pytest.approx(4.0, abs=1e-6)
         assert [one.task for one in ledger.charges].count("private_step") == 8
     with pytest.raises(BudgetError, match="enough"):
-        trained(settings, hospitals(settings, files, NODE, run_id=2))
-    small = of_hospitals(tmp_path, epsilon=0.5)
+        train(run_id=2)
     with pytest.raises(BudgetError):
-        trained(small, hospitals(small, files, NODE, run_id=3))
+        train(run_id=3, epsilon=0.5)
 
 
 def test_nothing_that_a_hospital_sends_tells_whether_most_of_a_column_is_in_other_units(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+    files: list[Path], train: Train, tmp_path: Path
 ) -> None:
     """What most cells are would be told without noise, and free of charge, by a refusal."""
-    settings, sent = of_hospitals(tmp_path, epsilon=1.0, steps=1), []
-    node: dict[str, Scalar] = {**NODE, "schema": str(tmp_path / "ranges.toml")}
+    sent = []
     for run_id in (1, 2):
-        grid = hospitals(settings, files, node, run_id=run_id)
-        trained(settings, grid)
+        node = {**NODE, "schema": str(tmp_path / "ranges.toml")}
+        grid = train(node, run_id, epsilon=1.0, steps=1).federation.grid
         assert not any(reply.has_error() for reply in grid.replies)
         # Keys, masks and noise are new each time, and how long a sum is follows from what the last one has chosen.
         sent.append(
@@ -255,17 +256,13 @@ def test_the_ledgers_show_all_that_was_sent_to_a_coordinator_that_was_killed(
     assert (tmp_path / "out" / "model.npz").exists()
 
 
-def test_a_hospitals_noise_is_new_each_time(files: list[Path], hospitals: MakeGrid, tmp_path: Path) -> None:
-    settings = of_hospitals(tmp_path, epsilon=0.5, steps=0)
-    models = [trained(settings, hospitals(settings, files, NODE, run_id=one)).outcome.model for one in (1, 2)]
+def test_a_hospitals_noise_is_new_each_time(train: Train) -> None:
+    models = [train(run_id=one, epsilon=0.5, steps=0).outcome.model for one in (1, 2)]
     assert models[0].sha256() != models[1].sha256()
 
 
-def test_a_budget_smaller_than_the_runs_ends_the_steps_early(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
-) -> None:
-    settings = of_hospitals(tmp_path)
-    strategy = trained(settings, hospitals(settings, files, {**NODE, "epsilon": 3.0}))
+def test_a_budget_smaller_than_the_runs_ends_the_steps_early(train: Train) -> None:
+    strategy = train({**NODE, "epsilon": 3.0})
     told = strategy.outcome.figures["privacy"]
     steps = next(one for one in told["spent"] if one["task"] == "private_step")
     assert 0 < steps["answers"] < 8
@@ -307,7 +304,7 @@ def test_hospitals_refuse(
 
 
 def test_classes_of_the_file_take_none_from_the_rows(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    files: list[Path], train: Train, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither their names nor whether they can be classes; rows of others are told in the hospital's own log alone."""
     frame = pd.read_csv(files[0], dtype={"label": str})
@@ -315,12 +312,11 @@ def test_classes_of_the_file_take_none_from_the_rows(
     frame.to_csv(files[0], index=False)
     public = tmp_path / "ranges.toml"
     public.write_text(f"classes = ['0', '1']\n{public.read_text()}")
-    settings = of_hospitals(tmp_path, steps=0)
-    grid = hospitals(settings, files, {"epsilon": 4.0, "classes": "0,1"})
     with caplog.at_level("WARNING", logger="flwr"):
-        strategy = trained(settings, grid)
+        strategy = train(LISTED, steps=0)
     assert (strategy.outcome.evaluation.accuracy or 0) > 0.8
-    told = [records.get(reply.content, "disclosed")["classes"] for reply in grid.replies[:3]]  # type: ignore[union-attr]
+    joined = strategy.federation.grid.replies[:3]
+    told = [records.get(reply.content, "disclosed")["classes"] for reply in joined]
     assert told == [["0", "1"]] * 3
     left_out = [line for line in caplog.messages if "leaves out" in line]
     assert len(left_out) == 1
@@ -328,46 +324,36 @@ def test_classes_of_the_file_take_none_from_the_rows(
     assert "Hara" not in caplog.text
 
 
-def test_labels_that_count_as_positive_are_public_too(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
-) -> None:
+def test_labels_that_count_as_positive_are_public_too(train: Train, tmp_path: Path) -> None:
     public = tmp_path / "ranges.toml"
     public.write_text(f"classes = ['0', '1']\npositive = ['1']\n{public.read_text()}")
-    settings = of_hospitals(tmp_path, steps=0)
-    listed = {"epsilon": 4.0, "classes": "0,1", "positive": "1"}
-    strategy = trained(settings, hospitals(settings, files, listed))
+    strategy = train({**LISTED, "positive": "1"}, steps=0)
     assert strategy.outcome.model.schema_.classes == ("negative", "positive")
     assert (strategy.outcome.evaluation.accuracy or 0) > 0.8
-    wrong = of_hospitals(tmp_path, positive="2")
     with pytest.raises(SettingError, match="'positive'"):
-        trained(wrong, hospitals(wrong, files, listed, run_id=2))
+        train({**LISTED, "positive": "1"}, 2, positive="2")
 
 
 @pytest.mark.parametrize("invented", ["classes = ['0', '1', '2']", "classes = ['0', '7']"])
 def test_classes_that_the_hospitals_do_not_list_are_refused(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, invented: str
+    train: Train, tmp_path: Path, invented: str
 ) -> None:
     """How many classes a run has is not the coordinator's choice."""
     public = tmp_path / "ranges.toml"
     public.write_text(f"{invented}\n{public.read_text()}")
-    settings = of_hospitals(tmp_path)
-    grid = hospitals(settings, files, {"epsilon": 4.0, "classes": "0,1"})
     with pytest.raises(SettingError, match="lists"):
-        trained(settings, grid)
+        train(LISTED)
 
 
-def test_so_is_a_schema_that_has_more_of_them(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_so_is_a_schema_that_has_more_of_them(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a coordinator asks the one thing and tells the other."""
 
     def more(columns: tuple[str, ...], classes: tuple[str, ...], *rest: Any) -> SchemaBroadcast:
         return SchemaBroadcast(columns, (*classes, "2", "3"), *rest)
 
     monkeypatch.setattr("strategies.steps.joining.SchemaBroadcast", more)
-    settings = of_hospitals(tmp_path)
     with pytest.raises(SettingError, match="lists"):
-        trained(settings, hospitals(settings, files, {"epsilon": 4.0, "classes": "0,1"}))
+        train(LISTED)
 
 
 def test_columns_that_the_rows_number_are_not_told(
@@ -382,9 +368,7 @@ def test_columns_that_the_rows_number_are_not_told(
         trained(settings, grid)
 
 
-def test_rows_never_change_sides(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_never_change_sides(files: list[Path], train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two budgets are one for each row only so. Another seed is another split everywhere else."""
     kept: dict[str, list[np.ndarray]] = {}
     real = site.split_rows
@@ -398,8 +382,7 @@ def test_rows_never_change_sides(
     for seed in (0, 1):
         frame = pd.read_csv(files[0])
         frame[[*reversed(frame.columns)]].to_csv(files[0], index=False)  # columns in another order
-        settings = of_hospitals(tmp_path, epsilon=0.5, steps=0, seed=seed)
-        trained(settings, hospitals(settings, files, NODE, run_id=seed + 1))
+        train(run_id=seed + 1, epsilon=0.5, steps=0, seed=seed)
     assert len(kept) == 3
     for first, second in kept.values():
         assert np.array_equal(first, second)

@@ -1,7 +1,6 @@
 """A model of a run at level perturbed, tested on hospitals' true records: near the truth, charged, and refused."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from flower_pansvm.privacy.accountant import epsilon_of
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.terms import Scalar
 from simulations.attack.audit import audit
-from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
@@ -27,9 +25,8 @@ from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 from strategies.steps.joining import join
 from strategies.steps.private_training import TRUE_RECORDS
-from tests.conftest import kept_rows
+from tests.conftest import MakeGrid, kept_rows
 
-MakeGrid = Callable[..., InProcessGrid]
 EPSILON = 4.0
 NODE: dict[str, Scalar] = {
     "epsilon": EPSILON,

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,13 @@ import pytest
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
-from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
 from simulations.running import check
 from strategies.settings import Settings, make_settings
+from tests.conftest import MakeGrid
 from tests.strategies.conftest import trained
 
-MakeGrid = Callable[..., InProcessGrid]
+Train = Callable[..., Any]
 Nodes = dict[str, Scalar]
 
 
@@ -63,16 +64,27 @@ def write(tmp_path: Path) -> Callable[..., list[Path]]:
     return tables
 
 
+@pytest.fixture
+def train(hospitals: MakeGrid, write: Callable[..., list[Path]]) -> Train:
+    """Return a function that trains at hospitals with so many rows of each label, all of them for training.
+
+    They are three alike where one table is given.
+    """
+
+    def run(*labels: dict[str, int], node: Nodes | None = None, **config: object) -> Any:
+        settings = three(**{"test_fraction": 0.0, **config})
+        files = write(*(labels * 3 if len(labels) == 1 else labels))
+        return trained(settings, hospitals(settings, files, {"min-cluster": 5, **(node or {})}))
+
+    return run
+
+
 USUAL = {"0": 40, "1": 40}
 
 
 @pytest.mark.slow
-def test_a_class_that_another_hospital_names_trains_along(
-    write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
-) -> None:
-    files = write({**USUAL, "rare": 10}, {**USUAL, "rare": 2}, USUAL)
-    settings = three(test_fraction=0.0)
-    strategy = trained(settings, hospitals(settings, files, {"min-cluster": 5}))
+def test_a_class_that_another_hospital_names_trains_along(train: Train, logged: list[str]) -> None:
+    strategy = train({**USUAL, "rare": 10}, {**USUAL, "rare": 2}, USUAL)
     assert strategy.model.schema_.classes == ("0", "1", "rare")
     assert strategy.training.rows.ravel().tolist() == [120, 120, 12]
     assert logged == []
@@ -120,43 +132,24 @@ def test_rows_that_nobody_names_are_as_if_they_were_not_there(
         assert "zebra" not in line
 
 
-@pytest.mark.parametrize(
-    "strategy",
-    [
-        "filter-wrapper",
-        "voted-wrapper",
-        "svm-rfe",
-    ],
-)
+@pytest.mark.parametrize("strategy", ["filter-wrapper", "voted-wrapper", "svm-rfe"])
 @pytest.mark.slow
-def test_a_selection_leaves_the_same_rows_out(
-    strategy: str, write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
-) -> None:
-    files = write({**USUAL, "zebra": 4}, USUAL, USUAL)
-    settings = three(strategy=strategy, cv_folds=3)
-    found = trained(settings, hospitals(settings, files, {"min-cluster": 5}))
+def test_a_selection_leaves_the_same_rows_out(strategy: str, train: Train, logged: list[str]) -> None:
+    found = train({**USUAL, "zebra": 4}, USUAL, USUAL, strategy=strategy, cv_folds=3, test_fraction=0.2)
     assert found.model.schema_.classes == ("0", "1")
     assert len(logged) == 1
 
 
-def test_a_list_of_classes_leaves_all_other_rows_out(
-    write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
-) -> None:
-    files = write({**USUAL, "2": 20}, {**USUAL, "2": 20}, {**USUAL, "2": 20})
-    settings = three(test_fraction=0.0)
-    strategy = trained(settings, hospitals(settings, files, {"classes": "0,1", "min-cluster": 5}))
+def test_a_list_of_classes_leaves_all_other_rows_out(train: Train, logged: list[str]) -> None:
+    strategy = train({**USUAL, "2": 20}, node={"classes": "0,1"})
     assert strategy.model.schema_.classes == ("0", "1")
     assert strategy.training.rows.ravel().tolist() == [120, 120]
     assert len(logged) == 3
     assert all("leaves out 20 rows" in line and "'classes' of the node config" in line for line in logged)
 
 
-def test_classes_that_are_listed_may_hold_commas(
-    write: Callable[..., list[Path]], hospitals: MakeGrid
-) -> None:
-    files = write(*[{"none": 40, "Diabetes, type 2": 40}] * 3)
-    node = {"classes": '"Diabetes, type 2",none'}
-    strategy = trained(three(test_fraction=0.0), hospitals(three(test_fraction=0.0), files, node))
+def test_classes_that_are_listed_may_hold_commas(train: Train) -> None:
+    strategy = train({"none": 40, "Diabetes, type 2": 40}, node={"classes": '"Diabetes, type 2",none'})
     assert strategy.model.schema_.classes == ("Diabetes, type 2", "none")
 
 
@@ -173,17 +166,12 @@ def test_a_list_of_classes_holds_against_a_class_that_another_hospital_names(
 
 
 @pytest.mark.slow
-def test_positive_labels_and_a_list_of_classes_go_together(
-    write: Callable[..., list[Path]], hospitals: MakeGrid
-) -> None:
-    own = {**USUAL, "2": 20, "unclear": 9}
-    settings = three(test_fraction=0.0, positive="1,2")
-    files = write(own, own, own)
-    node = {"positive": "1,2", "min-cluster": 5}
-    strategy = trained(settings, hospitals(settings, files, node | {"classes": "0,1,2"}))
+def test_positive_labels_and_a_list_of_classes_go_together(train: Train) -> None:
+    own, node = {**USUAL, "2": 20, "unclear": 9}, {"positive": "1,2"}
+    strategy = train(own, node={**node, "classes": "0,1,2"}, positive="1,2")
     assert strategy.model.schema_.classes == ("negative", "positive")
     assert strategy.training.rows.ravel().tolist() == [120, 180]
-    strategy = trained(settings, hospitals(settings, files, node))
+    strategy = train(own, node=node, positive="1,2")
     assert strategy.training.rows.ravel().tolist() == [147, 180]
 
 
@@ -200,26 +188,22 @@ def test_positive_labels_and_a_list_of_classes_go_together(
     ids=str,
 )
 def test_spellings_that_differ_between_hospitals_are_an_error(
-    labels: list[list[str]], told: list[str], write: Callable[..., list[Path]], hospitals: MakeGrid
+    labels: list[list[str]], told: list[str], train: Train
 ) -> None:
-    settings = three(test_fraction=0.0)
-    files = write(*[dict.fromkeys(own, 20) for own in labels])
+    tables = [dict.fromkeys(own, 20) for own in labels]
     with pytest.raises(TableError) as caught:
-        trained(settings, hospitals(settings, files))
+        train(*tables)
     for part in (*told, "positive="):
         assert part in str(caught.value)
     positive = ",".join({own[1] for own in labels})
-    merged = three(positive=positive, test_fraction=0.0)
-    strategy = trained(merged, hospitals(merged, files, {"positive": positive}))
+    strategy = train(*tables, node={"positive": positive}, positive=positive)
     assert strategy.training.rows.ravel().tolist() == [60, 60]
 
 
 def test_a_spelling_that_no_hospital_names_is_told_in_the_hospitals_own_log(
-    write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
+    train: Train, logged: list[str]
 ) -> None:
-    settings = three(test_fraction=0.0)
-    files = write({"Yes": 40, "No": 40}, {"Yes": 40, "No": 40}, {"No": 40, "yes": 4, "unclear": 1})
-    strategy = trained(settings, hospitals(settings, files, {"min-cluster": 5}))
+    strategy = train({"Yes": 40, "No": 40}, {"Yes": 40, "No": 40}, {"No": 40, "yes": 4, "unclear": 1})
     assert strategy.training.rows.sum() == 200
     (line,) = logged
     assert "leaves out 5 rows" in line

@@ -125,25 +125,6 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
     assert len(result["chosen"]["grid"]) == 4
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ({"C": "1,4", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)]),
-        ({"C": 2.0, "gamma": "0.25,1"}, [(2.0, 0.25), (2.0, 1.0)]),
-        ({"C": "1,4", "gamma": "0.25,1"}, [(1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0)]),
-    ],
-    ids=["C alone", "gamma alone", "both"],
-)
-@pytest.mark.slow
-def test_of_several_one_is_chosen_and_what_is_given_stays(
-    config: dict[str, Any], expected: list[tuple[float, float]], moons: str
-) -> None:
-    settings = make_settings(data=moons, cv_folds=2, landmarks="20", tol=0.5, **config)
-    strategy = train_in_process(settings)
-    assert sorted(accuracy_of(strategy)) == expected
-    assert (chosen(strategy).best.C, chosen(strategy).best.gamma) in expected
-
-
 @pytest.mark.slow
 def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: str) -> None:
     gammas = [

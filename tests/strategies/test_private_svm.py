@@ -20,18 +20,15 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.output_perturbation import LEAST_EPSILON
 from flower_pansvm.terms import Scalar
 from simulations.attack.audit import audit
-from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
-from simulations.running import check
 from strategies.app import run
 from strategies.master import engine
 from strategies.output_perturbation.strategies import PrivateSvm
 from strategies.output_perturbation.training import rows_of_file
 from strategies.settings import Settings, make_settings
+from tests.conftest import MakeGrid
 from tests.strategies.conftest import trained
-
-MakeGrid = Callable[..., InProcessGrid]
 
 
 def settings_of(**values: Any) -> Settings:
@@ -157,7 +154,6 @@ def test_more_epsilon_is_less_noise() -> None:
     ("values", "told"),
     [
         ({"C_total": 0.001}, r"C-total=0.001 is too small for 455 rows.*Set C-total=4e-02 or more"),
-        ({"data": "wine"}, "tells two classes apart, and there are 3"),
         ({"public": "2000"}, "more public rows than it has"),
         ({"strategy": "hybrid-svm", "public": "0"}, "public=0 names none"),
         ({"public": "/no/such/file.csv"}, "cannot be read"),
@@ -166,11 +162,6 @@ def test_more_epsilon_is_less_noise() -> None:
 def test_settings_that_make_no_promise(values: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingError, match=told):
         trained(settings_of(**values))
-
-
-def test_many_classes_are_refused_before_anything_starts() -> None:
-    with pytest.raises(SettingError, match="classes"):
-        check(settings_of(data="wine"))
 
 
 def test_weights_that_are_less_exact_get_more_noise_before_they_are_refused(
@@ -290,15 +281,24 @@ def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
     return settings_of(**{**usual, "frequencies": 20, "privacy": "dp", **values})
 
 
+@pytest.fixture
+def train(files: list[Path], hospitals: MakeGrid, tmp_path: Path) -> Callable[..., Any]:
+    """Return a function that trains at hospitals of such a node config, and returns the strategy."""
+
+    def run(node: dict[str, Scalar] | None = NODE, run_id: int | None = None, **values: Any) -> Any:
+        settings = of_hospitals(tmp_path, **values)
+        return trained(settings, hospitals(settings, files, node, run_id=run_id))
+
+    return run
+
+
 @pytest.mark.slow
 def test_local_answers_are_charged_and_then_no_more(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
+    train: Callable[..., Any], tmp_path: Path, state_home: Path
 ) -> None:
-    settings = of_hospitals(tmp_path, strategy="hybrid-svm", public=str(tmp_path / "public.csv"))
-    grid = hospitals(settings, files, NODE)
-    strategy = trained(settings, grid)
+    strategy = train(strategy="hybrid-svm", public=str(tmp_path / "public.csv"))
     assert (strategy.outcome.evaluation.accuracy or 0) > 0.75
-    assert {reply.metadata.message_type for reply in grid.replies} == {
+    assert {reply.metadata.message_type for reply in strategy.federation.grid.replies} == {
         *("query.join", "train.local_weights", "evaluate.rff_private_scores")
     }
     cost = 3.0**2 / (2 * 40)
@@ -310,13 +310,10 @@ def test_local_answers_are_charged_and_then_no_more(
     assert told["epsilon_of_ledger"] == pytest.approx(epsilon_of(cost, 1e-5))
     assert all("simulated" not in one for one in told["not_covered"])
     # The budget allows three such answers and no fourth; noise is new each time.
-    again = of_hospitals(tmp_path, test_fraction=0.2)
-    models = {model_of(strategy).sha256()}
-    models.add(model_of(trained(again, hospitals(again, files, NODE, run_id=2))).sha256())
-    assert len(models) == 2
-    trained(again, hospitals(again, files, NODE, run_id=3))
+    assert model_of(train(run_id=2)).sha256() != model_of(strategy).sha256()
+    train(run_id=3)
     with pytest.raises(BudgetError, match="enough"):
-        trained(again, hospitals(again, files, NODE, run_id=4))
+        train(run_id=4)
 
 
 @pytest.mark.parametrize(
@@ -332,31 +329,23 @@ def test_local_answers_are_charged_and_then_no_more(
     ],
 )
 def test_hospitals_refuse(
-    files: list[Path],
-    hospitals: MakeGrid,
-    tmp_path: Path,
-    state_home: Path,
-    node: dict[str, Scalar],
-    values: dict[str, Any],
-    told: str,
+    train: Callable[..., Any], state_home: Path, node: dict[str, Scalar], values: dict[str, Any], told: str
 ) -> None:
-    settings = of_hospitals(tmp_path, **values)
     with pytest.raises(PanSVMError, match=told):
-        trained(settings, hospitals(settings, files, node))
+        train(node, **values)
     assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
 
 
 def test_hospitals_refuse_weights_that_are_not_exact(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("strategies.output_perturbation.strategies.TOL", 1e30)
-    settings = of_hospitals(tmp_path)
     with pytest.raises(PanSVMError):
-        trained(settings, hospitals(settings, files, NODE))
+        train()
 
 
 def test_hospitals_that_do_not_find_their_weights_say_so_in_few_runs(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether they are found depends on the rows: a coordinator asks one bit after the other, each for a charge."""
     monkeypatch.setattr(
@@ -366,15 +355,13 @@ def test_hospitals_that_do_not_find_their_weights_say_so_in_few_runs(
         (0.5, "has not found its weights as exactly"),
         (0.04, "an epsilon of 0.05 or more"),
     ):
-        settings = of_hospitals(tmp_path, epsilon=epsilon)
         with pytest.raises(PanSVMError, match=reason):
-            trained(settings, hospitals(settings, files, NODE, run_id=int(100 * epsilon)))
+            train(run_id=int(100 * epsilon), epsilon=epsilon)
     assert rho_of(1.0, 1e-5) / (LEAST_EPSILON**2 / 2) < 25
 
 
 def test_hospitals_that_agree_to_sums_without_a_proof_train_for_a_release(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+    train: Callable[..., Any],
 ) -> None:
-    settings = of_hospitals(tmp_path, privacy="auto")
-    strategy = trained(settings, hospitals(settings, files))
+    strategy = train(None, privacy="auto")
     assert (strategy.outcome.evaluation.auc or 0) > 0.8

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from flower_pansvm.errors import SettingError
-from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies, strategies
 
 
@@ -28,16 +26,3 @@ def test_a_file_in_the_folder_is_a_strategy(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(strategies, "data", dict(strategies.data))
     assert all_strategies()["mine"].__name__ == "Mine"
     monkeypatch.delitem(sys.modules, "strategies.mine_of_a_test")
-
-
-def test_an_unknown_strategy_has_near_matches() -> None:
-    with pytest.raises(SettingError, match="'pan-svm'"):
-        all_strategies()["pan-svn"]
-
-
-def test_a_strategy_is_registered_once() -> None:
-    class Other(PanSVM): ...
-
-    with pytest.raises(SettingError, match="'pan-svm'"):
-        strategies.register("pan-svm")(Other)
-    assert all_strategies()["pan-svm"] is PanSVM

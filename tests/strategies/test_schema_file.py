@@ -1,6 +1,5 @@
 """Hospitals with one schema file: tables written in different ways, one model, and who differs is named."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,9 @@ import pytest
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
-from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
-
-MakeGrid = Callable[..., InProcessGrid]
+from tests.conftest import MakeGrid
 
 SCHEMA = """
 label = "outcome"

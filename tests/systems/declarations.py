@@ -14,7 +14,7 @@ from flower_pansvm.systems.ensemble import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VO
 from flower_pansvm.systems.local_only import LOCAL_SCORES
 from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
 from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
-from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, SCORES, WARM_START
+from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET, LANDMARKS, SCORES, WARM_START
 from flower_pansvm.systems.random_kernel import CELL, KERNEL
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS
@@ -129,6 +129,11 @@ def moved(name: str, by: float) -> Callable[[Any], Any]:
         return changed
 
     return change
+
+
+def shifted(name: str, by: float) -> Callable[[Any], Any]:
+    """Return a function that adds a number to all of a part."""
+    return lambda message: getattr(message, name) + by
 
 
 def without_first(name: str) -> Callable[[Any], Any]:
@@ -396,6 +401,42 @@ PAN_SVM = System(
         for part in task.summed
     },
     not_examined=("warm_start",),
+    broadcasts=(
+        *(wrong(SCALING, scale=times("scale", factor)) for factor in (0.0, -1.0)),
+        wrong(SCALING, shift=times("shift", NAN)),
+        wrong(SCALING, fill=lambda scaling: scaling.fill[:, 1:]),
+        wrong(SCALING, **{part: lambda scaling: np.empty((0, 13)) for part in ("fill", "shift", "scale")}),
+        wrong(LANDMARK_SET.numbered(0), landmarks=without_first("landmarks")),
+        wrong(LANDMARK_SET.numbered(0), landmarks=lambda told: told.landmarks[:, 1:]),
+        wrong(LANDMARK_SET.numbered(0), landmarks=filled("landmarks", INF)),
+        wrong(LANDMARK_SET.numbered(0), scaling=7),
+        wrong(FEATURE_MAP.numbered(0), features=without_first("features")),
+        wrong(FEATURE_MAP.numbered(0), normalization=lambda told: told.normalization.ravel()),
+        wrong(FEATURE_MAP.numbered(0), normalization=filled("normalization", NAN)),
+        wrong(FEATURE_MAP.numbered(0), gamma=NAN),
+    ),
+    answers=(
+        wrong(MOMENTS, rows=moved("rows", -1000)),
+        wrong(MOMENTS, rows=moved("rows", 0.5)),
+        wrong(MOMENTS, count=moved("count", 1000)),
+        wrong(MOMENTS, total=moved("total", 1e6)),
+        wrong(MOMENTS, square=moved("square", -1e6)),
+        wrong(LANDMARKS, filled=filled("filled", 0.25)),
+        # Two sites in one slot, and a landmark in a slot that is not filled.
+        wrong(LANDMARKS, filled=filled("filled", 1.0)),
+        wrong(LANDMARKS, centres=shifted("centres", 1.0)),
+        wrong(WARM_START, rows=moved("rows", 100)),
+        wrong(WARM_START, rows=filled("rows", -142)),
+        # The model would become the point that the sites choose: a loss below all others.
+        wrong(CUTS, loss=shifted("loss", -700)),
+        wrong(CUTS, loss=moved("loss", -20)),
+        wrong(CUTS, m=shifted("m", 100)),
+        wrong(CUTS, d=filled("d", 142)),
+        wrong(CUTS, curvature=moved("curvature", -50)),
+        wrong(SCORES, confusion=moved("confusion", 1)),
+        wrong(SCORES, confusion=moved("confusion", -50)),
+        wrong(SCORES, histogram=moved("histogram", 1)),
+    ),
 )
 
 SELECTION = System(
@@ -416,6 +457,11 @@ SELECTION = System(
         for part in task.summed
     },
     not_examined=("warm_start",),
+    answers=(
+        wrong(CLASS_MOMENTS, count=shifted("count", 60)),
+        wrong(SUPPORT, count=moved("count", -200)),
+        wrong(SUPPORT, total=moved("total", 210)),
+    ),
     slow=True,
 )
 

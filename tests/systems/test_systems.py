@@ -32,8 +32,6 @@ from tests.strategies.conftest import trained
 from tests.systems.declarations import ENSEMBLE, RANDOM_KERNEL, SYSTEMS, System, Wrong
 from tests.tasks import TASKS
 
-Change = Callable[[Any], Any]
-
 
 def settings_of(system: System, **more: Any) -> Settings:
     return make_settings(**{"strategy": system.strategy, **system.settings, **more})
@@ -88,7 +86,7 @@ def test_a_setting_that_cannot_be_is_named(system: System, case: dict[str, Any])
 
 @each(lambda system: system.questions + system.broadcasts)
 def test_a_site_refuses(system: System, case: Wrong, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_its_way(monkeypatch, lambda message, sent: case(sent) if message is case.message else sent)
+    on_its_way(monkeypatch, lambda message, sent: case(sent) if message == case.message else sent)
     grid = in_process_grid(settings_of(system))
     with pytest.raises(case.error):
         trained(settings_of(system), grid)

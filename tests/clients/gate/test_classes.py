@@ -228,14 +228,6 @@ def test_the_schema_files_positive_labels_hold_unless_the_node_config_has_others
         assert reply.error.code == SettingError.code
 
 
-@pytest.mark.parametrize("key", ["class", "clases", "Classes"])
-def test_a_misspelt_list_of_classes_is_an_error_and_not_ignored(key: str, ask_to_join: Ask) -> None:
-    reply = ask_to_join(["0", "1"] * 9, **{key: "0,1"})
-    assert reply.has_error()
-    assert f"unknown key '{key}'" in str(reply.error.reason)
-    assert "Did you mean 'classes'" in str(reply.error.reason)
-
-
 @pytest.mark.parametrize(
     ("labels", "positive"),
     [

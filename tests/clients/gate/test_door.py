@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clients.app import app
 from clients.gate import private
@@ -210,66 +208,6 @@ def test_every_task_answers_a_message_without_inputs_with_an_error(
         join_alone(lonely)
     assert_refused_without_data(ask(task, RecordDict(), lonely))
     assert_refused_without_data(ask(task, request_without_inputs(task), lonely))
-
-
-VALUES = st.one_of(
-    st.integers(-(2**63), 2**63 - 1),
-    st.floats(),
-    st.text(max_size=5),
-    st.binary(max_size=40),
-    st.booleans(),
-    st.lists(st.floats(), max_size=3).map(np.array),
-    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3).map(
-        lambda values: np.array(values, dtype=np.int64)
-    ),
-    st.lists(st.text(max_size=3), max_size=3),
-)
-NAMES = ["task", "round_trip", "attempt", "left_out", "sites", "octets", "step", "payload"]
-NAMES += ["public_key", "published", "signature"]
-NAMES += [
-    "points",
-    "count",
-    "rank",
-    "fold",
-    "folds",
-    "feature_map",
-    "positive",
-    "leading",
-    "width",
-    "other",
-]
-NAMES += [
-    "centres",
-    "counts",
-    "steps",
-    "slots_per_site",
-    "slots",
-    "shares",
-    "min_cluster",
-    "seed",
-    "positive_labels",
-]
-NAMES += ["classes", "dp", "rho"]
-GROUPS = ["sum", "bounds", "inputs", "notes", "keys", "keys of all", "sums", "withdrawn"]
-GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "broadcast.", "broadcast.../x"]
-
-
-@given(
-    st.sampled_from(TASKS),
-    st.dictionaries(
-        st.sampled_from(GROUPS), st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6), max_size=8
-    ),
-)
-@pytest.mark.slow
-def test_no_garbage_makes_a_task_fail_otherwise_than_by_an_error(
-    task: Task, garbage: dict[str, dict[str, records.Value]]
-) -> None:
-    context = context_of({"name": "north"})
-    content = RecordDict()
-    for group, values in garbage.items():
-        records.put(content, group, values)
-    assert_refused_without_data(ask(task, content, context))
-    assert not records.has(context.state, "keys")
 
 
 @pytest.mark.parametrize("half", [{"sum.values": ConfigRecord()}, {"inputs.arrays": ArrayRecord()}], ids=str)

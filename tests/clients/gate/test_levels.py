@@ -1,6 +1,5 @@
 """The level decides which records a request's answer is made of: what a hospital answers, and what the code sees."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,12 @@ from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.systems.common import JOIN, MOMENTS, JoinQuestion
 from flower_pansvm.tasks import Task
 from flower_pansvm.terms import NOISES, Scalar
-from simulations.engines.in_process import InProcessGrid
 from strategies.registry import all_strategies
 from strategies.settings import make_settings
+from tests.conftest import MakeGrid
 from tests.contexts import SIMULATED_NODE, own_hospital
 from tests.tasks import ROWS, TASKS
 
-MakeGrid = Callable[..., InProcessGrid]
 KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
 BUDGET: dict[str, Scalar] = {"epsilon": 1.0, "classes": "0,1", **KNOWN}
 DP_JOIN = JoinQuestion((), ("0", "1"), dp=True)

@@ -70,11 +70,6 @@ def test_both_kinds_of_keys_are_an_error(more: Node, kind: type[Context]) -> Non
             own_hospital(node, kind=kind)
 
 
-def test_the_refusal_says_what_to_write() -> None:
-    with pytest.raises(SettingError, match=r"'partition-id'.*data=.*label=.*name="):
-        own_hospital(TUTORIAL)
-
-
 @pytest.mark.parametrize("more", [{}, {"data": "ward.csv", "label": "outcome", "name": "north"}], ids=str)
 def test_a_real_supernode_with_the_tutorial_s_node_config_answers_no_task(
     more: Node, hospital_files: list[Path], state_home: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.svm import SVC
 
 from clients.systems.admm import solve
 from flower_pansvm.arrays import in_single_precision
@@ -57,16 +56,6 @@ def test_the_local_problem_is_solved_to_a_small_duality_gap(
     lower = float(duals @ margin - 0.5 * d @ d)
     upper = float(0.5 * d @ d + cost @ np.maximum(0.0, margin - rows @ d))
     assert lower - 1e-9 * abs(upper) <= upper <= lower + 1e-4 * cost.sum() + 1e-9 * abs(upper)
-
-
-def test_without_an_intercept_it_is_scikit_learns_svm() -> None:
-    generator = np.random.default_rng(0)
-    X, y = generator.normal(size=(60, 3)), np.where(np.arange(60) % 2, 1.0, -1.0)
-    # Each row and its mirror image: the best intercept is 0, so that SVC's own does no harm.
-    X, y = np.vstack([X, -X]), np.append(y, -y)
-    svc = SVC(kernel="linear", C=0.7, tol=1e-8).fit(X, y)
-    rows = y[:, None] * X
-    assert solve(rows, np.full(120, 0.7), np.ones(120)) @ rows == pytest.approx(svc.coef_[0], abs=1e-3)
 
 
 def question(first: int, last: int | None = None) -> ConsensusQuestion:

@@ -341,38 +341,34 @@ def rewritten(entry: Path, **others: object) -> None:
         np.savez(file, **arrays)
 
 
-def damage_empty(entry: Path) -> None:
-    entry.write_bytes(b"")
-
-
-def damage_short(entry: Path) -> None:
-    entry.write_bytes(entry.read_bytes()[:-1])
-
-
-def damage_part(entry: Path) -> None:
+def a_part_only(entry: Path) -> None:
     with entry.open("wb") as file:
         np.savez(file, X=np.zeros((3, 2)))
 
 
-def damage_pickle(entry: Path) -> None:
-    rewritten(entry, labels=np.array(["größe", "yes", "no"], dtype=object))
-
-
-def damage_about(entry: Path) -> None:
-    rewritten(entry, about=np.array(json.dumps([1])))
-
-
-def damage_open(entry: Path) -> None:
+def open_to_others(entry: Path) -> None:
     rewritten(entry, X=np.zeros((3, 2)))
     entry.chmod(0o666)
 
 
 @pytest.mark.parametrize(
     "damage",
-    [damage_empty, damage_short, damage_part, damage_pickle, damage_about, damage_open],
+    [
+        lambda entry: entry.write_bytes(b""),
+        lambda entry: entry.write_bytes(entry.read_bytes()[:-1]),
+        a_part_only,
+        lambda entry: rewritten(entry, labels=np.array(["größe", "yes", "no"], dtype=object)),
+        lambda entry: rewritten(entry, about=np.array(json.dumps([1]))),
+        open_to_others,
+    ],
+    ids=["empty", "short", "part", "pickle", "about", "open"],
 )
 def test_a_damaged_or_foreign_copy_is_made_again(
-    damage: Callable[[Path], None], ward: Path, folder: Path, parsed: Parse, caplog: pytest.LogCaptureFixture
+    damage: Callable[[Path], object],
+    ward: Path,
+    folder: Path,
+    parsed: Parse,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     original = read_through_cache(ward, "outcome", folder)
     (entry,) = entries(folder)

@@ -9,8 +9,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from clients.table.file import read_frame, suffix_of
-from clients.table.table import columns_text
+from clients.table.file import read_frame
 from flower_pansvm.errors import TableError
 
 
@@ -125,10 +124,3 @@ def test_missing_file_folder_and_duplicate_parquet_columns(tmp_path):
     twice = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["age", "age"])
     pyarrow.parquet.write_table(twice, tmp_path / "twice.parquet")
     assert "more than one column 'age'" in _failure(tmp_path / "twice.parquet")
-
-
-def test_suffix_and_column_texts():
-    assert suffix_of("german.numer") == ".numer"
-    assert suffix_of("a9a.t.LIBSVM.GZ") == ".libsvm"
-    assert columns_text(["a"]) == "column 'a'"
-    assert columns_text([f"g{number}" for number in range(7000)]).endswith("'g4' and 6995 more")

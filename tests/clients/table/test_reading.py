@@ -259,44 +259,6 @@ def test_align_fills_the_zeros_that_libsvm_text_leaves_out():
     np.testing.assert_array_equal(table.X, [[0, 1, 0], [2, 3, 0]])
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "features", "classes", "missing"),
-    [
-        ("australian", 690, 14, ["-1", "1"], 0),
-        ("ionosphere", 351, 34, ["b", "g"], 0),
-        ("lung-cancer", 32, 56, ["1", "2", "3"], 5),
-        ("arrhythmia", 452, 279, [str(number) for number in [*range(1, 11), 14, 15, 16]], 408),
-        ("dlbcl", 47, 4026, ["activated", "germinal"], 5978),
-        # Takes seconds to read.
-        pytest.param("leukemia", 72, 7129, ["ALL", "AML"], 0, marks=pytest.mark.slow),
-    ],
-)
-def test_benchmark_files_are_as_their_manifest_says(shared_data, name, rows, features, classes, missing):
-    table = read_table(shared_data / f"{name}.csv.gz")
-    assert table.X.shape == (rows, features)
-    assert sorted(set(table.labels)) == sorted(classes)
-    assert np.isnan(table.X).sum() == missing
-
-
-def test_the_four_heart_hospitals_have_the_same_columns_and_labels(shared_data):
-    tables = [
-        read_table(shared_data / f"heart-{name}.csv.gz")
-        for name in ("cleveland", "hungarian", "switzerland", "va")
-    ]
-    assert [len(table.X) for table in tables] == [303, 294, 123, 200]
-    assert len({table.columns for table in tables}) == 1
-    assert {label for table in tables for label in table.labels} == set("01234")
-
-
-def test_the_narrower_test_half_of_a9a_gets_its_missing_column(shared_data):
-    train, test = (read_table(shared_data / f"{name}.libsvm.gz") for name in ("a9a", "a9a.t"))
-    assert len(train.columns) == 123
-    assert len(test.columns) == 122
-    aligned = align(test, train.columns)
-    assert aligned.X.shape == (16281, 123)
-    assert not aligned.X[:, 122].any()
-
-
 def test_pandas_reads_what_was_counted_row_by_row(write):
     """The check of row lengths and pandas must mean the same rows, or numbers in errors would be wrong."""
     text = 'age,label\n1,"a, b"\n\n2,"say ""no"""\r\n3,\'\n'

@@ -104,22 +104,10 @@ def test_every_source_is_listed_and_says_what_to_install(
     assert set(SOURCES) == {".csv", ".tsv", ".parquet", ".xlsx", ".sql", ".libsvm", ".svm"}
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("a.csv", "age;dose;label\n63;1,5;a\n41;;b\n", {"separator": ";", "decimal": ","}),
-        ("a.csv", "age\tdose\tlabel\n63\t1.5\ta\n41\t\tb\n", {"separator": "tab"}),
-        ("a.tsv", "age\tdose\tlabel\n63\t1.5\ta\n41\t\tb\n", {}),
-        ("a.csv", 'age,dose,label\n63,"1,5",a\n41,,b\n', {"decimal": ","}),
-        ("a.csv", "age|dose|label\n63|15e-1|a\n41|?|b\n", {"separator": "|"}),
-    ],
-)
-def test_other_separators_and_decimal_commas(
-    tmp_path: Path, name: str, text: str, said: dict[str, str]
-) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    table = read_table(path, form=TableForm.of(said, None))
+@pytest.mark.parametrize(("name", "said"), [("a.csv", {"separator": "tab"}), ("a.tsv", {})])
+def test_tabs(tmp_path: Path, name: str, said: dict[str, str]) -> None:
+    (tmp_path / name).write_text("age\tdose\tlabel\n63\t1.5\ta\n41\t\tb\n")
+    table = read_table(tmp_path / name, form=TableForm.of(said, None))
     np.testing.assert_array_equal(table.X, [[63, 1.5], [41, np.nan]])
 
 

@@ -75,20 +75,6 @@ def assert_close(found: Cuts, expected: Cuts) -> None:
 # The paper's cuts
 
 
-def test_by_hand() -> None:
-    F, y = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]), np.array([1.0, -1.0, 1.0])
-    # Margins at w = (1, 1), b = -1: 0, -1 and 2.
-    cuts = cuts_of(F, y, np.array([[1.0, 1.0, -1.0]]))
-    assert cuts.a.tolist() == [[1.0, -2.0]]
-    assert (cuts.d.tolist(), cuts.m.tolist(), cuts.loss.tolist()) == ([0.0], [2.0], [3.0])
-
-
-def test_a_row_on_the_margin_is_out() -> None:
-    cuts = cuts_of(np.array([[1.0]]), np.array([1.0]), np.array([[2.0, -1.0], [2.0, -1.0 - 1e-12]]))
-    assert cuts.m.tolist() == [0.0, 1.0]
-    assert cuts.loss[0] == 0
-
-
 @given(st.integers(0, 10**6), st.integers(0, 25), st.integers(1, 6), st.integers(0, 8))
 def test_they_are_those_of_the_papers_loop(seed: int, rows: int, rank: int, points: int) -> None:
     F, y = some_rows(seed, rows, rank)
@@ -248,15 +234,6 @@ def test_few_rows_next_to_the_margin_do_not_make_a_curvature_of_low_rank(
     monkeypatch.setattr(module, "EVERYWHERE", 0.0)
     alone = curvature_matrix(curvature_of(F, y, centre, 0.5), 12, 12)
     assert np.linalg.matrix_rank(alone, tol=1e-4) == 3
-
-
-def test_the_layout_of_a_curvature() -> None:
-    assert curvature_matrix(np.array([1.0, 2.0, 3.0, 40.0, 50.0]), 3, 1).tolist() == [
-        [1, 0, 0, 2],
-        [0, 40, 0, 0],
-        [0, 0, 50, 0],
-        [2, 0, 0, 3],
-    ]
 
 
 def test_no_curvature_is_sent_unless_it_is_asked_for() -> None:

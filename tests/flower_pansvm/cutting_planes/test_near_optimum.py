@@ -60,14 +60,3 @@ def test_rows_on_one_point_and_costs_far_apart_are_no_trouble() -> None:
     (point,) = near_optima(F, y, np.array([[1e-8, 1.0, 1e8, 0.0]]), np.array([1e3]))
     assert np.isfinite(point).all()
     assert F[0] @ point[:-1] + point[-1] < -0.8
-
-
-def test_a_problem_that_is_done_waits_for_the_others() -> None:
-    generator = np.random.default_rng(0)
-    F = generator.normal(size=(100, 5))
-    y = np.where(F[:, :1].T + generator.normal(size=(2, 100)) > 0, 1.0, -1.0)
-    # The first one's rows cost nothing: the origin is its optimum.
-    weight = np.vstack([np.zeros(100), np.ones(100)])
-    idle, busy = near_optima(F, y, weight, np.array([1.0, 1.0]))
-    assert idle.tolist() == [0.0] * 6
-    assert objective(busy, F, y[1], weight[1]) <= 1.05 * optimum(F, y[1], weight[1], 1.0)

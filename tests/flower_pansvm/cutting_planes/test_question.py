@@ -33,32 +33,6 @@ def test_points_lie_at_their_share_of_the_way_from_the_centre() -> None:
     assert found.looked_at.tolist() == [*ends.tolist(), [1.0, 2.0, 0.0]]
 
 
-@pytest.mark.parametrize("leading", [-1, 2])
-def test_without_shares_the_ends_are_the_points(leading: int) -> None:
-    ends = np.array([[3.0, 0.0, 1.0], [-1.0, 2.0, 4.0]])
-    found = Question(ends, np.ones(3), leading=leading)
-    assert found.points is ends
-    assert found.count == 2
-    assert len(found.looked_at) == 2 + (leading >= 0), "the centre is looked at for the curvature alone"
-
-
-@given(seeds)
-def test_ends_are_met(seed: int) -> None:
-    question = on_ways(seed)
-    points = question.points
-    assert (points[question.share == 1.0] == question.ends[question.way[question.share == 1.0]]).all()
-    assert (points[question.share == 0.0] == question.centre).all()
-
-
-@given(seeds, st.floats(-6, 6), st.integers(1, 60))
-def test_decisions_on_the_way_are_those_at_the_points(seed: int, log_points: float, rank: int) -> None:
-    question = on_ways(seed, rank=rank, size=10.0**log_points)
-    F, points, seen = np.random.default_rng(seed).normal(size=(20, rank)), question.points, question.looked_at
-    error = question.at_points(seen[:, :-1] @ F.T + seen[:, -1:]) - (points[:, :-1] @ F.T + points[:, -1:])
-    largest = (np.abs(seen[:, :-1]) @ np.abs(F.T) + np.abs(seen[:, -1:])).max()
-    assert np.abs(error).max() <= 2.0**-45 * largest
-
-
 @given(seeds, st.integers(-1, 3))
 def test_sums_are_those_at_the_points_themselves(seed: int, leading: int) -> None:
     question = on_ways(seed, leading=leading)

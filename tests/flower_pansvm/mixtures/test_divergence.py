@@ -31,11 +31,6 @@ def test_far_apart_it_is_that_of_the_shares() -> None:
     assert uneven == pytest.approx(-(0.1 * np.log(0.1) + 0.9 * np.log(0.9)))
 
 
-def test_with_even_shares_it_is_symmetric() -> None:
-    one, other = gaussian(0), gaussian(0.7, 3.0)
-    assert divergence(one, other, NORMALS) == pytest.approx(divergence(other, one, NORMALS))
-
-
 @pytest.mark.parametrize(
     ("features", "losses"), [(2, (0.001, 0.018, 0.053, 0.120)), (8, (0.004, 0.078, 0.188, 0.358))]
 )

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_val_score
-from sklearn.utils import get_tags
 
 from flower_pansvm.arrays import BLOCK
 from flower_pansvm.calibration import Calibration
@@ -123,17 +122,6 @@ def test_classes_are_integers_if_all_are_written_so(
     assert classes.dtype.kind == kind
 
 
-def test_shapes() -> None:
-    X = make_rows(7)
-    assert make_model().decision_function(X).shape == (7,)
-    assert make_model(("a", "b", "c")).decision_function(X).shape == (7, 3)
-    assert make_model(("a", "b", "c")).predict(X).shape == (7,)
-    by_votes = make_model(("a", "b", "c", "d"), pairs=one_versus_one(4))
-    assert by_votes.binary_decisions(X).shape == (7, 6)
-    assert by_votes.decision_function(X).shape == (7, 4)
-    assert make_model().binary_decisions(X).shape == (7, 1)
-
-
 @pytest.mark.parametrize(
     ("pairs", "columns"),
     [
@@ -231,18 +219,6 @@ def test_rows_that_do_not_fit_are_a_value_error(X: np.ndarray[Any, Any], told: s
             getattr(make_model(), method)(X)
 
 
-def test_for_scikit_learn_it_is_a_classifier() -> None:
-    model = make_model()
-    assert is_classifier(model)
-    assert not is_regressor(model)
-    assert get_tags(model).input_tags.allow_nan
-    assert model.get_params() == {}
-    assert (model.n_features_in_, model.feature_names_in_.tolist()) == (3, list(COLUMNS))
-    X = make_rows()
-    assert model.score(X, model.predict(X)) == 1.0
-    assert model.score(X, 1 - model.predict(X)) == 0.0
-
-
 def test_an_object_without_its_parts_is_not_fitted() -> None:
     for empty in (PanSVC(), clone(make_model())):
         with pytest.raises(NotFittedError):
@@ -323,11 +299,6 @@ def test_the_digest_tells_models_apart() -> None:
     changed = make_model()
     changed.intercept_ = np.nextafter(changed.intercept_, 9)
     assert changed.sha256() != make_model().sha256() == MODELS[0].sha256()
-
-
-def test_nothing_in_the_file_is_pickled(saved: bytes) -> None:
-    with np.load(io.BytesIO(saved), allow_pickle=False) as file:
-        assert {file[name].dtype.kind for name in file.files} <= set("fiU")
 
 
 def load(folder: Path, content: bytes) -> PanSVC:
@@ -495,10 +466,3 @@ def test_code_in_a_model_file_is_not_run(folder: Path, saved: bytes) -> None:
     assert not mark.exists()
     np.load(io.BytesIO(content), allow_pickle=True)["unexpected"]
     assert mark.exists(), "the payload works where pickles are allowed"
-
-
-def test_a_missing_file_and_a_folder_are_model_file_errors(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError):
-        PanSVC.load(tmp_path / "model.npz")
-    with pytest.raises(ModelFileError):
-        PanSVC.load(tmp_path)

@@ -66,20 +66,6 @@ def test_a_signature_fits_one_run_site_and_pair_of_keys_only(changed: dict[str, 
             verify(roster, KEYS, broken)
 
 
-def test_the_coordinator_cannot_exchange_keys() -> None:
-    hospital, coordinator = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
-    false = replace(KEYS, public_key=X25519PrivateKey.generate().public_key().public_bytes_raw())
-    for signature in (sign(hospital, KEYS), sign(coordinator, false)):
-        with pytest.raises(SumError):
-            verify({"a": hospital.public_key()}, false, signature)
-
-
-def test_a_stranger_is_refused() -> None:
-    identity = Ed25519PrivateKey.generate()
-    with pytest.raises(SumError, match="'a'"):
-        verify({"b": identity.public_key()}, KEYS, sign(identity, KEYS))
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -1,9 +1,28 @@
-"""Lines of a table without the runs."""
+"""A comparison's plan, and lines of a table without the runs."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from simulations.comparison.plan import Plan
+
+COMMON = {"label": "", "positive": "", "sites": 3, "test-fraction": 0.2, "data-dir": ""}
+
+
+def plan(**changes: Any) -> Plan:
+    """Return the plan of a small comparison."""
+    usual = {
+        "data": ("iris",),
+        "strategies": ("local-only", "central:tree"),
+        "splits": ("iid",),
+        "aggregations": ("ring",),
+        "repeats": 2,
+        "seed": 0,
+        "common": COMMON,
+        "varied": {},
+    }
+    return Plan(**{**usual, **changes})
 
 
 @pytest.fixture

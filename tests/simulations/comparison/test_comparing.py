@@ -6,18 +6,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from multiprocessing import active_children
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from simulations.comparison.plan import Plan
 from simulations.comparison.run import run_case
 from simulations.comparison.workers import run_each
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.simulations.comparison.conftest import plan
+from tests.simulations.conftest import Run
 
 COMPARE = ("compare", "--data", "iris", "--sites", 3, "--repeats", 2, "--splits", "iid,dirichlet:1")
 STRATEGIES = ("--strategies", "local-only,central:tree,central:naive-bayes")
@@ -96,16 +94,7 @@ def test_a_failed_run_is_reported_and_the_others_go_on(pansvm: Run, tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_process_that_dies_takes_no_other_run_with_it() -> None:
-    cases = Plan(
-        data=("iris",),
-        strategies=("pan-svm", "central:tree"),
-        splits=("iid",),
-        aggregations=("ring",),
-        repeats=1,
-        seed=0,
-        common={"label": "", "positive": "", "sites": 3, "test-fraction": 0.2, "data-dir": ""},
-        varied={},
-    ).cases()
+    cases = plan(strategies=("pan-svm", "central:tree"), repeats=1).cases()
 
     def kill_the_first() -> None:
         while not active_children():

@@ -8,18 +8,9 @@ import pytest
 from flower_pansvm.errors import SettingError
 from simulations.comparison.comparing import PLAN_FILE, opened
 from simulations.comparison.finished import RUNS_FILE, finish
-from simulations.comparison.plan import Plan
+from tests.simulations.comparison.conftest import plan as plan_of
 
-PLAN = Plan(
-    data=("iris",),
-    strategies=("local-only", "central:tree"),
-    splits=("iid",),
-    aggregations=("ring",),
-    repeats=2,
-    seed=0,
-    common={"label": "", "positive": "", "sites": 3, "test-fraction": 0.2, "data-dir": ""},
-    varied={},
-)
+PLAN = plan_of()
 
 
 @dataclass(frozen=True)

@@ -8,25 +8,10 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import PanSVMError, SettingError
-from simulations.comparison.plan import BY_FILE, Plan
+from simulations.comparison.plan import BY_FILE
 from strategies.local_only import LocalOnly
 from strategies.registry import all_strategies, strategies
-
-COMMON = {"label": "", "positive": "", "sites": 3, "test-fraction": 0.2, "data-dir": ""}
-
-
-def plan(**changes: Any) -> Plan:
-    values = {
-        "data": ("iris",),
-        "strategies": ("local-only", "central:tree"),
-        "splits": ("iid",),
-        "aggregations": ("ring",),
-        "repeats": 2,
-        "seed": 0,
-        "common": COMMON,
-        "varied": {},
-    }
-    return Plan(**{**values, **changes})
+from tests.simulations.comparison.conftest import COMMON, plan
 
 
 def test_a_case_for_each_combination_and_a_baseline_once_for_all_secure_sums() -> None:

@@ -2,27 +2,21 @@
 
 import pytest
 
-from simulations.comparison.plan import Plan
 from simulations.comparison.run import Case, run_case, settings_of
 from simulations.comparison.workers import attempt
 from simulations.engines.running import train_in_process
 from strategies.registry import all_strategies
 from strategies.results import describe
 from strategies.settings import make_settings
+from tests.simulations.comparison.conftest import COMMON, plan
 
 
 def case_of(strategy: str, data: str = "breast_cancer", sites: int = 5, **varied: str) -> Case:
-    plan = Plan(
-        data=(data,),
-        strategies=(strategy,),
-        splits=("iid",),
-        aggregations=("ring",),
-        repeats=1,
-        seed=3,
-        common={"label": "", "positive": "", "sites": sites, "test-fraction": 0.2, "data-dir": ""},
-        varied={key.replace("_", "-"): (value,) for key, value in varied.items()},
-    )
-    (case,) = plan.cases()
+    common = {**COMMON, "sites": sites}
+    settings = {key.replace("_", "-"): (value,) for key, value in varied.items()}
+    (case,) = plan(
+        data=(data,), strategies=(strategy,), repeats=1, seed=3, common=common, varied=settings
+    ).cases()
     return case
 
 

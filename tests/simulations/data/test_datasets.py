@@ -13,9 +13,6 @@ from sklearn.utils import Bunch
 from flower_pansvm.errors import SettingError, TableError
 from simulations.data.datasets import load_dataset, locate
 
-DATA = Path(__file__).parents[3] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
-
 
 @pytest.fixture(autouse=True)
 def _no_folder_and_no_network(monkeypatch):
@@ -134,8 +131,7 @@ def test_openml_out_of_reach(monkeypatch, failure, text):
         load_dataset("openml:credit-g")
 
 
-@needs_data
-def test_names_with_dots_and_libsvm_in_the_benchmark_folder():
-    assert load_dataset("german.numer", None, DATA).X.shape == (1000, 24)
-    assert load_dataset("splice.t", None, DATA).X.shape == (2175, 60)
-    assert load_dataset("a9a.t", None, DATA).absent_is_zero
+def test_names_with_dots_and_libsvm_in_the_benchmark_folder(shared_data):
+    assert load_dataset("german.numer", None, shared_data).X.shape == (1000, 24)
+    assert load_dataset("splice.t", None, shared_data).X.shape == (2175, 60)
+    assert load_dataset("a9a.t", None, shared_data).absent_is_zero

@@ -1,7 +1,6 @@
 """Partitions: every row at exactly one site, and each split does what its name says."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +11,6 @@ from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 from simulations.data.datasets import load_dataset
 from simulations.data.partition import partition
-
-DATA = Path(__file__).parents[3] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
 
 
 def _table(values: list[float], classes: int) -> Table:
@@ -171,10 +167,9 @@ def test_by_the_only_column_and_dirichlet_without_labels():
     assert [part.labels for part in partition(table, 2, "iid", 0)] == [None, None]
 
 
-@needs_data
-def test_three_value_segments_of_fourclass_as_in_the_paper():
+def test_three_value_segments_of_fourclass_as_in_the_paper(shared_data):
     """Lu 2016, Figure 3.6: with f1 scaled to [-1, 1] the cuts are at -0.307692 and 0.285714."""
-    table = load_dataset("fourclass", None, DATA)
+    table = load_dataset("fourclass", None, shared_data)
     values = table.X[:, 0]
     scaled = [
         2 * (part.X[:, 0] - values.min()) / np.ptp(values) - 1

@@ -16,10 +16,6 @@ from simulations.data.partition import partition
 from simulations.data.sites import join_data, number_of_sites, table_of
 from strategies.settings import make_settings
 
-DATA = Path(__file__).parents[3] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
-HEART = ("heart-cleveland", "heart-hungarian", "heart-switzerland", "heart-va")
-
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
@@ -163,11 +159,3 @@ def test_join_data_finds_names_in_the_folder(tmp_path, monkeypatch):
 def test_join_data_refuses_names_that_a_run_config_cannot_hold(name):
     with pytest.raises(SettingError):
         join_data([name])
-
-
-@needs_data
-def test_the_four_heart_hospitals():
-    data = join_data(HEART, str(DATA))
-    assert number_of_sites(_of(data=data)) == 4
-    tables = [table_of(_of(data=data, sites=4), site) for site in range(4)]
-    assert [len(table.X) for table in tables] == [303, 294, 123, 200]

@@ -102,12 +102,6 @@ def test_app_has_code_and_config(tmp_path: Path, packages: list[Path]) -> None:
         assert {"strategies/app.py", "clients/app.py", "pyproject.toml"} <= set(bundle.namelist())
 
 
-def test_this_projects_packages_are_found() -> None:
-    folders = {name: flower_engine._package_folder(name) for name in flower_engine.PACKAGES}
-    assert (folders["simulations"] / "engines" / "flower_engine.py").is_file()
-    assert (folders["flower_pansvm"] / "errors.py").is_file()
-
-
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flower_engine, "PACKAGES", ("no_such_room",))
     with pytest.raises(EngineError, match=r"'no_such_room'.*pip"):

@@ -1,7 +1,6 @@
 """Exported models: other runtimes decide as the model does, for each kind, or the export is refused."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,11 @@ from simulations.export.export import export, likely_rows
 from simulations.running import with_sites_of_data
 from strategies.settings import make_settings
 from strategies.steps.feature_maps import fit_map
+from tests.simulations.conftest import Run
 
 onnx = pytest.importorskip("onnx", reason="the extra export is not installed")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-Run = Callable[..., tuple[int, str, str]]
 RNG = np.random.default_rng(0)
 COLUMNS = ("age", "dose", "größe, cm", "[red]")
 THREE = ("1", "2", "10")

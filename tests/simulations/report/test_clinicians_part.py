@@ -10,11 +10,11 @@ from typing import Any
 from simulations.report.cautions import cautions
 from simulations.report.page import heading, write_report
 from simulations.report.section import SECTIONS, sections_of
+from tests.simulations.report.test_section import BARE, PHASE
 
 TWO: dict[str, Any] = {
+    **BARE,
     "strategy": "pan-svm",
-    "aggregation": "ring",
-    "sites": 3,
     "site_names": ["Ulm", "Kiel", "Bern"],
     "sites_with_one_class": [],
     "site_differences": [],
@@ -27,32 +27,17 @@ TWO: dict[str, Any] = {
     "balanced_accuracy": 0.825,
     "auc": 0.91,
     "confusion": [[90, 10], [5, 15]],
-    "wrong_and_right": None,
-    "count_noise": 0.0,
     "decision_groups": [
         [
             {"others": 80, "of_class": 2, "probability": 0.05},
             {"others": 20, "of_class": 18, "probability": 0.6},
         ]
     ],
-    "dropped_sites": [],
     "model_sha256": "ab" * 32,
     "model_kind": "pan-svc",
     "tested_on": "true records",
-    "round_trips": 2,
-    "bytes_up": 1_000_000,
-    "bytes_down": 0,
-    "seconds": {"join": 1.5},
-    "phases": {
-        "join": {
-            **{"seconds": 1.5, "waiting": 1.2, "work": 0.1},
-            **{"round_trips": 1, "bytes_up": 2_500_000, "bytes_down": 0},
-        }
-    },
-    "disclosed": [],
+    "phases": {"join": {**PHASE, "round_trips": 1, "bytes_up": 2_500_000}},
     "config": {"strategy": "pan-svm", "C": 4.0, "seed": 0},
-    "versions": {"python": "3.11"},
-    "finished": "2026-11-23T00:43:44+00:00",
 }
 
 

@@ -15,8 +15,8 @@ from simulations.report.page import REPORT_FILE, write_report
 from simulations.running import run
 from strategies.results import RESULT_FILE
 from strategies.settings import make_settings
+from tests.simulations.conftest import Run
 
-Run = Callable[..., tuple[int, str, str]]
 Place = tuple[str | int, ...]
 
 WRONG = (

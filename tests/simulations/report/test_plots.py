@@ -75,15 +75,6 @@ def test_without_test_rows_only_the_folds_are_drawn() -> None:
     assert "test rows" not in {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
 
 
-def test_thousands_of_features_have_a_logarithmic_axis_with_plain_numbers() -> None:
-    figure = selection_figure(selected([7129, 3000, 1000, 100, 10, 1], 100))
-    (axes,) = figure.axes
-    assert axes.get_xscale() == "log"
-    figure.canvas.draw()
-    shown = [text.get_text() for text in axes.get_xticklabels() if 1 <= text.get_position()[0] <= 7129]
-    assert shown == ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000", "2000", "5000"]
-
-
 def test_a_selection_of_one_number_of_features_is_no_plot() -> None:
     assert selection_figure(selected([1], 1)) is None
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from flower_pansvm.errors import SettingError
 from simulations.report.page import headline
 from simulations.report.section import SECTIONS, Result, Section, render, sections_of, some, svg
 
@@ -99,12 +98,6 @@ def test_a_section_of_its_own_is_one_class(monkeypatch: pytest.MonkeyPatch) -> N
     assert sections_of(result)[1].html(result) == "<p>yes, no</p>"
     assert headline(result)["votes"] == "2"
     assert "votes" not in headline(BARE)
-
-
-def test_two_sections_of_one_name_are_an_error() -> None:
-    sections_of(BARE)
-    with pytest.raises(SettingError, match="'convergence'"):
-        SECTIONS.register("convergence")(Section)
 
 
 def test_no_plot_is_no_text_and_long_lists_are_shortened() -> None:

@@ -3,7 +3,6 @@
 from flwr.app import RecordDict
 
 from flower_pansvm import records
-from flower_pansvm.summing import AllKeys
 from strategies.federation.messages import Pending
 
 
@@ -39,11 +38,3 @@ def test_notes_go_to_their_receivers_only_and_once() -> None:
     assert records.get(message_to(pending, "south"), "notes") == {}
     pending.delivered({})
     assert records.get(message_to(pending, "north"), "notes") == {}
-
-
-def test_keys_ride_on_the_first_sum_only() -> None:
-    pending = Pending()
-    pending.add_keys(AllKeys.of({}))
-    assert records.has(message_to(pending, "north"), "keys")
-    pending.delivered({})
-    assert not records.has(message_to(pending, "north"), "keys")

@@ -19,12 +19,10 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import (
     Answer,
     Cuts,
-    Duals,
     Labels,
     Problem,
     Question,
     cuts_at,
-    row_duals,
 )
 from strategies.master import engine, progress
 from strategies.master.engine import Search, solve
@@ -408,28 +406,3 @@ def test_a_useless_start_does_no_harm() -> None:
     (state,) = federation.solve(starts=[far])
     assert state.upper <= central(F, y, 1.0)[1] * (1 + TOL)
     assert federation.bounds[0][0][0] == pytest.approx(len(y)), "the origin is always asked, too"
-
-
-def test_dual_variables_give_the_weights_from_the_rows() -> None:
-    # alpha_i = sum_t beta_t c_i(t) are SVM dual variables: feature selection rests on it.
-    F, y = moons()
-    C = 10.0
-    federation = dealt_out([(F, y)], [C])
-    (state,) = federation.solve(tol=1e-4)
-    beta = state.master.beta
-    alpha, w = [], np.zeros(F.shape[1])
-    for site in federation.sites:
-        site_F, labels = site[0]
-        alpha.append(row_duals(lambda rows, F=site_F: F[rows], labels, Duals(state.points, beta)))  # type: ignore[misc]
-        w += (alpha[-1] * labels.y) @ site_F
-    alphas = np.concatenate(alpha)
-    y = np.concatenate([site[0][1].y for site in federation.sites])
-    assert alphas.min() >= 0
-    assert alphas.max() <= C * (1 + 1e-9)
-    assert alphas @ y == pytest.approx(0.0, abs=1e-6 * alphas.sum())
-    assert w == pytest.approx(beta @ state.cuts.a, abs=1e-6 * np.abs(w).max())
-    dual = alphas.sum() - 0.5 * w @ w
-    assert dual == pytest.approx(state.lower, rel=1e-9)
-    assert dual == pytest.approx(state.upper, rel=TOL)
-    optimum = central(F, moons()[1], C)[2]
-    assert np.linalg.norm(w - optimum[:-1]) <= 0.03 * np.linalg.norm(optimum[:-1])

@@ -45,31 +45,6 @@ def by_hand() -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], f
     return minimise(np.array([0.0, -3.0]), np.array([[1.0, 1.0]]), NOTHING, np.array([4.0]))
 
 
-def test_by_hand() -> None:
-    u, b, loss, multipliers, tolerance = by_hand()
-    assert u == pytest.approx([0.5, 3.5])
-    assert b == 0
-    assert loss == pytest.approx(0.0, abs=1e-8)
-    assert multipliers == pytest.approx([0.5])
-    assert tolerance == TOLERANCES[0]
-
-
-def test_the_bias_costs_nothing() -> None:
-    # L >= 3 - u - b and L >= 1 - u + b: with b = 1 both are 2 - u. Their multipliers, in sum 1, are u.
-    u, b, loss, multipliers, _ = minimise(
-        np.zeros(1), np.ones((2, 1)), np.array([1.0, -1.0]), np.array([3.0, 1.0])
-    )
-    assert [u[0], b, loss] == pytest.approx([1.0, 1.0, 1.0])
-    assert multipliers == pytest.approx([0.5, 0.5])
-
-
-def test_without_a_cut_above_0_there_is_no_loss() -> None:
-    u, _, loss, multipliers, _ = minimise(np.array([1.0]), np.array([[1.0]]), NOTHING, np.array([-5.0]))
-    assert u == pytest.approx([-1.0])
-    assert loss == pytest.approx(0.0, abs=1e-8)
-    assert multipliers == pytest.approx([0.0], abs=1e-8)
-
-
 @pytest.mark.parametrize("reliable_from", TOLERANCES)
 def test_a_solver_that_fails_is_asked_for_less(
     solver: Callable[[Outcome], None], reliable_from: float
@@ -122,14 +97,3 @@ def test_a_solver_that_always_fails_is_a_training_error(
     solver(lambda unreliable: status)
     with pytest.raises(TrainingError):
         by_hand()
-
-
-def test_the_size_of_a_cut_does_not_matter() -> None:
-    # With C = 1e8 the slopes are 1e4 times as steep.
-    for size in (1e-4, 1.0, 1e4, 1e6):
-        u, _, _, multipliers, _ = minimise(
-            np.zeros(2), size * np.array([[1.0, 0.0], [0.0, 1.0]]), NOTHING, np.ones(2)
-        )
-        # Both cuts are at 1 - size u, with u = min(size / 2, 1 / size).
-        assert u == pytest.approx(np.full(2, min(size / 2, 1 / size)), rel=1e-3)
-        assert multipliers == pytest.approx(u / size, rel=1e-3)

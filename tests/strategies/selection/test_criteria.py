@@ -70,9 +70,3 @@ def test_a_constant_column_scores_zero(rows: tuple[NDArray[np.float64], NDArray[
     sides = [sides_of(X, positive)]
     for scores in (svm_rfe(svm.coef_), rsvm(svm.coef_, sides), svm_t(sides)):
         assert scores[-1] == 0
-
-
-def test_as_many_weights_as_problems_are_needed(rows: tuple[NDArray[np.float64], NDArray[np.bool_]]) -> None:
-    X, positive = rows
-    with pytest.raises(ValueError, match="broadcast"):
-        rsvm(np.ones((3, X.shape[1])), [sides_of(X, positive)] * 2)

@@ -60,20 +60,6 @@ def test_balanced_classes_weigh_as_in_scikit_learn(config: dict[str, str], pool:
         check_against_svc(state, F_in, y_in, np.where(y_in > 0, expected[1], expected[0]))
 
 
-@pytest.mark.slow
-def test_balanced_weights_find_more_of_a_rare_class(write_table: Callable[..., str]) -> None:
-    X, y = make_blobs([200, 20], centers=[[0, 0], [1.5, 0]], random_state=0)
-    found = {}
-    for class_weight in ("none", "balanced"):
-        settings = make_settings(
-            class_weight=class_weight, data=write_table(X, y), sites=4, landmarks="20", tol=0.05
-        )
-        model = train_in_process(settings).model
-        said = model.predict(pd.DataFrame(X, columns=model.feature_names_in_))
-        found[class_weight] = np.count_nonzero(said[y == 1])
-    assert found["balanced"] > found["none"]
-
-
 # Several classes
 
 
@@ -105,15 +91,6 @@ def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
     assert np.mean(said == central.predict(new.mapped(model))) >= 0.98
     assert strategy.evaluation.accuracy == pytest.approx(np.mean(said == new.classes))
     assert len(strategy.training.progress) == 10
-
-
-@pytest.mark.slow
-def test_two_classes_make_one_problem_whether_one_versus_all_or_one_versus_one() -> None:
-    models = [
-        train_in_process(make_settings(landmarks="20", multi_class=multi_class)).model.sha256()
-        for multi_class in ("ovr", "ovo")
-    ]
-    assert models[0] == models[1]
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
@@ -167,15 +144,6 @@ def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
     ).model
     assert model.feature_map_.rank == 1
     assert set(model.predict(pd.DataFrame(np.ones((5, 3)), columns=model.feature_names_in_))) == {0}
-
-
-@pytest.mark.parametrize("C", [1e-2, pytest.param(1e4, marks=pytest.mark.slow)])
-def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
-    strategy = train_in_process(make_settings(C=C, landmarks="30", privacy="exact", tol=1e-3))
-    (state,) = strategy.training.progress
-    rows = pool(strategy.settings, strategy.model.schema_)
-    y = signs(rows.classes, state.problem.pair)
-    check_against_svc(state, rows.mapped(strategy.model), y, np.ones(len(y)))
 
 
 @pytest.mark.slow

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from flower_pansvm.scaling import Scaling, moments
 from strategies.steps.scaling import ColumnSums, fit_scaling, scaling_of_rows
@@ -27,35 +25,6 @@ def summed(parts: list[NDArray[np.float64]]) -> ColumnSums:
 def standard(parts: list[NDArray[np.float64]]) -> Scaling:
     nothing = np.empty(0)
     return fit_scaling("standard", summed(parts), nothing, nothing)
-
-
-@settings(deadline=None)
-@given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 60), max_size=5))
-def test_sums_over_any_partition_are_those_of_the_pooled_table(seed: int, cuts: list[int]) -> None:
-    X = table(seed=seed)
-    sums = summed(np.split(X, sorted(cuts)))
-    assert sums.count.tolist() == (~np.isnan(X)).sum(axis=0).tolist()
-    assert sums.total == pytest.approx(np.nansum(X, axis=0), rel=1e-9, abs=1e-9)
-    assert sums.square == pytest.approx(np.nansum(X**2, axis=0), rel=1e-9)
-
-
-def test_standard_equals_scikit_learns_scaler_of_the_pooled_table() -> None:
-    X = table()
-    scaling = standard(np.array_split(X, 4))
-    scaler = StandardScaler().fit(X)
-    assert scaling.shift == pytest.approx(scaler.mean_)
-    assert scaling.scale == pytest.approx(scaler.scale_)
-    expected = np.nan_to_num(scaler.transform(X), nan=0.0)
-    assert scaling.transform(X) == pytest.approx(expected, rel=1e-6, abs=1e-6)
-
-
-def test_minmax_equals_scikit_learns_scaler() -> None:
-    X = table()
-    scaler = MinMaxScaler((-1, 1)).fit(X)
-    scaling = scaling_of_rows("minmax", X)
-    assert scaling.transform(X)[~np.isnan(X)] == pytest.approx(scaler.transform(X)[~np.isnan(X)])
-    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    assert scaling.transform(X) == pytest.approx(scaler.transform(filled))
 
 
 def test_none_only_fills_missing_cells_with_the_mean() -> None:

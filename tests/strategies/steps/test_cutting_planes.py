@@ -147,16 +147,6 @@ def test_bounds_hold_where_they_are_as_tight_as_can_be() -> None:
     training(sites, (7.0, 7.0), most_rounds=2).train(starts)
 
 
-def test_all_problems_are_trained_in_the_same_round_trips() -> None:
-    sites = Sites(0, 60, 4)
-    one = training(sites, tol=1e-3)
-    states = one.train([np.empty((0, 5))] * 6)
-    assert all(state.gap <= 1e-3 for state in states)
-    assert len(sites.asked) == max(state.rounds for state in states) == len(one.questions)
-    assert [len(past) for past in one.history] == [state.rounds for state in states]
-    assert [past[-1] for past in one.history] == [(state.upper, state.lower) for state in states]
-
-
 def test_the_published_search_asks_at_one_point_and_the_fast_one_at_several_and_for_curvature() -> None:
     published, fast = training(Sites(0, 60, 4), search="published"), training(Sites(0, 60, 4))
     for one in (published, fast):

@@ -13,13 +13,12 @@ from flower_pansvm.errors import FederationError, PanSVMError
 from flower_pansvm.summing import RELAY
 from flower_pansvm.systems.common import JOIN, MOMENTS, ExtremesAnswer
 from flower_pansvm.tasks import Task
-from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 from strategies.steps.scaling import check_extremes
+from tests.conftest import MakeGrid
 from tests.grids import forge
 
-MakeGrid = Callable[..., InProcessGrid]
 Change = Callable[[RecordDict], None]
 
 

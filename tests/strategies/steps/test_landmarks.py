@@ -1,6 +1,5 @@
 """Landmarks: each fold has its own, who has which slot, and what is said of their number."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from strategies.steps.scaling import ScaledFeatures, learn_moments, tell_scaling
 from tests.strategies.conftest import joined
 
 Matrix = NDArray[np.float64]
-Pool = Callable[..., Any]
 
 
 def gathered(
