@@ -135,7 +135,7 @@ def perturbed_table(
         words = []
         for rows, cells, records in _blocks(table, units):
             own = _words(secret, records, len(units), how.noise)
-            X[rows] = _features(_perturbed(cells, kept.features, secret, own, how.noise), units)
+            X[rows] = _features(_perturbed(cells, kept.features, secret, own, 0, how.noise), units)
             if labels is not None:
                 words.append(_words(of_label, records, 1, how.noise))
         if labels is not None:
@@ -158,12 +158,7 @@ def _words(secret: bytes, records: Sequence[bytes], columns: int, noise: float) 
 
 
 def _perturbed(
-    cells: Floats,
-    columns: Sequence[KeptColumn],
-    secret: bytes,
-    words: Words,
-    noise: float,
-    nth: Ints | int = 0,
+    cells: Floats, columns: Sequence[KeptColumn], secret: bytes, words: Words, nth: Ints | int, noise: float
 ) -> Floats:
     """Return cells, shape (rows, columns), perturbed; NaN is a missing one.
 
@@ -207,7 +202,7 @@ def _perturbed_labels(
     # Where records are equal but for the label, one draw for all would be seen, and tell the labels that stay.
     nth = pd.Series(labels).groupby([words[:, 0, 0], labels]).cumcount().to_numpy()
     as_numbers = replace(column, values=range(len(names)))
-    return names[_perturbed(cells, [as_numbers], secret, words, noise, nth)[:, 0].astype(np.int64)]
+    return names[_perturbed(cells, [as_numbers], secret, words, nth, noise)[:, 0].astype(np.int64)]
 
 
 def _settled(kept: Kept, table: Table, units: Sequence[Unit], label: str, how: PerturbedTerms) -> Kept:
