@@ -73,11 +73,17 @@ class Kept:
                 "The table does not have the columns that its copy for level perturbed was begun with, and each record "
                 "would get a second copy. Put the columns back, and the kinds in the schema file."
             )
-        if not any(self.mark(record) in self.marks for record in records):
-            raise TableError(
-                "Each record has changed since the table's copy for level perturbed was begun, or what tells records "
-                "apart: the row ids. Each would get a second copy. Put back the table, or its row ids."
-            )
+        wanted = set(self.marks)
+        lost = wanted.copy()
+        for record in records:
+            lost.discard(self.mark(record))
+            if 2 * len(lost) <= len(wanted):
+                return
+        raise TableError(
+            "Most records that the table's copy for level perturbed was begun with have changed or are gone, or what "
+            "tells them apart has changed: the row ids, or what the schema file takes for missing. Each would get a "
+            "second copy. Put them back."
+        )
 
 
 def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:

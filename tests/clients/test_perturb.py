@@ -415,6 +415,20 @@ def test_the_ledger_of_another_table_is_an_error(folder: Path, with_ids: bool) -
     assert read_ledger(folder) == kept
 
 
+@pytest.mark.parametrize("kept", [0.1, 0.9])
+def test_most_records_without_ids_have_to_be_the_same_as_before(folder: Path, kept: float) -> None:
+    """A schema file that takes one more code for missing changes all records that have it."""
+    X = normal(400, 3)
+    X[np.random.default_rng(1).random(len(X)) >= kept, 2] = -1
+    copy_of(table(X), key=folder)
+    X[X == -1] = np.nan
+    if kept < 0.5:
+        with pytest.raises(TableError):
+            copy_of(table(X), key=folder)
+    else:
+        copy_of(table(X), key=folder)
+
+
 def test_ids_that_repeat_and_a_noise_that_is_no_step_are_errors() -> None:
     with pytest.raises(TableError):
         copy_of(table(normal(30, 2), ids=np.resize(ids_of(29), 30)))
