@@ -451,6 +451,20 @@ def test_of_five_records_nothing_but_a_common_label_stays() -> None:
         copy_of(table(normal(5, 2)))
 
 
+def test_a_few_records_do_not_settle_that_the_table_says_nothing_for_good(folder: Path) -> None:
+    X = normal(400, 3)
+    with pytest.raises(TableError):
+        copy_of(table(X[:9], np.full(9, "a")), key=folder)
+    assert not np.isnan(copy_of(table(X), key=folder).X).any()
+
+
+def test_numbers_whose_squares_are_zero_are_codes_and_not_divided_by_zero() -> None:
+    with np.errstate(divide="raise", invalid="raise"):
+        copy = copy_of(table(np.column_stack([normal(40, 1), np.random.default_rng(0).random(40) * 1e-200])))
+    assert np.isnan(copy.X[:, 1]).all()
+    assert not np.isnan(copy.X[:, 0]).any()
+
+
 @pytest.mark.slow
 def test_a_column_of_a_million_codes_is_one_of_measurements_and_a_million_labels_an_error() -> None:
     X = np.arange(1e6)[:, None]
