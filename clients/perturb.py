@@ -200,7 +200,7 @@ def _perturbed_labels(
     places = np.searchsorted(names, labels).clip(max=len(names) - 1)
     cells = np.where(names[places] == labels, places, np.nan)[:, None]
     # Where records are equal but for the label, one draw for all would be seen, and tell the labels that stay.
-    nth = pd.Series(labels).groupby([words[:, 0, 0], labels]).cumcount().to_numpy(np.int64)
+    nth = np.asarray(pd.Series(labels).groupby([words[:, 0, 0], labels]).cumcount(), dtype=np.int64)
     as_numbers = replace(column, values=range(len(names)))
     return names[_perturbed(cells, [as_numbers], secret, words, nth, noise)[:, 0].astype(np.int64)]
 
