@@ -8,8 +8,10 @@ system and coordinator, after a restart, in another order of rows or columns, an
 - Deviations, frequencies and ends of columns are settled at first use: one draw with two deviations would be two
   equations for x. For the same reason the draws depend on what is settled.
 - The copy with more noise is made of the one with less: both together tell no more than the one with less.
-- A corrected cell of a record with an id changes itself alone. Without ids a record is known by all its features: a
-  corrected one gets a second copy, which an attacker averages with the first; equal records have equal copies.
+- A corrected cell of a record with an id changes itself alone: a measurement by just as much as it was corrected. A
+  code has other draws than the one it was, or the change would tell both; so do labels of equal records without ids.
+  These have otherwise equal copies: without ids a record is known by all its features, and a corrected one gets a
+  second copy, which an attacker averages with the first.
 - The bits of a float can tell x (Mironov 2012). So the copy is, in deviations from the column's mean, a multiple of
   2^-20. Its distribution over them differs by less than 2^-28 from a rounded normal one, whatever x is.
 """
@@ -22,6 +24,8 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -42,6 +46,7 @@ BLOCK = 2**20  # cells that are perturbed at a time
 LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
 LOW_BITS = np.uint64(2**32 - 1)
 
+Words = NDArray[np.uint64]
 Unit = tuple[str, list[int]]  # a column of the table, or one category: its name, and where its features are
 Block = tuple[slice, Floats, list[bytes]]  # some rows, their cells as units, and what tells each record apart
 
@@ -125,25 +130,41 @@ def perturbed_table(
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
 
     def copy() -> Table:
-        X, labels = np.empty(table.X.shape), None if table.labels is None else table.labels.copy()
-        secret = kept.secret()
+        X, labels = np.empty(table.X.shape), table.labels
+        secret, of_label = kept.secret(), kept.secret(label) if labels is not None else b""
+        words = []
         for rows, cells, records in _blocks(table, units):
-            X[rows] = _features(_perturbed(cells, kept.features, secret, records, how.noise), units)
+            own = _words(secret, records, len(units), how.noise)
+            X[rows] = _features(_perturbed(cells, kept.features, secret, own, 0, how.noise), units)
             if labels is not None:
-                labels[rows] = _perturbed_labels(labels[rows], label, kept, records, how.noise)
+                words.append(_words(of_label, records, 1, how.noise))
+        if labels is not None:
+            labels = _perturbed_labels(labels, kept.labels[label], of_label, np.concatenate(words), how.noise)
         return replace(table, X=X, labels=labels)
 
     return keep(kept.digest, copy)
 
 
-def _perturbed(
-    cells: Floats, columns: Sequence[KeptColumn], secret: bytes, records: Sequence[bytes], noise: float
-) -> Floats:
-    """Return cells, shape (rows, columns), perturbed; NaN is a missing one. Each cell has its place in a stream."""
-    steps = list(pairwise((0.0, *(sigma for sigma in NOISES if sigma <= noise))))
-    shape = len(steps), 2, len(columns)
+def _steps(noise: float) -> list[tuple[float, float]]:
+    """Return the steps in which noise is added."""
+    return list(pairwise((0.0, *(sigma for sigma in NOISES if sigma <= noise))))
+
+
+def _words(secret: bytes, records: Sequence[bytes], columns: int, noise: float) -> Words:
+    """Return a random word for each cell and step, shape (rows, steps, columns), of which its draws are made."""
+    shape = len(_steps(noise)), columns
     stream = b"".join(hashlib.shake_256(secret + record).digest(8 * math.prod(shape)) for record in records)
-    words = np.frombuffer(stream, dtype="<u8").reshape(len(records), *shape)
+    return np.frombuffer(stream, dtype="<u8").reshape(len(records), *shape)
+
+
+def _perturbed(
+    cells: Floats, columns: Sequence[KeptColumn], secret: bytes, words: Words, nth: Ints | int, noise: float
+) -> Floats:
+    """Return cells, shape (rows, columns), perturbed; NaN is a missing one.
+
+    The draws of a cell depend on its words, on which code it is, and on ``nth``, shape (rows,).
+    """
+    cipher = Cipher(algorithms.AES256(hashlib.sha256(secret).digest()), modes.ECB())
     copy = np.empty(cells.shape)
     for place, column in enumerate(columns):
         x = (np.clip(cells[:, place], column.low, column.high) - column.mean) / column.deviation
@@ -152,7 +173,10 @@ def _perturbed(
         # A code of too few records is missing; where missing cells are as rare, it is drawn anew.
         if counts[missing]:
             codes[counts[codes] == 0] = missing
-        for (below, above), (choice, normal) in zip(steps, words[..., place].transpose(1, 2, 0), strict=True):
+        draws = np.empty((words.shape[1], len(cells), 2), "<u8")
+        draws[..., 0], draws[..., 1] = words[..., place].T, codes * 2**32 + nth
+        draws = np.frombuffer(cipher.encryptor().update(draws.tobytes()), "<u8").reshape(draws.shape)
+        for (below, above), (choice, normal) in zip(_steps(noise), draws.transpose(0, 2, 1), strict=True):
             share = 1 - (1 - replaced_share(above)) / (1 - replaced_share(below))
             # The high bits tell whether a code is drawn anew, the low bits which one it becomes.
             anew = ((choice >> np.uint64(32)) < share * 2.0**32) | (counts[codes] == 0)
@@ -169,16 +193,16 @@ def _perturbed(
 
 
 def _perturbed_labels(
-    labels: NDArray[np.str_], label: str, kept: Kept, records: Sequence[bytes], noise: float
+    labels: NDArray[np.str_], column: KeptColumn, secret: bytes, words: Words, noise: float
 ) -> NDArray[np.str_]:
     """Return labels, shape (rows,), perturbed as a column of codes; one of too few records is drawn anew."""
-    column = kept.labels[label]
     names = np.array(column.values, dtype=np.str_)
     places = np.searchsorted(names, labels).clip(max=len(names) - 1)
     cells = np.where(names[places] == labels, places, np.nan)[:, None]
+    # Where records are equal but for the label, one draw for all would be seen, and tell the labels that stay.
+    nth = np.asarray(pd.Series(labels).groupby([words[:, 0, 0], labels]).cumcount(), dtype=np.int64)
     as_numbers = replace(column, values=range(len(names)))
-    drawn = _perturbed(cells, [as_numbers], kept.secret(label), records, noise)
-    return names[drawn[:, 0].astype(np.int64)]
+    return names[_perturbed(cells, [as_numbers], secret, words, nth, noise)[:, 0].astype(np.int64)]
 
 
 def _settled(kept: Kept, table: Table, units: Sequence[Unit], label: str, how: PerturbedTerms) -> Kept:

@@ -73,22 +73,35 @@ class Kept:
                 "The table does not have the columns that its copy for level perturbed was begun with, and each record "
                 "would get a second copy. Put the columns back, and the kinds in the schema file."
             )
-        if not any(self.mark(record) in self.marks for record in records):
-            raise TableError(
-                "Each record has changed since the table's copy for level perturbed was begun, or what tells records "
-                "apart: the row ids. Each would get a second copy. Put back the table, or its row ids."
-            )
+        wanted = set(self.marks)
+        lost = wanted.copy()
+        for record in records:
+            lost.discard(self.mark(record))
+            if 2 * len(lost) <= len(wanted):
+                return
+        raise TableError(
+            "Most records that the table's copy for level perturbed was begun with have changed or are gone, or what "
+            "tells them apart has changed: the row ids, or what the schema file takes for missing. Each would get a "
+            "second copy. Put them back."
+        )
 
 
 def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:
     """Return what is kept for a hospital's table after a function has checked it, and added what is not settled yet.
 
-    BudgetError if the table's ledger is missing or damaged, or the table was not looked at when the run was joined.
+    BudgetError if the table's ledger is missing or damaged, or the table was not looked at when the run was joined;
+    TableError if so few records would settle that each cell is missing in the copy for good.
     """
 
     # Two processes may be the first at the same time, but only one at a time changes a ledger.
     def change(ledger: Ledger) -> Ledger:
-        content = asdict(settled(_kept(ledger)))
+        kept = settled(_kept(ledger))
+        if all(sum(column.counts) == column.counts[-2] for column in kept.features):
+            raise TableError(
+                "The table has too few records for a copy: of no column would anything stay, now or when there are "
+                "more. Begin with the whole table, of at least twice min-cluster rows."
+            )
+        content = asdict(kept)
         del content["key"]
         return replace(ledger, copy=content)
 
@@ -127,7 +140,8 @@ def settled_column(cells: Floats, holds_codes: bool, least: int) -> KeptColumn:
     if not measured:
         return column
     low, high = float(rest[least - 1]), float(rest[-least])
-    if low == high:
-        return settled_column(cells, True, least)
     rest = np.clip(rest, low, high)
-    return replace(column, low=low, high=high, mean=float(rest.mean()), deviation=float(rest.std()))
+    mean, deviation = float(rest.mean()), float(rest.std())
+    if low == high or deviation == 0:  # of numbers such as 1e-200, whose squares are 0
+        return settled_column(cells, True, least)
+    return replace(column, low=low, high=high, mean=mean, deviation=deviation)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clients.hospital import Hospital
 from clients.ledger.budget import BEHIND, EPOCH, Ledger, change_ledger
-from clients.state_folder import read_checked, state_folder, write_checked
+from clients.state_folder import locked, read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.secure_sum import tags
@@ -55,19 +55,20 @@ def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
         If this site's ledger is behind; it is marked as such.
     """
     folder, roster, key = _folder(hospital), _roster(hospital), _key(hospital)
-    before, missed = _heard(folder), set()
-    heard = dict(before)
-    for site, octets in published.items():
-        epoch, *told = (
-            octets[start : start + EPOCH_BYTES] for start in range(0, len(octets) or 1, EPOCH_BYTES)
-        )
-        # A coordinator may hand out what a hospital has published in an older run.
-        later = epoch[:NUMBER].hex() > heard.get(roster[site], "")[: 2 * NUMBER]
-        if later and len(epoch) == EPOCH_BYTES:
-            heard[roster[site]] = epoch.hex()
-        missed |= {one.hex() for one in told if hmac.compare_digest(one[-TAG:], _tag(key, one[:-TAG]))}
-    if heard != before:
-        write_checked(folder / HEARD_FILE, heard)
+    with locked(folder):  # two runs may begin in the same second
+        before, missed = _heard(folder), set()
+        heard = dict(before)
+        for site, octets in published.items():
+            epoch, *told = (
+                octets[start : start + EPOCH_BYTES] for start in range(0, len(octets) or 1, EPOCH_BYTES)
+            )
+            # A coordinator may hand out what a hospital has published in an older run.
+            later = epoch[:NUMBER].hex() > heard.get(roster[site], "")[: 2 * NUMBER]
+            if later and len(epoch) == EPOCH_BYTES:
+                heard[roster[site]] = epoch.hex()
+            missed |= {one.hex() for one in told if hmac.compare_digest(one[-TAG:], _tag(key, one[:-TAG]))}
+        if heard != before:
+            write_checked(folder / HEARD_FILE, heard)
 
     def checked(ledger: Ledger) -> Ledger:
         return replace(ledger, missed=tuple(sorted(missed - set(ledger.epochs))))

@@ -50,16 +50,19 @@ def tables_home() -> Path:
     """Return the place of this account's ledgers, made if it is not there; BudgetError if it cannot be used."""
     state = Path(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"))
     home = state / "pansvm" / "tables"
+    usable = home.is_absolute()  # else each working folder would have ledgers and copies of its own
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        usable = is_private(home) and os.access(home, os.W_OK)
+        if usable:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            usable = is_private(home) and os.access(home, os.W_OK)
     except OSError:
         usable = False
     if not usable:
         raise BudgetError(
             "The place of the ledgers, pansvm/tables in the account's state folder, cannot be used. It has to belong "
             "to the SuperNode's account and be closed to others (chmod 700), and the SuperNode has to be allowed to "
-            "write there (systemd: ReadWritePaths).",
+            "write there (systemd: ReadWritePaths). If the account has no home folder, set XDG_STATE_HOME to an "
+            "absolute path.",
             detail=f"It is {home}.",
         )
     return home

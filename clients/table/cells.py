@@ -30,19 +30,16 @@ LARGEST = 1e12
 def canonical_labels(column: "pd.Series[str]", classes: Sequence[str] = ()) -> list[str | None]:
     """Return each cell of a column of labels in canonical form, None for a missing one.
 
-    What is one of the known ``classes``, or spelt so, is that class. Where two texts have the same canonical form, such
-    as 250 and 250.0, the column holds codes, which stay as they are.
+    What is one of the known ``classes``, or spelt so, is that class. No other row decides what a cell is: at level dp
+    one row more must not change what the others are.
     """
     # Each different cell once: a table of a million rows has few labels. Missing ones are in the last place.
     codes, different = pd.factorize(column)
-    texts = [written(cell) for cell in different]
-    labels = [canonical_label(text) for text in texts]
-    kept = labels if len(set(labels)) == len(set(texts)) else texts
-    places = place_of(classes)
+    texts, places = [written(cell) for cell in different], place_of(classes)
     known = [find(text, places) for text in texts]
     found = [
-        classes[place] if place is not None else None if text.lower() in MISSING else text
-        for place, text in zip(known, kept, strict=True)
+        classes[place] if place is not None else None if text.lower() in MISSING else canonical_label(text)
+        for place, text in zip(known, texts, strict=True)
     ]
     return [*map([*found, None].__getitem__, codes.tolist())]
 

@@ -95,6 +95,11 @@ class Cells:
         """The cells as labels, shape (rows,); None where missing."""
         missing = {text.lower() for text in self.column.missing}
         labels = canonical_labels(self.raw)
+        codes = [
+            None if label is None else written(cell) for label, cell in zip(labels, self.raw, strict=True)
+        ]
+        if len(set(labels)) < len(set(codes)):
+            labels = codes  # such as 250.0 and 250.00
         return np.array(
             [None if text is None or text.lower() in missing else text for text in labels], dtype=object
         )

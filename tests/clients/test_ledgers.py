@@ -416,3 +416,14 @@ def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(l
             Site.of(site, "dp").train()
         assert tracemalloc.get_traced_memory()[1] < 600 * 10_000
         tracemalloc.stop()
+
+
+def test_the_place_of_the_ledgers_does_not_depend_on_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for state in ("state", "~nobody-of-that-name/state"):
+        monkeypatch.setenv("XDG_STATE_HOME", state)
+        with pytest.raises(BudgetError):
+            tables_home()
+    assert not list(tmp_path.iterdir())

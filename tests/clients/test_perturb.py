@@ -286,6 +286,39 @@ def test_a_corrected_cell_of_a_record_with_an_id_changes_itself_alone(folder: Pa
     assert again.X[17, 1] - copy.X[17, 1] == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.parametrize("noise", NOISES)
+def test_a_cell_that_is_filled_in_later_is_told_by_neither_copy(folder: Path, noise: float) -> None:
+    """With one draw for both, a code that changed was the true one, and a made-up number told the noise of the next."""
+    generator, rows, how = np.random.default_rng(4), 20_000, PerturbedTerms(noise)
+    later = np.column_stack([generator.normal(size=rows), generator.integers(0, 2, rows)])
+    before = np.where(generator.random((rows, 2)) < 0.3, np.nan, later)
+    first, second = (copy_of(table(X, ids=ids_of(rows)), how, folder).X for X in (before, later))
+    seen = np.isnan(first[:, 1]) & ~np.isnan(second[:, 1])
+    # Of the cells, 30 % are missing and 35 % have either code.
+    right, there = 1 - 0.65 * replaced_share(noise), 1 - 0.3 * replaced_share(noise)
+    assert np.mean((second == later)[seen, 1]) == pytest.approx(right / there, abs=0.03)
+    made_up = np.isnan(before[:, 0]) & ~np.isnan(first[:, 0]) & ~np.isnan(second[:, 0])
+    of_noise = (second - later)[made_up, 0]
+    assert np.count_nonzero(made_up) > 300
+    assert abs(np.corrcoef(of_noise, first[made_up, 0])[0, 1]) < 0.15
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_labels_of_records_that_are_equal_without_ids_are_perturbed_each_for_itself(noise: float) -> None:
+    """With one draw for all, two labels among equal copies were both true."""
+    X, right = np.repeat(normal(10_000, 1), 2, axis=0), 1 - replaced_share(noise) / 2
+    labels = np.resize(["no", "yes"], len(X))
+    for order in (slice(None), slice(None, None, -1)):
+        pairs = copy_of(table(X[order], labels[order]), PerturbedTerms(noise)).labels.reshape(-1, 2)
+        mixed = pairs[:, 0] != pairs[:, 1]
+        share = np.mean((pairs == labels[order].reshape(-1, 2))[mixed])
+        assert share == pytest.approx(right**2 / (right**2 + (1 - right) ** 2), abs=0.01)
+    same = copy_of(
+        table(X, np.repeat(np.resize(["no", "yes"], len(X) // 2), 2)), PerturbedTerms(noise)
+    ).labels
+    assert np.mean(same[::2] == same[1::2]) == pytest.approx(right**2 + (1 - right) ** 2, abs=0.02)
+
+
 def test_without_ids_a_corrected_record_has_a_second_copy_and_equal_ones_have_equal_copies(
     folder: Path,
 ) -> None:
@@ -382,6 +415,20 @@ def test_the_ledger_of_another_table_is_an_error(folder: Path, with_ids: bool) -
     assert read_ledger(folder) == kept
 
 
+@pytest.mark.parametrize("kept", [0.1, 0.9])
+def test_most_records_without_ids_have_to_be_the_same_as_before(folder: Path, kept: float) -> None:
+    """A schema file that takes one more code for missing changes all records that have it."""
+    X = normal(400, 3)
+    X[np.random.default_rng(1).random(len(X)) >= kept, 2] = -1
+    copy_of(table(X), key=folder)
+    X[X == -1] = np.nan
+    if kept < 0.5:
+        with pytest.raises(TableError):
+            copy_of(table(X), key=folder)
+    else:
+        copy_of(table(X), key=folder)
+
+
 def test_ids_that_repeat_and_a_noise_that_is_no_step_are_errors() -> None:
     with pytest.raises(TableError):
         copy_of(table(normal(30, 2), ids=np.resize(ids_of(29), 30)))
@@ -404,6 +451,20 @@ def test_of_five_records_nothing_but_a_common_label_stays() -> None:
         copy_of(table(normal(5, 2)))
 
 
+def test_a_few_records_do_not_settle_that_the_table_says_nothing_for_good(folder: Path) -> None:
+    X = normal(400, 3)
+    with pytest.raises(TableError):
+        copy_of(table(X[:9], np.full(9, "a")), key=folder)
+    assert not np.isnan(copy_of(table(X), key=folder).X).any()
+
+
+def test_numbers_whose_squares_are_zero_are_codes_and_not_divided_by_zero() -> None:
+    with np.errstate(divide="raise", invalid="raise"):
+        copy = copy_of(table(np.column_stack([normal(40, 1), np.random.default_rng(0).random(40) * 1e-200])))
+    assert np.isnan(copy.X[:, 1]).all()
+    assert not np.isnan(copy.X[:, 0]).any()
+
+
 @pytest.mark.slow
 def test_a_column_of_a_million_codes_is_one_of_measurements_and_a_million_labels_an_error() -> None:
     X = np.arange(1e6)[:, None]
@@ -419,16 +480,16 @@ def test_the_copy_is_the_same_in_each_version() -> None:
     copy = copy_of(table(X, ids=ids_of(20)))
     known = np.array(
         [
-            [3.7825, 1.0, 3.0],
-            [42.1957, 1.0, 3.0],
-            [-23.5809, 0.0, 4.0],
-            [-6.8723, 1.0, np.nan],
-            [13.166, 0.0, 3.0],
-            [-23.5053, 1.0, 4.0],
+            [84.9152, 0.0, np.nan],
+            [0.1739, 0.0, 3.0],
+            [78.6398, 1.0, 4.0],
+            [-35.8633, 1.0, np.nan],
+            [2.3639, 0.0, 3.0],
+            [100.0387, 1.0, 4.0],
         ]
     )
     assert copy.X[:6] == pytest.approx(known, abs=1e-3, nan_ok=True)
-    assert "".join(label[0] for label in copy.labels) == "nynyyyyynynyynnynynn"
+    assert "".join(label[0] for label in copy.labels) == "nyyynyyynynynynynyny"
 
 
 def test_printing_what_is_kept_shows_no_key(folder: Path) -> None:

@@ -103,6 +103,15 @@ def test_labels_of_every_type_agree():
         assert table.labels.tolist() == ["1", "0"]
 
 
+def test_no_other_row_decides_what_a_label_or_an_id_is(write):
+    """With a 1 beside it, 1.0 stayed 1.0: one row more, and no other was of a listed class."""
+    rows = "1.0,0,1\n2.0,1,2\n"
+    tables = [read_table(write(f"id,label,age\n{text}"), row_id="id") for text in (rows, rows + "3,1.0,2\n")]
+    assert tables[1].labels.tolist() == [*tables[0].labels, "1"]
+    assert tables[1].ids.tolist() == [*tables[0].ids, "3"]
+    _failure(read_table, write(f"id,label,age\n{rows}1,0,1\n"), None, "id")
+
+
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
