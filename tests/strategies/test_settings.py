@@ -57,6 +57,7 @@ BAD: list[tuple[str, Scalar]] = [
         for name in (
             "C",
             "C-total",
+            "C-random-kernel",
             "tol",
             "timeout",
             "gamma",
