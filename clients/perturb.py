@@ -223,7 +223,8 @@ def _settled(kept: Kept, table: Table, units: Sequence[Unit], label: str, how: P
         if not enough.any():
             raise TableError(
                 f"No label has {how.min_cluster} records, the site's min-cluster: too few for a copy that tells "
-                "nothing of one record. Is it the right label column?"
+                "nothing of one record. Is it the right label column, and has the table all its rows? Name another "
+                "column, or take part with a table of more records of each label."
             )
         column = KeptColumn(names[enough].tolist(), [*counts[enough].tolist(), 0, 0])
         kept = replace(kept, labels={**kept.labels, label: column})

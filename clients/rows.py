@@ -94,8 +94,9 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
     # At dp a refusal must not tell how many there are.
     if left < least and level != "dp":
         raise TableError(
-            f"Site '{hospital.name}' has too few rows: it trains on at least {least}, its min-cluster. Lower "
-            "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
+            f"Site '{hospital.name}' has too few rows: it trains on at least {least}, its min-cluster. Has the table "
+            "all its rows, with labels that are classes of the run? Else lower test-fraction, or min-cluster in the "
+            "site's node config if the hospital agrees.",
             detail=f"It would train on {left} rows.",
         )
     columns = [column for column, has in zip(schema.columns, own, strict=True) if has]

@@ -56,6 +56,27 @@ def bins(inside: Floats) -> NDArray[np.int64]:
     return np.searchsorted(EDGES, inside, side="left") + (inside >= 1.0)
 
 
+def within_bounds(low: Floats, high: Floats, frequencies: Floats, size: int, columns: int) -> bool:
+    """Return whether a map of ``size`` features is for so many columns, and within the bounds of exact arithmetic.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (columns,)
+        Ends of each column.
+    frequencies : ndarray of shape (frequencies, columns)
+        In turns, multiples of `FREQUENCY_STEP`.
+    size, columns : int
+        Features of a mapped row; columns of the table.
+    """
+    return (
+        low.shape == high.shape == frequencies.shape[1:] == (columns,)
+        and columns <= MOST_COLUMNS
+        and size <= MOST_FEATURES
+        and bool(np.isfinite([low, high]).all() and np.all(low < high))
+        and is_exact(frequencies, FREQUENCY_STEP, LARGEST_FREQUENCY)
+    )
+
+
 @dataclass(frozen=True)
 class FourierMap:
     """From a row to its features; as a message, what every site is told of it.
@@ -90,16 +111,13 @@ class FourierMap:
 
     def fits(self, columns: int) -> bool:
         """Return whether all its parts are for so many columns, and within the bounds of exact arithmetic."""
-        vectors, tables = (self.low, self.high, self.mean, self.deviation), (self.ranks, self.rises)
+        vectors, tables = (self.mean, self.deviation), (self.ranks, self.rises)
         return (
-            all(part.shape == (columns,) for part in vectors)
+            within_bounds(self.low, self.high, self.frequencies, self.size, columns)
+            and all(part.shape == (columns,) for part in vectors)
             and all(part.shape == (columns, BINS) for part in tables)
-            and self.frequencies.shape[1:] == (columns,)
-            and columns <= MOST_COLUMNS
-            and self.size <= MOST_FEATURES
             and all(bool(np.isfinite(part).all()) for part in (*vectors, *tables))
-            and bool(np.all(self.low < self.high) and np.all(self.deviation > 0))
-            and is_exact(self.frequencies, FREQUENCY_STEP, LARGEST_FREQUENCY)
+            and bool(np.all(self.deviation > 0))
             and 0 <= self.linear <= 1
         )
 

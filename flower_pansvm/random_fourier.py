@@ -8,19 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.fourier_map import places
-from flower_pansvm.privacy.exact import (
-    CELL_STEP,
-    FREQUENCY_STEP,
-    LARGEST_CELL,
-    LARGEST_FREQUENCY,
-    MOST_COLUMNS,
-    MOST_FEATURES,
-    cut,
-    is_exact,
-    rounded,
-    waves,
-)
+from flower_pansvm.fourier_map import places, within_bounds
+from flower_pansvm.privacy.exact import CELL_STEP, LARGEST_CELL, cut, rounded, waves
 
 MISSING = 0.5
 """Where a missing cell is between the ends of its column."""
@@ -49,17 +38,7 @@ class RandomFourierMap:
 
     def fits(self, columns: int) -> bool:
         """Return whether all its parts are for so many columns, and within the bounds of exact arithmetic."""
-        ends = self.low.shape == self.high.shape == (columns,) and bool(
-            np.isfinite([self.low, self.high]).all()
-        )
-        return (
-            ends
-            and bool(np.all(self.low < self.high))
-            and self.frequencies.shape[1:] == (columns,)
-            and columns <= MOST_COLUMNS
-            and self.size <= MOST_FEATURES
-            and is_exact(self.frequencies, FREQUENCY_STEP, LARGEST_FREQUENCY)
-        )
+        return within_bounds(self.low, self.high, self.frequencies, self.size, columns)
 
     def inside(self, X: Floats) -> Floats:
         """Return rows as the map sees them, shape (rows, columns): each cell's place between the ends, 0 to 1."""

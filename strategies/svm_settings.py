@@ -27,7 +27,7 @@ scaling is not stated there; its figures fit [-1, 1] best."""
 
 @dataclass(frozen=True)
 class KernelSettings(Settings):
-    """Kernel and penalty. Defaults are those of scikit-learn; several values are tried by cross-validation."""
+    """The kernel. Defaults are those of scikit-learn; several values are tried by cross-validation."""
 
     kernel: str = term("kernel")
     gamma: float | tuple[float, ...] | Literal["scale"] | None = setting(
@@ -35,11 +35,6 @@ class KernelSettings(Settings):
         or_word("auto", or_word("scale", number_or_grid(), "scale")),
         "Of the kernel, as in scikit-learn's SVC. Of several, cross-validation chooses; auto: of a sixteenth, a "
         "quarter, one and four times scale.",
-    )
-    C: float | tuple[float, ...] = setting(
-        1.0,
-        or_word("auto", number_or_grid(), C_GRID),
-        "Penalty of rows on the wrong side. Of several, cross-validation chooses; auto: of 0.25, 1, 4, 16, 64, 256.",
     )
 
     cross_validates: ClassVar[bool] = False
@@ -49,24 +44,19 @@ class KernelSettings(Settings):
         super().__post_init__()
         if self.tunes and not self.cross_validates:
             raise SettingError(
-                f"C or gamma is 'auto' or several numbers, but {self.strategy} does not choose them. Give a number "
-                "each, or gamma='scale'; 'pansvm tune' chooses them with pan-svm."
+                f"Several values of C or gamma, or 'auto', are given, but {self.strategy} does not choose among them. "
+                "Give one number each, or gamma='scale'; 'pansvm tune' chooses with pan-svm."
             )
 
     @property
     def tunes(self) -> bool:
-        """Whether C or gamma is to be chosen by cross-validation."""
-        return isinstance(self.C, tuple) or self.tunes_gamma
+        """Whether gamma, or what else may have several values, is to be chosen by cross-validation."""
+        return self.tunes_gamma
 
     @property
     def tunes_gamma(self) -> bool:
         """Whether gamma is to be chosen; a linear kernel has none."""
         return (self.gamma is None or isinstance(self.gamma, tuple)) and self.kernel != "linear"
-
-    @property
-    def C_values(self) -> tuple[float, ...]:
-        """The values of C to try, or the one that is given."""
-        return self.C if isinstance(self.C, tuple) else (self.C,)
 
     def gamma_values(self, scale: float) -> tuple[float, ...]:
         """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
@@ -80,8 +70,13 @@ class KernelSettings(Settings):
 
 @dataclass(frozen=True)
 class SvmSettings(KernelSettings):
-    """Scaling and the weights of classes, besides kernel and penalty."""
+    """Penalty, scaling and the weights of classes, besides the kernel."""
 
+    C: float | tuple[float, ...] = setting(
+        1.0,
+        or_word("auto", number_or_grid(), C_GRID),
+        "Penalty of rows on the wrong side. Of several, cross-validation chooses; auto: of 0.25, 1, 4, 16, 64, 256.",
+    )
     scaling: str = term("scaling")
     class_weight: str | tuple[float, ...] = setting(
         "none",
@@ -97,6 +92,16 @@ class SvmSettings(KernelSettings):
         super().__post_init__()
         if isinstance(self.class_weight, tuple) and not self.weighs_classes:
             raise SettingError(f"class-weight is a list, but {self.strategy} knows none and balanced only.")
+
+    @property
+    def tunes(self) -> bool:
+        """Whether C or gamma is to be chosen by cross-validation."""
+        return isinstance(self.C, tuple) or super().tunes
+
+    @property
+    def C_values(self) -> tuple[float, ...]:
+        """The values of C to try, or the one that is given."""
+        return self.C if isinstance(self.C, tuple) else (self.C,)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clients.hospital import Hospital
-from clients.ledger.tables import KnownTables, tables_home
+from clients.ledger.tables import KnownTables, read_own, tables_home, write_own
 from clients.state_folder import locked, read_checked, state_folder, write_checked
 from clients.table.table import Table
 from flower_pansvm import records
@@ -218,7 +218,9 @@ def check_joined(hospital: Hospital, ledger: Ledger) -> None:
         raise BudgetError(
             f"Site '{hospital.name}' takes part in one private run at a time, and has not joined this one with "
             "the ledger that it has now: another run has begun since, the ledger was exchanged, or the run was not to "
-            "be private. Start a new run."
+            "be private. Start a new run. If each run ends so, another hospital of this account has the same "
+            "ledger, as tables count as one that have the same rows, or the same column of numbers of which each row "
+            "has another, such as a counter: give each hospital an account of its own."
         )
 
 
@@ -279,7 +281,7 @@ def read_link(folder: Path) -> Link:
 def ledger_in(own: Path) -> Ledger:
     """Return the ledger in a folder of the account's place for them; BudgetError if it is missing or damaged."""
     try:
-        content = read_checked(own / FILE)
+        content = read_own(own / FILE)
         content["charges"] = tuple(Charge(**one) for one in content["charges"])
         content["ended"] = tuple(Ended(**one) for one in content["ended"])
         lists = {key: tuple(content[key]) for key in ("columns", "epochs", "missed")}
@@ -287,7 +289,7 @@ def ledger_in(own: Path) -> Ledger:
     except FileNotFoundError:
         problem = "missing"
     except (OSError, ValueError, KeyError, TypeError):
-        problem = "damaged"
+        problem = "damaged, or another table's"
     raise BudgetError(
         f"The ledger of this site's table is {problem}, so it counts as spent, and its perturbed copy is lost. Put it "
         "back from a backup, with all of pansvm/tables. If there is none, its operator can end this table's budget and "
@@ -298,7 +300,7 @@ def ledger_in(own: Path) -> Ledger:
 
 def write_ledger(own: Path, ledger: Ledger) -> None:
     """Replace the ledger in a folder."""
-    write_checked(own / FILE, asdict(ledger))
+    write_own(own / FILE, asdict(ledger))
 
 
 def now() -> str:

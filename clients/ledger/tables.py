@@ -6,7 +6,8 @@ precision. That of a row is the sum over some columns: all; each one, two and th
 values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
 and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
 differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a thirtieth of
-a large table, and a table under another account. Where all rows look alike, other patients' tables count as it.
+a large table, and a table under another account. Where all rows look alike, other patients' tables count as it; so do
+those with the same column of numbers of which each row has another, such as a counter.
 
 The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
 cells that they can write down are in a row. So the place is for the account alone, as the table is.
@@ -35,6 +36,7 @@ Sketch = dict[
 ]  # of some columns, digests of whose names stand in order: the smallest digests, in order
 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
+OWNER = "ledger"  # what a file of a ledger's folder calls the name of the folder
 WHOLE, PARTS = "whole", "parts"  # the sketches of all columns that a table has had, and those of some of them
 VARIED, SMALLEST, BLOCK_ROWS = 7, 256, 2**16
 
@@ -68,6 +70,19 @@ def tables_home() -> Path:
     return home
 
 
+def write_own(path: Path, content: dict[str, Any]) -> None:
+    """Replace a file of a ledger's folder, so that it tells whose it is; a folder not finished yet has a dot first."""
+    write_checked(path, {OWNER: path.parent.name.lstrip("."), **content})
+
+
+def read_own(path: Path) -> dict[str, Any]:
+    """Return what :func:`write_own` wrote; as `read_checked`, and ValueError if it is from another ledger's folder."""
+    content = read_checked(path)
+    if content.pop(OWNER, "") != path.parent.name:
+        raise ValueError("another ledger's")
+    return content
+
+
 class KnownTables:
     """The account's ledgers, to compare one table with. Whoever looks at rows holds the lock of the place.
 
@@ -99,7 +114,7 @@ class KnownTables:
             # Equal cells have equal digests, and that is wanted here: each block is for itself.
             self._cipher = Cipher(algorithms.AES256(key), modes.ECB())
         except (OSError, ValueError):
-            raise _damaged(file) from None
+            raise _damaged(file, "all of pansvm/tables") from None
         self.columns = tuple(hmac.digest(key, name.encode(), "sha256")[:8].hex() for name in table.columns)
         self._sketch: Sketch = {}
         self._telling: set[str] = set()
@@ -123,7 +138,7 @@ class KnownTables:
             for some, before in sketches.items():
                 if kind == WHOLE or some in self._telling or some not in self._sketch:
                     lists[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST].tolist()
-        write_checked(folder / ROWS_FILE, lists)
+        write_own(folder / ROWS_FILE, lists)
 
     def _parts(self) -> list[str]:
         """Return of which columns there is a sketch besides that of all."""
@@ -194,18 +209,20 @@ def _share(own: Digests, known: Digests, fewest: int) -> float:
 def _read(folder: Path) -> dict[str, Sketch]:
     """Return the sketches of a ledger's rows."""
     try:
-        content = read_checked(folder / ROWS_FILE)
+        content = read_own(folder / ROWS_FILE)
     except (OSError, ValueError):
-        raise _damaged(folder / ROWS_FILE) from None
+        raise _damaged(folder / ROWS_FILE, "the folder of that file") from None
     return {
         kind: {some: np.array(one, np.uint64) for some, one in sketches.items()}
         for kind, sketches in content.items()
     }
 
 
-def _damaged(file: Path) -> BudgetError:
+def _damaged(file: Path, with_it: str) -> BudgetError:
     return BudgetError(
-        "A file by which the account's ledgers are found is lost or damaged, so that it is not known what was spent of "
-        "this table. Put it back from a backup, with all of pansvm/tables.",
+        "A file by which the ledgers of all hospitals of this account are found is lost, damaged or from another "
+        "ledger's folder, so that it is not known what was spent of this table. Put it back from a backup, with all of "
+        f"pansvm/tables. If there is none, delete {with_it}: the tables whose ledgers are in it count as spent, until "
+        "the operator of each ends its budget (pansvm budget --help); the others go on.",
         detail=f"The file is {file}.",
     )

@@ -8,7 +8,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.constraints import setting, whole
+from flower_pansvm.constraints import number, setting, whole
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.kernels import Kernel
@@ -38,8 +38,12 @@ from strategies.svm_settings import KernelSettings
 
 @dataclass(frozen=True)
 class RandomKernelSettings(KernelSettings):
-    """The kernel, whose gamma is the paper's mu; C, its nu, the weight of the loss; and the rows of the matrix."""
+    """The kernel, whose gamma is the paper's mu; the weight of the loss, its nu; and the rows of the matrix."""
 
+    # Not C: of a 1-norm SVM on a few random rows, one number is another penalty than of the other SVMs.
+    C_random_kernel: float = setting(
+        10.0, number(above=0), "Penalty of rows on the wrong side, in the 1-norm SVM of random-kernel."
+    )
     random_kernel_rows: int | None = setting(
         None,
         or_word("auto", whole(1)),
@@ -80,7 +84,7 @@ class RandomKernel(PhasedStrategy):
         with phase("scaling"):
             scaling = learn_ranges(federation, layout)
             tell_scalings(federation, [scaling])
-        (nu,), (mu,) = chosen.C_values, chosen.gamma_values(scale_of(len(schema.columns)))
+        nu, (mu,) = chosen.C_random_kernel, chosen.gamma_values(scale_of(len(schema.columns)))
         question = KernelQuestion(chosen.kernel, mu, size)
         with phase("kernel rows"):
             train = gather_kernel(federation, layout, question)
@@ -89,7 +93,11 @@ class RandomKernel(PhasedStrategy):
         with phase("linear program"):
             u, threshold = one_norm_svm(train.K, np.where(train.classes == 1, 1.0, -1.0), nu)
         if not u.any():
-            log(WARNING, "all weights are 0, so every row gets the same class: C=%g is too small", nu)
+            log(
+                WARNING,
+                "all weights are 0, so every row gets the same class: C-random-kernel=%g is too small",
+                nu,
+            )
         kernel = Kernel(chosen.kernel, mu)  # type: ignore[arg-type]
         parts = RandomKernelParts(scaling, kernel, u, threshold, layout.columns, train.digests)
         model = RandomKernelSVC.from_parts(schema, parts)

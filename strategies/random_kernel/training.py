@@ -300,6 +300,7 @@ def one_norm_svm(
             break
     else:
         raise TrainingError(
-            f"HiGHS did not solve the 1-norm SVM of {rows} rows: {found.message} Choose another C or gamma."
+            f"HiGHS did not solve the 1-norm SVM of {rows} rows: {found.message} Choose another C-random-kernel or "
+            "gamma."
         )
     return found.x[:size] - found.x[size : 2 * size], float(found.x[2 * size])

@@ -33,6 +33,7 @@ from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.dp_svm.strategy import DpSvm
+from strategies.registry import all_strategies
 from strategies.settings import make_settings
 from tests.conftest import write_identities
 from tests.contexts import own_hospital
@@ -246,6 +247,48 @@ def test_a_state_folder_is_not_used_for_another_table(hospitals: Hospitals) -> N
     )
     with pytest.raises(BudgetError, match="not those of the ledger"):
         hospitals.train()
+
+
+@pytest.mark.parametrize("level", ["exact", "perturbed", "dp"])
+@pytest.mark.slow
+def test_two_tables_budgets_that_were_exchanged_are_refused_at_each_level(
+    level: str, hospitals: Hospitals
+) -> None:
+    """Also by hospitals that have met nobody who remembers: at level dp the others' epochs tell the same."""
+    for node in hospitals.nodes:
+        node |= {"privacy": level, "noise": 0.25}
+    own, other = (Path(str(node["state"])) for node in hospitals.nodes[:2])
+    hospitals.train()
+    files = [tables_home() / budget.read_link(state).table / budget.FILE for state in (own, other)]
+    texts = [file.read_text() for file in files]
+    for file, text in zip(files, reversed(texts), strict=True):
+        file.write_text(text)
+    for node in hospitals.nodes:
+        (Path(str(node["state"])) / HEARD_FILE).unlink()
+    strategy = "dp-svm" if level == "dp" else "pan-svm"
+    settings = make_settings(
+        strategy=strategy, sites=3, privacy=level, schema=str(hospitals.folder / "schema.toml")
+    )
+    grid = InProcessGrid(app, hospitals.nodes, settings.to_config(), 2)
+    with pytest.raises(BudgetError, match="another table"):
+        all_strategies()[settings.strategy](settings).start(grid)
+
+
+@pytest.mark.parametrize("shared", ["a constant", "years", "a counter"])
+@pytest.mark.slow
+def test_a_column_that_tables_of_one_account_share(shared: str, hospitals: Hospitals) -> None:
+    """One that many rows agree in makes no match; one by which rows are told apart does, on the safe side."""
+    cells = {"a constant": np.full(600, 7), "years": np.arange(600) // 30 + 2000, "a counter": np.arange(600)}
+    schema = hospitals.folder / "schema.toml"
+    schema.write_text(f"{schema.read_text()}columns.shared.range = [0, 3000]\n")
+    for node in hospitals.nodes:
+        pd.read_csv(str(node["data"])).assign(shared=cells[shared]).to_csv(str(node["data"]), index=False)
+    if shared == "a counter":
+        with pytest.raises(BudgetError, match="account of its own"):
+            hospitals.train()
+    else:
+        hospitals.train()
+    assert len(list(tables_home().glob("*/"))) == (1 if shared == "a counter" else 3)
 
 
 @pytest.mark.slow

@@ -56,6 +56,7 @@ BAD: list[tuple[str, Scalar]] = [
         for name in (
             "C",
             "C-total",
+            "C-random-kernel",
             "tol",
             "timeout",
             "gamma",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,8 @@ import numpy as np
 import pytest
 
 from clients.budget import end_ledger, new_ledger
-from clients.ledger.budget import Charge, change_ledger, link_table, read_ledger
-from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, tables_home
-from clients.state_folder import read_checked
+from clients.ledger.budget import FILE, Charge, change_ledger, link_table, read_ledger, read_link
+from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, read_own, tables_home
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
@@ -200,12 +200,7 @@ def test_nothing_of_the_table_can_be_read_in_the_place(state: Path) -> None:
     found.add(other)
     assert set(found.columns).isdisjoint(KnownTables(tables_home(), patients()).columns)
     here, there = (
-        {
-            digest
-            for kind in read_checked(folder / ROWS_FILE).values()
-            for one in kind.values()
-            for digest in one
-        }
+        {digest for kind in read_own(folder / ROWS_FILE).values() for one in kind.values() for digest in one}
         for folder in (own, other)
     )
     assert len(here) > 200
@@ -216,16 +211,46 @@ def test_nothing_of_the_table_can_be_read_in_the_place(state: Path) -> None:
 @pytest.mark.parametrize("content", [None, "", "{}", "zz", "7b7d\n[]"])
 def test_without_the_digests_no_table_has_a_budget(file: str, content: str | None, state: Path) -> None:
     """The ledger that cannot be compared may be that of the table, also where the folder is new."""
-    path = tables_home() / file if file == KEY_FILE else ledgers()[0] / file
+    other = state.parent / "other"
+    begin(other, patients(1))
+    path = tables_home() / file if file == KEY_FILE else tables_home() / read_link(state).table / file
     if content is None:
         path.unlink()
     else:
         path.write_text(content)
     new_ledger(state.parent / "new", 0.2)
-    for folder in (state, state.parent / "new"):
+    for folder, table in ((state, patients()), (state.parent / "new", patients(2)), (other, patients(1))):
         with pytest.raises(BudgetError, match="backup"):
-            link_table(folder, patients())
-    assert len(ledgers()) == 1
+            link_table(folder, table)
+    assert len(ledgers()) == 2
+    # What else the text advises: a person deletes what cannot be compared, and ends its budgets.
+    shutil.rmtree(path.parent)
+    lost = [(state, patients()), (other, patients(1))][: 2 if file == KEY_FILE else 1]
+    for folder, table in lost:
+        with pytest.raises(BudgetError, match="spent"):
+            link_table(folder, table)
+        end_ledger(folder)
+    for folder, table in ((state, patients()), (other, patients(1))):
+        link_table(folder, table)
+    assert len(ledgers()) == 2
+
+
+def test_a_file_of_another_ledger_s_folder_is_refused(state: Path) -> None:
+    """Two tables' budgets, or rows, that a hand has exchanged: each would be charged to the other one."""
+    other = state.parent / "other"
+    begin(other, patients(1))
+    for file in (FILE, ROWS_FILE):
+        own, foreign = (tables_home() / read_link(folder).table / file for folder in (state, other))
+        texts = own.read_text(), foreign.read_text()
+        own.write_text(texts[1])
+        foreign.write_text(texts[0])
+        for folder, table in ((state, patients()), (other, patients(1))):
+            with pytest.raises(BudgetError, match="backup"):
+                link_table(folder, table)
+        own.write_text(texts[0])
+        foreign.write_text(texts[1])
+        link_table(state, patients())
+        link_table(other, patients(1))
 
 
 def test_a_bit_that_changed_in_the_digests_is_noticed(state: Path) -> None:
