@@ -13,7 +13,6 @@ from typing import Any, cast
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import RecordDict
 
-from clients import broadcasts
 from clients.cache import cached
 from clients.hospital import Hospital
 from clients.ledger.budget import EPOCH
@@ -130,7 +129,7 @@ def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> 
     this, public = _asked(hospital, content)
     member = member_of(hospital, public)
     memory = admit(memory, this, member.name, _as_bytes(public), hospital.least_sites)
-    inputs, told = records.get(content, "inputs"), broadcasts.told(hospital, content)
+    inputs, told = records.get(content, "inputs"), hospital.broadcast_digests(content)
     question = records.message_of(task.question, inputs, "inputs")
     bounds = bounds_of(task, question, hospital.terms, len(this.roster))
     if this.task != sum_name(task, inputs, bounds, told, hospital.terms.digest):

@@ -29,7 +29,7 @@ from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Scalar, Terms
 
-SIMULATED = ("partition-id", "num-partitions")
+SIMULATED_KEYS = ("partition-id", "num-partitions")
 """What the node config of a simulated site holds, and nothing else."""
 
 LEAST_SITES = 3
@@ -90,10 +90,10 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
     """Return the policy that a hospital's node config says; SettingError if it cannot work. ``name`` is the site's."""
     mine, known = f"The node config of site '{name}'", (*POLICY_KEYS, *CONSENTS)
     for key, value in sorted(node.items()):
-        if key in SIMULATED:
+        if key in SIMULATED_KEYS:
             raise SettingError(
-                f"{mine} has '{key}', which only a node of a simulation has, and besides '{SIMULATED[0]}' and "
-                f"'{SIMULATED[1]}' nothing. Leave these two out, and write what the hospital has: "
+                f"{mine} has '{key}', which only a node of a simulation has, and besides '{SIMULATED_KEYS[0]}' and "
+                f"'{SIMULATED_KEYS[1]}' nothing. Leave these two out, and write what the hospital has: "
                 'data="/path/to/table.csv" label="COLUMN" name="SITE".'
             )
         if key not in known:

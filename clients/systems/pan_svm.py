@@ -108,7 +108,7 @@ def told_about(site: Site, number: int) -> tuple[str, ...]:
 
 
 def _feature_map(site: Site, number: int) -> tasks.FeatureMapBroadcast:
-    told = site.told(tasks.FEATURE_MAP.numbered(number))
+    told = site.get_broadcast(tasks.FEATURE_MAP.numbered(number))
     fits = told.features.shape == (len(site.schema().columns),) and told.normalization.ndim == 2
     check_told(site, fits, "parts of a feature map")
     return told
@@ -117,7 +117,7 @@ def _feature_map(site: Site, number: int) -> tasks.FeatureMapBroadcast:
 def _landmark_set(site: Site, number: int) -> tasks.LandmarkBroadcast:
     """Return the landmarks of a feature map."""
     about = _feature_map(site, number)
-    told = site.told(tasks.LANDMARK_SET.numbered(about.landmark_set))
+    told = site.get_broadcast(tasks.LANDMARK_SET.numbered(about.landmark_set))
     check_told(site, told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
     return told
 
@@ -317,7 +317,7 @@ def own_slots(site: Site, slots_per_site: int, most: int) -> tuple[Ints, int]:
             f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
             f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
         )
-    seed = cast(bytes, site.kept(SLOTS))
+    seed = cast(bytes, site.remembered(SLOTS))
     key = hmac.digest(seed, join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
     place = participation.this.roster.index(site.name)
     if total < sites:

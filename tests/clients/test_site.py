@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from clients import broadcasts, cache
+from clients import cache
 from clients.budget import new_ledger
+from clients.rows import link_own_table
 from clients.site import Site
 from clients.systems.pan_svm import mapped_train
-from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
@@ -233,7 +233,7 @@ def test_numbers_that_were_told_are_checked_before_use(
     def mapped() -> NDArray[np.float64]:
         for name, message in told.items():
             records.write(content := RecordDict(), f"broadcast.{name}", message)
-            broadcasts.keep(site, content)
+            site.keep_broadcasts(content)
         return mapped_train(site, 0)(np.arange(3))
 
     assert mapped().shape == (3, 1)

@@ -9,7 +9,7 @@ import pytest
 
 from clients.gate import pipeline
 from clients.gate.private import Private
-from clients.gate.reply import leave
+from clients.gate.reply import encode_reply
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
@@ -76,9 +76,9 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> Callable[[Task, Lie], None]:
                 lie(results)
                 changed = replace(given, **results)
                 answer = kind(changed) if kind else changed
-            return leave(asked, answer, participation, notes)
+            return encode_reply(asked, answer, participation, notes)
 
-        monkeypatch.setattr(pipeline, "leave", lying)
+        monkeypatch.setattr(pipeline, "encode_reply", lying)
 
     return make
 
@@ -228,9 +228,9 @@ def test_a_private_sum_of_another_shape_ends_the_run(
             results = dict(vars(answer.answer))
             shorten(name)(results)
             answer = Private(replace(answer.answer, **results))
-        return leave(asked, answer, *rest)
+        return encode_reply(asked, answer, *rest)
 
-    monkeypatch.setattr(pipeline, "leave", changed)
+    monkeypatch.setattr(pipeline, "encode_reply", changed)
     with pytest.raises(FederationError):
         train_in_process(make_settings(**PRIVATE))
 
