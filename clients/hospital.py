@@ -13,6 +13,7 @@ from clients.policy import OF_SIMULATED, SIMULATED_KEYS, HospitalPolicy, check_t
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Value
+from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.terms import Terms
 
@@ -35,6 +36,8 @@ class Hospital:
         What it has settled for itself.
     terms : Terms
         What the run asks for. The policy accepts them.
+    protocol : SecureSum
+        The run's secure sum, which the policy accepts, too.
     run_id : int
         The run's number.
     state : RecordDict
@@ -46,6 +49,7 @@ class Hospital:
     name: str
     policy: HospitalPolicy
     terms: Terms
+    protocol: SecureSum
     run_id: int
     state: RecordDict = field(repr=False)
     partition: tuple[int, int] | None = None
@@ -111,13 +115,20 @@ def hospital_of(context: Context) -> Hospital:
     name, simulated = site_name(context), is_simulated(context)
     policy = OF_SIMULATED if simulated else policy_of(context.node_config, name)
     terms = Terms.from_config(context.run_config)
-    check_terms(policy, terms, name)
+    protocol = check_terms(policy, terms, name)
     partition = None
     if simulated:
         number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED_KEYS)
         partition = number, sites
-    run_id, state = context.run_id, context.state
-    return Hospital(name=name, policy=policy, terms=terms, run_id=run_id, state=state, partition=partition)
+    return Hospital(
+        name=name,
+        policy=policy,
+        terms=terms,
+        protocol=protocol,
+        run_id=context.run_id,
+        state=context.state,
+        partition=partition,
+    )
 
 
 class SimulatedContext(Context):
