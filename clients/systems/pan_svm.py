@@ -218,7 +218,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
 def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = asked_problems(site, question), question.questions()
-    numbers = sum(one.count * one.ends.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
+    numbers = sum(one.count * one.endpoints.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
     # Of the answer, and of decisions that are in memory at once.
     site.check_size(max(numbers, max(one.count for one in questions) * float(BLOCK)))
     found: dict[int, Answer] = {}

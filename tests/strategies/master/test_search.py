@@ -80,7 +80,7 @@ def test_after_a_stall_points_lie_on_the_line_to_the_masters_solution() -> None:
     assert steps == pytest.approx(np.repeat(steps[:, :1], 4, axis=1)), "the same share in each coordinate"
     assert steps[-1] == pytest.approx(1.0)
     assert steps[0] == pytest.approx(SHORTEST)
-    assert np.ptp(np.diff(np.log(question.share))) == pytest.approx(0.0), "in geometric progression"
+    assert np.ptp(np.diff(np.log(question.fraction))) == pytest.approx(0.0), "in geometric progression"
 
 
 def test_without_a_stall_the_masters_solution_itself_is_the_only_point_of_the_line() -> None:
@@ -98,8 +98,8 @@ def test_with_a_curvature_there_are_proximal_points_besides() -> None:
     question = questions([0.5, 0.5])[2]
     assert len(question.points) == LINE + len(TRUST) * len(STEPS)
     assert question.centre.tolist() == [1.0, 2.0, 0.0, 0.5], "the best point"
-    for way in range(1, len(TRUST) + 1):
-        assert question.share[question.way == way].tolist() == list(STEPS)
+    for segment in range(1, len(TRUST) + 1):
+        assert question.fraction[question.segment == segment].tolist() == list(STEPS)
     assert len(questions([0.5, 0.5], planes=0)[2].points) == LINE
 
 
