@@ -103,7 +103,7 @@ def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> 
         raise SumError(
             f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
         )
-    memory, _ = _kept(hospital)
+    memory, _ = _remembered_sums(hospital)
     this, public = _asked(hospital, content)
     member = member_of(hospital, public)
     memory = admit(memory, this, member.name, _as_bytes(public), hospital.least_sites)
@@ -138,7 +138,7 @@ def withdraw(hospital: Hospital) -> None:
 
 def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
-    memory, kept = _kept(hospital)
+    memory, kept = _remembered_sums(hospital)
     this, public = _asked(hospital, content)
     if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
         raise SumError(
@@ -181,7 +181,8 @@ def _as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
     return {name: keys.public_key + keys.published for name, keys in public.items()}
 
 
-def _kept(hospital: Hospital) -> tuple[Memory, bytes]:
+def _remembered_sums(hospital: Hospital) -> tuple[Memory, bytes]:
+    """Return what :func:`remember` has put into the state; SumError if the site has not joined with these settings."""
     state = records.get(hospital.state, STATE)
     if not state:
         raise SumError(f"Site '{hospital.name}' has not joined this run. Start the run again.")

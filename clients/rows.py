@@ -43,13 +43,13 @@ def table_at(hospital: Hospital, level: str) -> Table:
         return table
     from clients.perturb import copy_of  # noqa: PLC0415 - loaded only at level perturbed
 
-    key = table_identity(hospital), seen_at(hospital, level), hospital.policy.classes, "copy"
-    return cast(Table, cached_tables(key, lambda: copy_of(hospital, table)))
+    return cast(Table, cached_tables((table_key(hospital, level), "copy"), lambda: copy_of(hospital, table)))
 
 
-def seen_at(hospital: Hospital, level: str) -> Hashable:
-    """Return what tells apart what a process keeps of a table at different levels, and of copies with other noise."""
-    return level, hospital.terms.noise if level == "perturbed" else 0.0
+def table_key(hospital: Hospital, level: str) -> Hashable:
+    """Return what tells the table that a level shows from all others that this process may have in memory."""
+    noise = hospital.terms.noise if level == "perturbed" else 0.0
+    return table_identity(hospital), level, noise, hospital.policy.classes
 
 
 def true_table(hospital: Hospital) -> Table:

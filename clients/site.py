@@ -16,8 +16,7 @@ from clients.cache import Cache, cached, cached_tables
 from clients.classes import log_left_out
 from clients.hospital import BROADCAST, DIGESTS, Hospital
 from clients.membership import Participation
-from clients.rows import Rows, Split, fold_of_rows, seen_at, split_rows, table_at
-from clients.table.source import table_identity
+from clients.rows import Rows, Split, fold_of_rows, split_rows, table_at, table_key
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Ints
@@ -158,4 +157,4 @@ class Site(Hospital):
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
-        return kept((table_identity(self), seen_at(self, self.level), self.policy.classes, *key), make)
+        return kept((table_key(self, self.level), *key), make)

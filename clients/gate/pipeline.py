@@ -58,7 +58,7 @@ class Exchange:
     site: Site = field(init=False)
     answer: Any = field(init=False)
     reply: RecordDict = field(init=False)
-    kept: bytes = field(init=False)  # what the protocol needs for later steps of the sum
+    sum_state: bytes = field(init=False)  # what the protocol needs for later steps of the sum
 
 
 def agree(exchange: Exchange) -> None:
@@ -118,7 +118,7 @@ def compute(exchange: Exchange) -> None:
 def encode(exchange: Exchange) -> None:
     """Let out what the answer declares and nothing else, and of what is summed only what the protocol has masked."""
     notes = exchange.site.outbox
-    exchange.reply, exchange.kept = encode_reply(
+    exchange.reply, exchange.sum_state = encode_reply(
         exchange.task, exchange.answer, exchange.participation, notes
     )
 
@@ -126,11 +126,12 @@ def encode(exchange: Exchange) -> None:
 def remember_sum(exchange: Exchange) -> None:
     """Note that the sum has been answered; nothing can fail after this."""
     if exchange.participation is not None:
-        remember(exchange.hospital, exchange.participation.memory, exchange.kept)
+        remember(exchange.hospital, exchange.participation.memory, exchange.sum_state)
 
 
 PIPELINE = (agree, load_system, join_sum, choose_view, read_message, compute, encode, remember_sum)
-"""All that happens to a request, in this order."""
+"""All that happens to a request, in this order: a system's code is loaded after the hospital has agreed, a broadcast
+is kept after its sum was found in order, and the level has chosen the records before the system computes."""
 
 
 def answer_step(exchange: Exchange) -> None:

@@ -216,7 +216,10 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
 
 @answers(tasks.CUTS)
 def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
-    """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
+    """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8).
+
+    `flower_pansvm.systems.pan_svm.cuts.cuts_at` has the equations; all problems with the same map share its rows.
+    """
     problems, questions = asked_problems(site, question), question.questions()
     numbers = sum(one.count * one.endpoints.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
     # Of the answer, and of decisions that are in memory at once.

@@ -10,7 +10,7 @@ from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
 from flower_pansvm.errors import TableError
 from flower_pansvm.systems import selection as tasks
-from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, row_duals
+from flower_pansvm.systems.pan_svm.cuts import Duals, Problem
 from flower_pansvm.tasks import Nothing
 
 SUPPORT_SHARE = 1e-3
@@ -58,7 +58,7 @@ def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats,
     Those of the positive and of the negative side; none of a side that has fewer than the hospital's ``min-cluster``.
     """
     labels = labels_of(site, problem)
-    alpha = row_duals(mapped_train(site, problem.feature_map), labels, duals)
+    alpha = tasks.row_duals(mapped_train(site, problem.feature_map), labels, duals)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
     return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= site.least_rows)
