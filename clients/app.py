@@ -8,50 +8,50 @@ and imports the system's file only then: a hospital that agrees to ``dp`` alone 
 
 from flwr.clientapp import ClientApp
 
-from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, Row
+from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, TaskRow
 from clients.gate.pipeline import handler
 
 TASKS = {
     # every run
-    "join": Row("query", "common", SUMS),
-    "relay": Row("train", "common", SUMS),  # a secure sum that takes several steps
-    "moments": Row("train", "common", SUMS),
-    "rows": Row("train", "common", SUMS),
-    "extremes": Row("train", "common", SUMS, ("extremes",)),
+    "join": TaskRow("query", "common", SUMS),
+    "relay": TaskRow("train", "common", SUMS),  # a secure sum that takes several steps
+    "moments": TaskRow("train", "common", SUMS),
+    "rows": TaskRow("train", "common", SUMS),
+    "extremes": TaskRow("train", "common", SUMS, ("extremes",)),
     # PAN-SVM, and what trains on its feature maps
-    "landmarks": Row("train", "pan_svm", SUMS),
-    "warm_start": Row("train", "pan_svm", SUMS),
-    "cuts": Row("train", "pan_svm", SUMS),
-    "scores": Row("evaluate", "pan_svm", SUMS),
-    "class_moments": Row("train", "selection", SUMS),
-    "support": Row("train", "selection", SUMS),
-    "consensus": Row("train", "admm", SUMS),
+    "landmarks": TaskRow("train", "pan_svm", SUMS),
+    "warm_start": TaskRow("train", "pan_svm", SUMS),
+    "cuts": TaskRow("train", "pan_svm", SUMS),
+    "scores": TaskRow("evaluate", "pan_svm", SUMS),
+    "class_moments": TaskRow("train", "selection", SUMS),
+    "support": TaskRow("train", "selection", SUMS),
+    "consensus": TaskRow("train", "admm", SUMS),
     # differential privacy
-    "ranges": Row("query", "dp_svm", SIMULATED, ("extremes",)),
-    "private_bins": Row("train", "dp_svm", DP),
-    "private_moments": Row("train", "dp_svm", DP),
-    "private_step": Row("train", "dp_svm", DP),
-    "private_scores": Row("evaluate", "dp_svm", DP),
-    "model_test": Row("evaluate", "evaluation", TESTED),
+    "ranges": TaskRow("query", "dp_svm", SIMULATED, ("extremes",)),
+    "private_bins": TaskRow("train", "dp_svm", DP),
+    "private_moments": TaskRow("train", "dp_svm", DP),
+    "private_step": TaskRow("train", "dp_svm", DP),
+    "private_scores": TaskRow("evaluate", "dp_svm", DP),
+    "model_test": TaskRow("evaluate", "evaluation", TESTED),
     # other systems
-    "local_scores": Row("evaluate", "local_only", SUMS),
-    "held_out": Row("query", "ensemble", SUMS, ("test-rows",)),
-    "votes": Row("train", "ensemble", SUMS, ("test-rows",)),
-    "ensemble_scores": Row("evaluate", "ensemble", SUMS, ("test-rows",)),
-    "weak_models": Row("train", "mixture", SUMS, ("weak-models",)),
-    "mixture_scores": Row("evaluate", "mixture", SUMS),
-    "public_rows": Row("query", "output_perturbation", SIMULATED),
-    "rff_cuts": Row("train", "output_perturbation", SUMS),
-    "rff_scores": Row("evaluate", "output_perturbation", SUMS),
-    "local_weights": Row("train", "output_perturbation", DP, ("own-weights",)),
-    "rff_private_scores": Row("evaluate", "output_perturbation", DP),
-    "cell": Row("train", "random_kernel", SUMS),
-    "means": Row("train", "random_kernel", SUMS),
-    "column_ranges": Row("train", "random_kernel", SUMS, ("extremes",)),
-    "kernel": Row("train", "random_kernel", SUMS, ("kernel-rows", "row-labels")),
-    "kernel_points": Row("evaluate", "random_kernel", SUMS, ("kernel-rows", "row-labels")),
-    "column_votes": Row("train", "ssvd", SUMS, ("distorted-rows",)),
-    "distorted_rows": Row("train", "ssvd", SUMS, ("distorted-rows",)),
+    "local_scores": TaskRow("evaluate", "local_only", SUMS),
+    "held_out": TaskRow("query", "ensemble", SUMS, ("test-rows",)),
+    "votes": TaskRow("train", "ensemble", SUMS, ("test-rows",)),
+    "ensemble_scores": TaskRow("evaluate", "ensemble", SUMS, ("test-rows",)),
+    "weak_models": TaskRow("train", "mixture", SUMS, ("weak-models",)),
+    "mixture_scores": TaskRow("evaluate", "mixture", SUMS),
+    "public_rows": TaskRow("query", "output_perturbation", SIMULATED),
+    "rff_cuts": TaskRow("train", "output_perturbation", SUMS),
+    "rff_scores": TaskRow("evaluate", "output_perturbation", SUMS),
+    "local_weights": TaskRow("train", "output_perturbation", DP, ("own-weights",)),
+    "rff_private_scores": TaskRow("evaluate", "output_perturbation", DP),
+    "cell": TaskRow("train", "random_kernel", SUMS),
+    "means": TaskRow("train", "random_kernel", SUMS),
+    "column_ranges": TaskRow("train", "random_kernel", SUMS, ("extremes",)),
+    "kernel": TaskRow("train", "random_kernel", SUMS, ("kernel-rows", "row-labels")),
+    "kernel_points": TaskRow("evaluate", "random_kernel", SUMS, ("kernel-rows", "row-labels")),
+    "column_votes": TaskRow("train", "ssvd", SUMS, ("distorted-rows",)),
+    "distorted_rows": TaskRow("train", "ssvd", SUMS, ("distorted-rows",)),
 }
 
 app = ClientApp()

@@ -12,8 +12,7 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.hospital import Hospital
-from clients.table.schema_file import schema_of
-from clients.table.source import label_place
+from clients.table.source import label_place, schema_of
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError

@@ -9,11 +9,19 @@ from typing import Any, cast
 
 from flwr.app import Context, RecordDict
 
-from clients.policy import OF_SIMULATED, SIMULATED, HospitalPolicy, check_terms, policy_of
+from clients.policy import OF_SIMULATED, SIMULATED_KEYS, HospitalPolicy, check_terms, policy_of
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Value
+from flower_pansvm.secure_sum.contract import SecureSum
+from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.terms import Terms
+
+BROADCAST = "broadcast."
+"""How the groups of a message and of a site's state begin that hold broadcasts, each by its name."""
+
+DIGESTS = "broadcast digests"
+"""The group of a site's state with the digest of each broadcast that it keeps, by name."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +36,8 @@ class Hospital:
         What it has settled for itself.
     terms : Terms
         What the run asks for. The policy accepts them.
+    protocol : SecureSum
+        The run's secure sum, which the policy accepts, too.
     run_id : int
         The run's number.
     state : RecordDict
@@ -39,6 +49,7 @@ class Hospital:
     name: str
     policy: HospitalPolicy
     terms: Terms
+    protocol: SecureSum
     run_id: int
     state: RecordDict = field(repr=False)
     partition: tuple[int, int] | None = None
@@ -58,23 +69,42 @@ class Hospital:
         """The fewest sites in a sum: what the run says, or more if the hospital asks for more."""
         return max(self.terms.min_sites, self.policy.min_sites)
 
-    def first(self, what: str, value: Value) -> Value:
+    def remember_once(self, what: str, value: Value) -> Value:
         """Return the first value of something in a run, which this one becomes if there is none yet."""
         if not records.has(self.state, f"first.{what}"):
             records.put(self.state, f"first.{what}", {"value": value})
-        return self.kept(what)
+        return self.remembered(what)
 
-    def settle(self, what: str, value: Value, refusal: str) -> None:
-        """Keep the first value of something in a run; any other is a FederationError, which says what and why."""
-        if self.first(what, value) != value:
+    def require_same(self, what: str, value: Value, refusal: str) -> None:
+        """Remember the first value of something in a run; any other is a FederationError, which says what and why."""
+        if self.remember_once(what, value) != value:
             raise FederationError(f"Site '{self.name}' refuses {refusal}. Start a new run.")
 
-    def kept(self, what: str) -> Value:
-        """Return what :meth:`first` or :meth:`settle` has kept."""
+    def remembered(self, what: str) -> Value:
+        """Return what :meth:`remember_once` or :meth:`require_same` has put into the state."""
         values = records.get(self.state, f"first.{what}")
         if not values:
             raise FederationError(f"Site '{self.name}' lacks '{what}' of this run. Start the run again.")
         return cast(Value, values["value"])
+
+    def keep_broadcasts(self, content: RecordDict) -> None:
+        """Keep the broadcasts of a message for the tasks that follow; one of the same name is replaced.
+
+        But for the schema: sums over two splits into training and test rows that differ in one row would give it away.
+        """
+        before, now = records.get(self.state, DIGESTS), self.broadcast_digests(content)
+        if SCHEMA.name in before and before[SCHEMA.name] != now[SCHEMA.name]:
+            raise FederationError(
+                f"Site '{self.name}' refuses a second schema: a run has one. Start a new run."
+            )
+        for name, values in records.groups(content, BROADCAST).items():
+            records.put(self.state, BROADCAST + name, values)
+        records.put(self.state, DIGESTS, now)
+
+    def broadcast_digests(self, content: RecordDict) -> dict[str, str]:
+        """Return the digest of each broadcast, kept or in a message, by name: part of a sum's name."""
+        new = {name: records.digest(values) for name, values in records.groups(content, BROADCAST).items()}
+        return {**records.get(self.state, DIGESTS), **new}
 
 
 def hospital_of(context: Context) -> Hospital:
@@ -85,13 +115,20 @@ def hospital_of(context: Context) -> Hospital:
     name, simulated = site_name(context), is_simulated(context)
     policy = OF_SIMULATED if simulated else policy_of(context.node_config, name)
     terms = Terms.from_config(context.run_config)
-    check_terms(policy, terms, name)
+    protocol = check_terms(policy, terms, name)
     partition = None
     if simulated:
-        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED)
+        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED_KEYS)
         partition = number, sites
-    run_id, state = context.run_id, context.state
-    return Hospital(name=name, policy=policy, terms=terms, run_id=run_id, state=state, partition=partition)
+    return Hospital(
+        name=name,
+        policy=policy,
+        terms=terms,
+        protocol=protocol,
+        run_id=context.run_id,
+        state=context.state,
+        partition=partition,
+    )
 
 
 class SimulatedContext(Context):
@@ -105,7 +142,7 @@ def is_simulated(context: Context) -> bool:
     so a simulation must have started the process besides, which nothing that a coordinator sends can bring about.
     """
     simulating = isinstance(context, SimulatedContext) or _in_flowers_engine()
-    return simulating and context.node_config.keys() == set(SIMULATED)
+    return simulating and context.node_config.keys() == set(SIMULATED_KEYS)
 
 
 def _in_flowers_engine() -> bool:
@@ -126,7 +163,7 @@ def site_name(context: Context) -> str:
     if "name" in context.node_config:
         return str(context.node_config["name"])
     if is_simulated(context):
-        return simulated_name(int(cast(int, context.node_config[SIMULATED[0]])))
+        return simulated_name(int(cast(int, context.node_config[SIMULATED_KEYS[0]])))
     return f"node-{context.node_id}"
 
 

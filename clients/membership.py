@@ -13,13 +13,12 @@ from typing import Any, cast
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import RecordDict
 
-from clients import broadcasts
 from clients.cache import cached
 from clients.hospital import Hospital
 from clients.ledger.budget import EPOCH
 from clients.ledger.epochs import hear
 from clients.policy import warn_of_risks
-from flower_pansvm import records, secure_sum
+from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.refusals import Memory, admit
@@ -52,11 +51,10 @@ def join_run(hospital: Hospital, epochs: bytes) -> PublicKeys:
     """
     if not hospital.simulated:
         warn_of_risks(hospital.policy, hospital.terms)
-    protocol = protocol_of(hospital)
     if records.has(hospital.state, KEYS):
         raise SumError(f"Site '{hospital.name}' has joined this run already. Start a new run.")
     key = X25519PrivateKey.generate()
-    secret, published = protocol.prepare()
+    secret, published = hospital.protocol.prepare()
     records.put(hospital.state, KEYS, {"private": key.private_bytes_raw(), "secret": secret})
     public_key = key.public_key().public_bytes_raw()
     signature = b""
@@ -94,27 +92,6 @@ def member_of(hospital: Hospital, public: Mapping[str, PublicKeys]) -> Member:
     )
 
 
-def protocol_of(hospital: Hospital) -> SecureSum:
-    """Return the protocol of the run, if it is one that the hospital accepts.
-
-    Its node config has to name one that does not protect the site, or only if others are trusted.
-    """
-    protocol = secure_sum.protocol_of(hospital.terms)
-    agreed = hospital.simulated or hospital.policy.aggregation
-    if not agreed and (protocol.by_consent or not protocol.protected):
-        risk = "the coordinator would see this site's numbers"
-        if protocol.protected:
-            risk = (
-                "one site opens the sums and need not prove that its key is sound, and a coordinator that does not "
-                "follow the protocol can have it open every site's numbers"
-            )
-        raise SumError(
-            f"Site '{hospital.name}' refuses the aggregation '{protocol.name}': {risk}. Choose aggregation=ring, "
-            "or write it into the site's node config to agree."
-        )
-    return protocol
-
-
 def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> Participation:
     """Check a request for a secure sum and return what the site needs to answer it.
 
@@ -126,11 +103,11 @@ def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> 
         raise SumError(
             f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
         )
-    memory, _ = _kept(hospital)
+    memory, _ = _remembered_sums(hospital)
     this, public = _asked(hospital, content)
     member = member_of(hospital, public)
     memory = admit(memory, this, member.name, _as_bytes(public), hospital.least_sites)
-    inputs, told = records.get(content, "inputs"), broadcasts.told(hospital, content)
+    inputs, told = records.get(content, "inputs"), hospital.broadcast_digests(content)
     question = records.message_of(task.question, inputs, "inputs")
     bounds = bounds_of(task, question, hospital.terms, len(this.roster))
     if this.task != sum_name(task, inputs, bounds, told, hospital.terms.digest):
@@ -142,7 +119,7 @@ def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> 
         if records.has(hospital.state, EPOCH):
             hear(hospital, {peer: keys.epochs for peer, keys in public.items()})
         records.write(hospital.state, OF_ALL, AllKeys.of(public))
-    return Participation(protocol_of(hospital), this, member, bounds, memory)
+    return Participation(hospital.protocol, this, member, bounds, memory)
 
 
 def remember(hospital: Hospital, memory: Memory, kept: bytes) -> None:
@@ -161,7 +138,7 @@ def withdraw(hospital: Hospital) -> None:
 
 def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
-    memory, kept = _kept(hospital)
+    memory, kept = _remembered_sums(hospital)
     this, public = _asked(hospital, content)
     if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
         raise SumError(
@@ -170,7 +147,7 @@ def take_step(hospital: Hospital, content: RecordDict) -> bytes:
         )
     asked = records.read(content, "step", RelayStep)
     member = member_of(hospital, public)
-    answer, kept = protocol_of(hospital).respond(asked.step, asked.payload, kept, this, member)
+    answer, kept = hospital.protocol.respond(asked.step, asked.payload, kept, this, member)
     remember(hospital, memory, kept)
     return answer
 
@@ -204,7 +181,8 @@ def _as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
     return {name: keys.public_key + keys.published for name, keys in public.items()}
 
 
-def _kept(hospital: Hospital) -> tuple[Memory, bytes]:
+def _remembered_sums(hospital: Hospital) -> tuple[Memory, bytes]:
+    """Return what :func:`remember` has put into the state; SumError if the site has not joined with these settings."""
     state = records.get(hospital.state, STATE)
     if not state:
         raise SumError(f"Site '{hospital.name}' has not joined this run. Start the run again.")

@@ -32,8 +32,7 @@ from scipy.special import ndtri
 from clients.hospital import Hospital
 from clients.ledger.lasting_split import key_of
 from clients.perturb_kept import MARKS, Kept, KeptColumn, settle, settled_column
-from clients.table.schema_file import schema_of
-from clients.table.source import cache_folder, label_column
+from clients.table.source import cache_folder, label_column, schema_of
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
@@ -62,7 +61,7 @@ class PerturbedTerms:
 def copy_of(hospital: Hospital, table: Table) -> Table:
     """Return the copy of a hospital's true table, with the run's noise; a large one is kept for its next messages."""
     terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster)
-    label, version = label_column(hospital), str(hospital.kept("table"))
+    label, version = label_column(hospital), str(hospital.remembered("table"))
 
     def keep(settled: str, make: Callable[[], Table]) -> Table:
         folder = None if hospital.simulated else cache_folder(hospital)

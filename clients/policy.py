@@ -26,10 +26,10 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.reading_options import ReadingOptions
 from flower_pansvm.secure_sum import protocol_of
-from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH
+from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH, SecureSum
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Scalar, Terms
 
-SIMULATED = ("partition-id", "num-partitions")
+SIMULATED_KEYS = ("partition-id", "num-partitions")
 """What the node config of a simulated site holds, and nothing else."""
 
 LEAST_SITES = 3
@@ -90,10 +90,10 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
     """Return the policy that a hospital's node config says; SettingError if it cannot work. ``name`` is the site's."""
     mine, known = f"The node config of site '{name}'", (*POLICY_KEYS, *CONSENTS)
     for key, value in sorted(node.items()):
-        if key in SIMULATED:
+        if key in SIMULATED_KEYS:
             raise SettingError(
-                f"{mine} has '{key}', which only a node of a simulation has, and besides '{SIMULATED[0]}' and "
-                f"'{SIMULATED[1]}' nothing. Leave these two out, and write what the hospital has: "
+                f"{mine} has '{key}', which only a node of a simulation has, and besides '{SIMULATED_KEYS[0]}' and "
+                f"'{SIMULATED_KEYS[1]}' nothing. Leave these two out, and write what the hospital has: "
                 'data="/path/to/table.csv" label="COLUMN" name="SITE".'
             )
         if key not in known:
@@ -124,8 +124,18 @@ RISKS = {
 """Pins that a hospital should have, and what it risks without."""
 
 
-def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> None:
-    """Check that a hospital accepts the terms of a run; SumError if not, or there is no such secure sum."""
+def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> SecureSum:
+    """Return a run's secure sum after a check that a hospital accepts the run's terms.
+
+    Its node config has to name a secure sum that does not protect the site, or only if others are trusted.
+
+    Raises
+    ------
+    SumError
+        If the hospital does not accept a term.
+    SettingError
+        If there is no such secure sum.
+    """
     for key, asked in (("aggregation", terms.aggregation), ("scaling", terms.scaling)):
         wanted = getattr(policy, key)
         if wanted and wanted != asked:
@@ -133,12 +143,26 @@ def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> None:
                 f"Site '{name}' refuses the {key} '{asked}': its node config insists on '{wanted}'. Start the run with "
                 f"{key}={wanted}, or change the node config if the hospital agrees."
             )
-    k = getattr(protocol_of(terms), "k", None)  # other protocols share no masks with so many
+    protocol = protocol_of(terms)
+    agreed = policy is OF_SIMULATED or policy.aggregation
+    if not agreed and (protocol.by_consent or not protocol.protected):
+        risk = "the coordinator would see this site's numbers"
+        if protocol.protected:
+            risk = (
+                "one site opens the sums and need not prove that its key is sound, and a coordinator that does not "
+                "follow the protocol can have it open every site's numbers"
+            )
+        raise SumError(
+            f"Site '{name}' refuses the aggregation '{protocol.name}': {risk}. Choose aggregation=ring, "
+            "or write it into the site's node config to agree."
+        )
+    k = getattr(protocol, "k", None)  # other protocols share no masks with so many
     if k is not None and (k or FEWEST_ENOUGH) < policy.k:
         raise SumError(
             f"Site '{name}' refuses k={k}: its node config insists on at least {policy.k}. Start the run with a larger "
             f"k; 0 stands for all sites, but of many for {FEWEST_ENOUGH} or more."
         )
+    return protocol
 
 
 def warn_of_risks(policy: HospitalPolicy, terms: Terms) -> None:

@@ -1,26 +1,84 @@
-"""A site's rows in a run: which are trained on, which are kept for evaluation, and which fold each is in.
+"""A site's rows in a run: the table at the run's level, split into training rows and test rows, and their folds.
 
-A hospital's rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a simulated site are drawn
+Which table a system gets is decided here, in :func:`table_at`: the true one, or at `perturbed` its copy. A hospital's
+rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a simulated site are drawn
 (:mod:`clients.simulated`).
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clients.cache import cached_tables
 from clients.classes import check_listed, rows_with_classes
 from clients.hospital import Hospital
+from clients.ledger.budget import link_table
 from clients.ledger.lasting_split import lasting_split
 from clients.state_folder import state_folder
+from clients.table.source import open_table, table_identity, table_version
 from clients.table.table import Table, align
-from clients.view import table_at, true_table
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.common import NO_FOLD, SchemaBroadcast
 from flower_pansvm.tasks import MOST_ROWS
+
+
+def table_at(hospital: Hospital, level: str) -> Table:
+    """Return the whole table that a level shows.
+
+    Raises
+    ------
+    TableError
+        If it cannot be read, or there can be no copy of it.
+    FederationError
+        If it is no more what it was when the run began. Sums before a change and after it would differ in the rows that
+        have changed.
+    """
+    table = true_table(hospital)
+    if level != "perturbed":
+        return table
+    from clients.perturb import copy_of  # noqa: PLC0415 - loaded only at level perturbed
+
+    return cast(Table, cached_tables((table_key(hospital, level), "copy"), lambda: copy_of(hospital, table)))
+
+
+def table_key(hospital: Hospital, level: str) -> Hashable:
+    """Return what tells the table that a level shows from all others that this process may have in memory."""
+    noise = hospital.terms.noise if level == "perturbed" else 0.0
+    return table_identity(hospital), level, noise, hospital.policy.classes
+
+
+def true_table(hospital: Hospital) -> Table:
+    """Return the true records, whatever the level; raises as :func:`table_at` does."""
+    identity = table_identity(hospital)
+    table = cast(Table, cached_tables((identity, "table"), lambda: _read(hospital, identity)))
+    version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
+    refusal = (
+        "to go on: its table has changed since the run began. Put back, it can go on; as it is now it cannot"
+    )
+    hospital.require_same("table", version, refusal)
+    return table
+
+
+def link_own_table(hospital: Hospital) -> None:
+    """Find the ledger of a hospital's table as it joins a run; BudgetError if there is none, or another's."""
+    folder = state_folder(hospital)
+    if folder is not None:
+        link_table(folder, true_table(hospital))
+
+
+def _read(hospital: Hospital, identity: Hashable) -> Table:
+    table = open_table(hospital)
+    if table_identity(hospital) != identity:
+        raise TableError(
+            f"The table of site '{hospital.name}' was changed while it was read. Leave it as it is while a run goes "
+            "on, and start a new run."
+        )
+    return table
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ def scaled(site: Site, X: Floats, number: int = 0) -> Floats:
 
 def scaling_of(site: Site, number: int) -> Scaling:
     """Return one of the scalings; FederationError if it does not fit the site's columns."""
-    told = site.told(SCALING)
+    told = site.get_broadcast(SCALING)
     sizes = {(len(told.fill), len(site.schema().columns))}
     fits = {told.fill.shape, told.shift.shape, told.scale.shape} == sizes and 0 <= number < len(told.fill)
     check_told(site, fits and bool((told.scale > 0).all()), "scalings")

@@ -25,7 +25,7 @@ def deal_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> No
     participation = site.participation
     if participation is None or names[0] != site.name:
         return
-    seed = cast(bytes, site.first(purpose, seed))
+    seed = cast(bytes, site.remember_once(purpose, seed))
     for name in names[1:]:
         note = seal(participation.member, name, _label(site, participation.this, purpose), purpose, seed)
         site.outbox[name] = site.outbox.get(name, b"") + bytes([PURPOSES.index(purpose)]) + note
@@ -45,7 +45,7 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
                     f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and is "
                     f"not to know it. {NOT_FOLLOWED}"
                 )
-            site.settle(purpose, seed, SECOND[purpose])
+            site.require_same(purpose, seed, SECOND[purpose])
 
 
 def _label(site: Site, this: SumRound, purpose: str) -> SumRound:

@@ -12,15 +12,12 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clients import broadcasts
 from clients.cache import Cache, cached, cached_tables
 from clients.classes import log_left_out
-from clients.hospital import Hospital
+from clients.hospital import BROADCAST, DIGESTS, Hospital
 from clients.membership import Participation
-from clients.rows import Rows, Split, fold_of_rows, split_rows
-from clients.table.source import table_identity
+from clients.rows import Rows, Split, fold_of_rows, split_rows, table_at, table_key
 from clients.table.table import Table
-from clients.view import seen_at, table_at
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
@@ -57,14 +54,14 @@ class Site(Hospital):
         """Return what a system sees of a hospital at a level."""
         return cls(**vars(hospital), level=level, participation=participation)
 
-    def told(self, broadcast: Broadcast[M]) -> M:
+    def get_broadcast(self, broadcast: Broadcast[M]) -> M:
         """Return a broadcast, all of whose numbers are finite or missing cells; a process reads the same one only once.
 
         FederationError if they are not, or this site has not received it.
         """
 
         def read() -> M:
-            message = records.read(self.state, broadcasts.PREFIX + broadcast.name, broadcast.message)
+            message = records.read(self.state, BROADCAST + broadcast.name, broadcast.message)
             for value in records.values_of(message).values():
                 if not isinstance(value, np.ndarray | float):
                     continue
@@ -79,7 +76,7 @@ class Site(Hospital):
 
     def digest_of(self, broadcast: Broadcast[Any]) -> str:
         """Return the digest of a broadcast; raises FederationError if this site has not received it."""
-        known = records.get_one(self.state, broadcasts.DIGESTS, broadcast.name)
+        known = records.get_one(self.state, DIGESTS, broadcast.name)
         if known is None:
             raise FederationError(
                 f"Site '{self.name}' has not received the broadcast '{broadcast.name}'. It joined too late or its node "
@@ -88,7 +85,7 @@ class Site(Hospital):
         return cast(str, known)
 
     def table(self) -> Table:
-        """Return the whole table that the level shows; raises as `clients.view.table_at` does."""
+        """Return the whole table that the level shows; raises as `clients.rows.table_at` does."""
         return table_at(self, self.level)
 
     def labels(self) -> NDArray[np.str_]:
@@ -97,15 +94,15 @@ class Site(Hospital):
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
-        told = self.told(SCHEMA)
+        told = self.get_broadcast(SCHEMA)
         return Schema(told.columns, told.classes, told.positive_labels)
 
     def layout(self) -> LayoutBroadcast:
         """Return which sites hold which columns; a second layout in a run is a FederationError."""
-        self.settle(
+        self.require_same(
             LAYOUT.name, self.digest_of(LAYOUT), "a second layout: another site could claim its columns"
         )
-        return self.told(LAYOUT)
+        return self.get_broadcast(LAYOUT)
 
     def block_number(self) -> int:
         """Return the number of this site's column block; FederationError if the layout does not have the site."""
@@ -122,7 +119,7 @@ class Site(Hospital):
     def own_columns(self) -> Bools:
         """Return which of the schema's columns this site has: all of them in a run without a layout."""
         columns = self.schema().columns
-        if records.get_one(self.state, broadcasts.DIGESTS, LAYOUT.name) is None:
+        if records.get_one(self.state, DIGESTS, LAYOUT.name) is None:
             return np.ones(len(columns), dtype=np.bool_)
         own: Bools = self.layout().columns == self.block_number()
         if len(own) != len(columns):
@@ -139,7 +136,7 @@ class Site(Hospital):
 
     def folds(self) -> Ints:
         """Return the fold of each training row, shape (rows,); see `clients.rows.fold_of_rows`."""
-        told = self.told(SCHEMA)
+        told = self.get_broadcast(SCHEMA)
         key = ("folds", self.digest_of(SCHEMA), self.least_rows)
         return cast(Ints, self.cached(key, lambda: fold_of_rows(self, self._split(), told.folds)))
 
@@ -152,7 +149,7 @@ class Site(Hospital):
             )
 
     def _split(self) -> Split:
-        told, own = self.told(SCHEMA), self.own_columns()
+        told, own = self.get_broadcast(SCHEMA), self.own_columns()
         key = ("split", self.digest_of(SCHEMA), own.tobytes(), self.least_rows)
         split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, told, own)))
         log_left_out(self, split.left_out, [*told.classes, *told.positive_labels])
@@ -160,4 +157,4 @@ class Site(Hospital):
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
-        return kept((table_identity(self), seen_at(self, self.level), self.policy.classes, *key), make)
+        return kept((table_key(self, self.level), *key), make)

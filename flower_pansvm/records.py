@@ -54,13 +54,13 @@ def values_of(message: object) -> dict[str, Value]:
 
 def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str = COORDINATOR) -> T:
     """Return the dataclass whose fields some values are, as :func:`values_of` gives them."""
-    types, group = types_of(kind), printable(group, SHOWN)
+    types = types_of(kind)
     for name in types:
         if name not in values:
-            raise _error(sender, f"a message without the part '{name}' of '{group}'")
+            raise _error(sender, "a message without the part '%s' of '%s'", name, group)
     for name in values:
         if name not in types:
-            raise _error(sender, f"an unknown part '{printable(name, SHOWN)}' of '{group}'")
+            raise _error(sender, "an unknown part '%s' of '%s'", name, group)
     return kind(**{name: _typed(types[name], values[name], name, group, sender) for name in types})
 
 
@@ -77,7 +77,7 @@ def _typed(kind: Any, value: Any, name: str, group: str, sender: str) -> Any:
         right = isinstance(value, (int, float) if kind is float else kind)
         right &= kind is bool or not isinstance(value, bool)
     if not right:
-        raise _error(sender, f"something else as '{name}' of '{group}' than what belongs there")
+        raise _error(sender, "something else as '%s' of '%s' than what belongs there", name, group)
     return value
 
 
@@ -94,7 +94,7 @@ def read(content: RecordDict, group: str, kind: type[T], sender: str = COORDINAT
 def read_each(content: RecordDict, group: str, kind: type[T], sender: str = COORDINATOR) -> dict[str, T]:
     """Return a group of any names whose values are all of one type."""
     values = get(content, group, sender).items()
-    return {name: _typed(kind, value, printable(name, SHOWN), group, sender) for name, value in values}
+    return {name: _typed(kind, value, name, group, sender) for name, value in values}
 
 
 def put(content: RecordDict, group: str, values: Values) -> None:
@@ -109,20 +109,19 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str,
     """Return a group of values that :func:`put` has written; an empty one if the content has no such group."""
     if not has(content, group):
         return {}
-    shown, values = printable(group, SHOWN), dict[str, Any]()
+    values = dict[str, Any]()
     arrays, scalars = content.get(f"{group}.arrays"), content[f"{group}.values"]
     if not isinstance(arrays, ArrayRecord) or not isinstance(scalars, ConfigRecord):
-        raise _error(sender, f"the group '{shown}' in parts that do not belong together")
+        raise _error(sender, "the group '%s' in parts that do not belong together", group)
     for name, value in scalars.items():
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-            raise _error(sender, f"a list that is not of texts as '{printable(name, SHOWN)}' of '{shown}'")
+            raise _error(sender, "a list that is not of texts as '%s' of '%s'", name, group)
         values[name] = value
     for name, array in arrays.items():
         try:
             values[name] = read_array(array)
         except UnreadableArrayError as error:
-            what = f"as '{printable(name, SHOWN)}' of '{shown}' an array that {error}"
-            raise _error(sender, what) from None
+            raise _error(sender, f"as '%s' of '%s' an array that {error}", name, group) from None
     return values
 
 
@@ -159,9 +158,11 @@ def digest(values: Values) -> str:
     return hasher.hexdigest()
 
 
-def _error(sender: str, what: str) -> FederationError:
+def _error(sender: str, what: str, *names: str) -> FederationError:
+    """Return the error about what was sent; ``what`` has ``%s`` for each name, which may be from elsewhere."""
+    shown = what % tuple(printable(name, SHOWN) for name in names)
     return FederationError(
-        f"{sender} sent {what}. Either the message was damaged on its way, or the sender runs another version of "
+        f"{sender} sent {shown}. Either the message was damaged on its way, or the sender runs another version of "
         "flower-pansvm, or a changed one. Install the same version on both sides, and start a new run."
     )
 

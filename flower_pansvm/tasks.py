@@ -138,11 +138,6 @@ def _known(consent: str | None) -> str | None:
     return consent
 
 
-def declarations(answer: type) -> dict[str, Declaration]:
-    """Return how each part of an answer's dataclass leaves, by name."""
-    return {part.name: part.metadata[DECLARATION] for part in fields(answer)}
-
-
 def scaled(bound: Callable[[int], float]) -> Bound:
     """Return a bound, made of how many sites there are, that holds in scaled units only."""
     return lambda _, terms, sites: UNKNOWN if terms.scaling == "none" else bound(sites)
@@ -197,7 +192,7 @@ class Task(Generic[Q, A]):
     @property
     def declared(self) -> dict[str, Declaration]:
         """How each part of the answer leaves, by name."""
-        return declarations(self.answer)
+        return {part.name: part.metadata[DECLARATION] for part in fields(self.answer)}  # type: ignore[arg-type]
 
     @property
     def summed(self) -> tuple[str, ...]:

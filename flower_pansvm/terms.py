@@ -15,7 +15,7 @@ Scalar = str | int | float | bool
 
 MIN_CLUSTER = 5  # fewest rows behind a landmark, unless the run or a hospital asks for more
 
-LEVELS = (
+WHAT_A_LEVEL_IS = (
     "The privacy level. exact: sums of the records; perturbed: of a copy with noise; dp: of the records, with noise by "
     "epsilon and delta; auto: dp of dp-svm, else perturbed."
 )
@@ -29,7 +29,7 @@ class Terms:
 
     aggregation: str = setting("ring", text(), "The secure sum: its protocol.")
     min_sites: int = setting(3, whole(2), "Fewest sites in a sum.")
-    privacy: str = setting("auto", one_of("auto", "exact", "perturbed", "dp"), LEVELS)
+    privacy: str = setting("auto", one_of("auto", "exact", "perturbed", "dp"), WHAT_A_LEVEL_IS)
     noise: float = setting(
         NOISES[0], one_of_numbers(*NOISES), "Noise of level perturbed, in standard deviations of each column."
     )

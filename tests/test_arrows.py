@@ -21,7 +21,7 @@ EXCEPTION = ("clients/simulated.py", "simulations.data.sites")
 FROM_BOTTOM_TO_TOP = {
     "clients": (
         "cache", "policy", "hospital", "state_folder", "simulated",
-        "table", "ledger", "perturb_kept", "perturb", "broadcasts", "classes", "view", "rows",
+        "table", "ledger", "perturb_kept", "perturb", "classes", "rows",
         "membership", "site", "scaling", "seeds", "systems", "gate", "app", "executor", "budget",
     ),
     "simulations": (

@@ -328,13 +328,13 @@ def test_a_few_bytes_do_not_ask_for_gigabytes(
 
 @pytest.mark.usefixtures("_bounded")
 @pytest.mark.parametrize("points", [10**5, 10**6])
-def test_many_points_on_a_way_are_refused_before_there_is_room_for_them(points: int, record: Any) -> None:
+def test_many_points_on_a_segment_are_refused_before_there_is_room_for_them(points: int, record: Any) -> None:
     settings, grid = record("training")
     one = [one for one in grid.recorded[3] if one.message_type == "train.cuts"][-1]
     content, values = mutations.copied(one.content), records.get(one.content, "inputs")
     values["points"] = np.full_like(values["points"], points)
-    values["way"] = np.zeros(points * len(values["points"]), dtype=np.int64)
-    values["share"] = np.full(len(values["way"]), 0.5)
+    values["segment"] = np.zeros(points * len(values["points"]), dtype=np.int64)
+    values["fraction"] = np.full(len(values["segment"]), 0.5)
     records.put(content, "inputs", values)
     reply = ask_again(settings, grid, one, content)
     assert "asked for more than" in reply.error.reason

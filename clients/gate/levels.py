@@ -24,7 +24,7 @@ charged; so, but in runs at another level only, of true test records; or not at 
 
 
 @dataclass(frozen=True)
-class Row:
+class TaskRow:
     """What the table of ``clients/app.py`` says of a task."""
 
     category: Literal["query", "train", "evaluate"]  # Flower's
@@ -40,7 +40,7 @@ LEARNED = {
 """What leaves a hospital at the levels without a proof, and who can learn what from it."""
 
 
-def level_of(hospital: Hospital, name: str, row: Row, question: JoinQuestion | None = None) -> str:
+def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion | None = None) -> str:
     """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
 
     Parameters
@@ -49,7 +49,7 @@ def level_of(hospital: Hospital, name: str, row: Row, question: JoinQuestion | N
         That is asked.
     name : str
         The task's name.
-    row : Row
+    row : TaskRow
         What the table says of it.
     question : JoinQuestion, optional
         What is asked of a site that joins.

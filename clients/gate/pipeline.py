@@ -21,11 +21,10 @@ from typing import Any
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
 
-from clients import broadcasts
-from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, Row, level_of
+from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, TaskRow, level_of
 from clients.gate.private import privately
 from clients.gate.replay_guard import turn
-from clients.gate.reply import leave, pass_on
+from clients.gate.reply import encode_relay_reply, encode_reply
 from clients.hospital import Hospital, is_simulated, site_name
 from clients.membership import Participation, remember, take_part, take_step, withdraw
 from clients.site import Site
@@ -47,7 +46,7 @@ class Exchange:
     """A request and its answer so far: what the steps share. Each step sets what the next ones need."""
 
     name: str  # the task's
-    row: Row  # what the table of clients/app.py says of it
+    row: TaskRow  # what the table of clients/app.py says of it
     content: RecordDict  # of the message
     hospital: Hospital
     question: Any = None
@@ -59,7 +58,7 @@ class Exchange:
     site: Site = field(init=False)
     answer: Any = field(init=False)
     reply: RecordDict = field(init=False)
-    kept: bytes = field(init=False)  # what the protocol needs for later steps of the sum
+    sum_state: bytes = field(init=False)  # what the protocol needs for later steps of the sum
 
 
 def agree(exchange: Exchange) -> None:
@@ -100,7 +99,7 @@ def read_message(exchange: Exchange) -> None:
     content = exchange.content
     if exchange.question is None:
         exchange.question = records.read(content, "inputs", exchange.task.question)
-    broadcasts.keep(exchange.hospital, content)
+    exchange.hospital.keep_broadcasts(content)
     notes = records.read_each(content, "notes", bytes)
     if exchange.participation is not None and notes:
         from clients.seeds import take_seeds  # noqa: PLC0415 - sums of few systems have notes
@@ -116,25 +115,28 @@ def compute(exchange: Exchange) -> None:
         exchange.answer = exchange.work(exchange.site, exchange.question)
 
 
-def encode_reply(exchange: Exchange) -> None:
+def encode(exchange: Exchange) -> None:
     """Let out what the answer declares and nothing else, and of what is summed only what the protocol has masked."""
     notes = exchange.site.outbox
-    exchange.reply, exchange.kept = leave(exchange.task, exchange.answer, exchange.participation, notes)
+    exchange.reply, exchange.sum_state = encode_reply(
+        exchange.task, exchange.answer, exchange.participation, notes
+    )
 
 
 def remember_sum(exchange: Exchange) -> None:
     """Note that the sum has been answered; nothing can fail after this."""
     if exchange.participation is not None:
-        remember(exchange.hospital, exchange.participation.memory, exchange.kept)
+        remember(exchange.hospital, exchange.participation.memory, exchange.sum_state)
 
 
-PIPELINE = (agree, load_system, join_sum, choose_view, read_message, compute, encode_reply, remember_sum)
-"""All that happens to a request, in this order."""
+PIPELINE = (agree, load_system, join_sum, choose_view, read_message, compute, encode, remember_sum)
+"""All that happens to a request, in this order: a system's code is loaded after the hospital has agreed, a broadcast
+is kept after its sum was found in order, and the level has chosen the records before the system computes."""
 
 
 def answer_step(exchange: Exchange) -> None:
     """Answer a relay step of a sum that the site has answered: it has no local work but the protocol's own."""
-    exchange.reply = pass_on(take_step(exchange.hospital, exchange.content))
+    exchange.reply = encode_relay_reply(take_step(exchange.hospital, exchange.content))
 
 
 def run(exchange: Exchange) -> RecordDict:
@@ -152,7 +154,7 @@ def run(exchange: Exchange) -> RecordDict:
     return exchange.reply
 
 
-def handler(name: str, row: Row) -> Handler:
+def handler(name: str, row: TaskRow) -> Handler:
     """Return the Flower handler of a task. It always answers, and with an error says nothing but task and cause."""
 
     def handle(message: Message, context: Context) -> Message:

@@ -1,4 +1,4 @@
-"""The one door: everything that leaves a site goes through :func:`leave`, or :func:`pass_on` within a sum.
+"""The one door: all that leaves a site goes through :func:`encode_reply`, later in a sum :func:`encode_relay_reply`.
 
 A part of an answer that is declared *summed* is turned into whole numbers and masked or encrypted by the secure-sum
 protocol; one that is *dp*, too, but only with the noise that its proof asks for, and charged. One that is *disclosed*
@@ -20,7 +20,7 @@ from flower_pansvm.summing import Payload
 from flower_pansvm.tasks import Task
 
 
-def leave(
+def encode_reply(
     task: Task[Any, Any], answer: object, participation: Participation | None, notes: Mapping[str, bytes]
 ) -> tuple[RecordDict, bytes]:
     """Return the content of a site's reply, and what the site keeps for later steps of the secure sum.
@@ -54,12 +54,12 @@ def leave(
             words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
         masked = participation.protocol.contribute
         payload, kept = masked(np.concatenate(words), participation.this, participation.member)
-        content.update(pass_on(payload))
+        content.update(encode_relay_reply(payload))
         records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
     return content, kept
 
 
-def pass_on(answer: bytes) -> RecordDict:
+def encode_relay_reply(answer: bytes) -> RecordDict:
     """Return the content of a site's reply to a relay step: what its protocol made, masked or encrypted."""
     content = RecordDict()
     records.write(content, "sum", Payload(np.frombuffer(answer, dtype=np.uint8)))

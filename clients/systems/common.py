@@ -7,11 +7,11 @@ import numpy as np
 from clients.classes import disclosed_classes
 from clients.ledger.epochs import enter_run
 from clients.membership import join_run
+from clients.rows import link_own_table
 from clients.seeds import SLOTS, deal_seed
 from clients.site import Site
 from clients.systems import answers
-from clients.table.schema_file import schema_of
-from clients.view import link_own_table
+from clients.table.source import schema_of
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError

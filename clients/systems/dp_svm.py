@@ -107,7 +107,7 @@ def _mapped(site: Site, rows: Rows) -> Iterator[tuple[Floats, Ints]]:
 
 def _map(site: Site, rows: Rows) -> FourierMap:
     """Return the feature map that the site was told, after checking it."""
-    feature_map = site.told(PRIVATE_MAP)
+    feature_map = site.get_broadcast(PRIVATE_MAP)
     if not feature_map.fits(rows.X.shape[1]):
         raise _misfit(site)
     return feature_map

@@ -27,7 +27,7 @@ def votes(site: Site, question: LocalScoresQuestion) -> tasks.VotesAnswer:
     """Train an SVM on the site's training rows, and vote for the class that it gives each row of the ballot."""
     rows, classes = len(_own_rows(site)), len(site.schema().classes)
     site.check_size(float(rows) * classes)
-    predicted = classify(site, question, site.told(tasks.BALLOT).rows)
+    predicted = classify(site, question, site.get_broadcast(tasks.BALLOT).rows)
     cast = np.zeros((rows, classes))
     cast[np.arange(rows), predicted] = 1.0
     return tasks.VotesAnswer(cast)
@@ -46,7 +46,7 @@ def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks
         "to count its test rows twice in this run: counts by two lists of predicted classes tell the labels of the "
         "rows in which these differ"
     )
-    site.settle(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
+    site.require_same(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
     return tasks.EnsembleScoresAnswer(confusion_counts(site.test().classes, predicted[own], classes))
 
 
@@ -55,7 +55,7 @@ def _own_rows(site: Site) -> Bools:
 
     And that the ballot is the first of this run.
     """
-    ballot, mine = site.told(tasks.BALLOT), site.test().X
+    ballot, mine = site.get_broadcast(tasks.BALLOT), site.test().X
     own: Bools = np.array(ballot.sites, dtype=np.str_) == site.name
     fits = ballot.rows.shape == (len(own), mine.shape[1])
     if not (fits and np.array_equal(ballot.rows[own], mine, equal_nan=True)):
@@ -64,5 +64,5 @@ def _own_rows(site: Site) -> Bools:
             f"no table of numbers. Has the site's table changed during the run? {NOT_FOLLOWED}"
         )
     refusal = "a second ballot in this run: its votes on rows that the coordinator chooses tell its model"
-    site.settle(tasks.BALLOT.name, site.digest_of(tasks.BALLOT), refusal)
+    site.require_same(tasks.BALLOT.name, site.digest_of(tasks.BALLOT), refusal)
     return own

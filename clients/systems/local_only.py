@@ -65,4 +65,4 @@ def _check(site: Site, question: LocalScoresQuestion) -> None:
             f"{NOT_FOLLOWED}"
         )
     refusal = "to train a second SVM in this run: the counts of two differ in the test rows that change sides"
-    site.settle(LOCAL_SCORES.name, records.digest(records.values_of(question)), refusal)
+    site.require_same(LOCAL_SCORES.name, records.digest(records.values_of(question)), refusal)

@@ -183,7 +183,7 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassMo
         )
     refusal = "to share a second set of models in this run: means of two could differ in one row"
     asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
-    site.settle(tasks.WEAK_MODELS.name, asked, refusal)
+    site.require_same(tasks.WEAK_MODELS.name, asked, refusal)
     X, preference = scaled(site, train.X), preference_of(site, question.risk_bounds)
     models = class_models(X, train.classes, bool(question.diagonal), question.min_cluster, question.seed)
     shared = {}
@@ -205,13 +205,13 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassMo
 @answers(tasks.MIXTURE_SCORES)
 def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer:  # noqa: ARG001
     """Count the site's test rows by class, by the class that the global model says, and by its log odds."""
-    told, test, classes = site.told(tasks.GLOBAL_MIXTURE), site.test(), len(site.schema().classes)
+    told, test, classes = site.get_broadcast(tasks.GLOBAL_MIXTURE), site.test(), len(site.schema().classes)
     try:
         told.check(classes, test.X.shape[1])
     except ValueError:
         raise FederationError(f"Site '{site.name}' was told no mixtures. {NOT_FOLLOWED}") from None
     refusal = "to try a second model in this run: counts of two tell of the test rows that change sides"
-    site.settle(tasks.MIXTURE_SCORES.name, site.digest_of(tasks.GLOBAL_MIXTURE), refusal)
+    site.require_same(tasks.MIXTURE_SCORES.name, site.digest_of(tasks.GLOBAL_MIXTURE), refusal)
     odds = told.decisions(scaled(site, test.X))
     sides = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
     scale = WIDTH * test.X.shape[1]

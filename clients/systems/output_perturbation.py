@@ -54,7 +54,7 @@ def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer
 def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question]:
     """Return the sides of the training rows, and the question with a bias of 0."""
     points, centre = question.points.astype(np.float64), question.centre.astype(np.float64)
-    size = site.told(tasks.RFF).size
+    size = site.get_broadcast(tasks.RFF).size
     site.check_size(points.size + (size + 1.0) ** 2)
     if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
@@ -89,7 +89,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
             f"Site '{site.name}' gives weights of its own model for an epsilon of {tasks.LEAST_EPSILON} or more. Start "
             "the run with a larger one."
         )
-    if not sound or question.size != site.told(tasks.RFF).size:
+    if not sound or question.size != site.get_broadcast(tasks.RFF).size:
         raise _misfit(site)
     rows = site.train()
     signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
@@ -145,7 +145,7 @@ def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> 
 
 def _fitting(site: Site, weights: Floats) -> Floats:
     """Return weights after checking that they fit the map."""
-    if weights.shape != (site.told(tasks.RFF).size,):
+    if weights.shape != (site.get_broadcast(tasks.RFF).size,):
         raise _misfit(site)
     return weights
 
@@ -159,7 +159,7 @@ def mapped_rows(site: Site, X: Floats) -> Floats:
 
 def _map(site: Site, columns: int) -> RandomFourierMap:
     """Return the map that the site was told, after checking it."""
-    feature_map = site.told(tasks.RFF)
+    feature_map = site.get_broadcast(tasks.RFF)
     if not feature_map.fits(columns) or len(site.schema().classes) != 2:
         raise _misfit(site)
     return feature_map

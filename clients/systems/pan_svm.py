@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, class_decisions, signs
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields, sum_context
@@ -50,76 +52,81 @@ LARGEST_KEPT = 2**24
 """Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
 
 
-def mapped_train(site: Site, number: int) -> Mapped:
-    """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
-    X = site.train().X
-    rank = _feature_map(site, number).normalization.shape[1]
-    if len(X) * rank > LARGEST_KEPT:
-        return lambda rows: mapped(site, X[rows], number)
-    # Of this run: a map that was sound with another run's kernel has to pass the check again.
-    key = ("mapped", site.run_id, number, *told_about(site, number), site.least_rows)
+@dataclass(frozen=True, eq=False)
+class SiteMap:
+    """A feature map that the coordinator has broadcast, with all that maps a site's rows by it.
 
-    def all_mapped() -> Floats:
-        F = np.empty((len(X), rank))
-        for block in blocks(len(X)):
-            F[block] = mapped(site, X[block], number)
-        return F
+    Parameters
+    ----------
+    features : ndarray of bool, shape (columns,)
+        Which of the columns it looks at.
+    scaling : Scaling
+        Of these columns.
+    nystrom : NystromMap
+        From scaled cells to virtual points, equation (3.6).
+    digests : tuple of str
+        Of each broadcast that a virtual point depends on.
+    """
 
-    return cast("Floats", site.cached(key, all_mapped, cached)).__getitem__
+    features: Bools
+    scaling: Scaling
+    nystrom: NystromMap
+    digests: tuple[str, ...]
 
+    def scaled(self, X: Floats) -> Floats:
+        """Return what the map looks at of rows X, shape (rows, columns): filled, scaled, shape (rows, features)."""
+        return self.scaling.transform(X[:, self.features])
 
-def mapped(site: Site, X: Floats, number: int) -> Floats:
-    """Return rows as virtual points of a feature map, shape (rows, rank)."""
-    return feature_map(site, number).transform(seen_by_map(site, X, number))
-
-
-def seen_by_map(site: Site, X: Floats, number: int) -> Floats:
-    """Return of rows what a feature map looks at, filled and scaled, shape (rows, features of the map)."""
-    features = features_of(site, number)
-    return scaling_of(site, _landmark_set(site, number).scaling).of(features).transform(X[:, features])
-
-
-def features_of(site: Site, number: int) -> Bools:
-    """Return the mask of the features that a feature map looks at."""
-    return _feature_map(site, number).features
+    def transform(self, X: Floats) -> Floats:
+        """Return the virtual points F of rows X, shape (rows, columns), as a matrix of shape (rows, rank)."""
+        return self.nystrom.transform(self.scaled(X))
 
 
-def feature_map(site: Site, number: int) -> NystromMap:
-    """Return one of the feature maps that the coordinator has broadcast."""
-    told = _feature_map(site, number)
+def feature_map(site: Site, number: int) -> SiteMap:
+    """Return one of the feature maps that the coordinator has broadcast.
+
+    Raises
+    ------
+    FederationError
+        If its parts do not fit the site's columns or each other, it is of another kernel than the run's, or it could
+        make a row's virtual point longer than sqrt(k(x, x)).
+    """
+    told = site.get_broadcast(tasks.FEATURE_MAP.numbered(number))
+    fits = told.features.shape == (len(site.schema().columns),) and told.normalization.ndim == 2
+    check_told(site, fits, "parts of a feature map")
+    landmark_set = tasks.LANDMARK_SET.numbered(told.landmark_set)
+    about = site.get_broadcast(landmark_set)
+    check_told(site, about.landmarks.shape == (len(told.normalization), len(told.features)), "landmarks")
     kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
-    landmarks = _landmark_set(site, number).landmarks[:, told.features]
-    feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
+    nystrom = NystromMap(kernel, about.landmarks[:, told.features], told.normalization.astype(np.float64))
+    broadcasts: list[Broadcast[Any]] = [SCHEMA, SCALING, landmark_set, tasks.FEATURE_MAP.numbered(number)]
+    digests = tuple(map(site.digest_of, broadcasts))
     agreed = site.terms.kernel
-    key = ("sound map", agreed, *told_about(site, number))
-    if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
+    sound = "sound map", agreed, *digests
+    if not cached(sound, lambda: kernel.name in (agreed, "rbf") and nystrom.is_normalized()):
         raise FederationError(
             f"Site '{site.name}' refuses a feature map that is none of the run's kernel '{agreed}' and the "
             f"landmarks. {NOT_FOLLOWED}"
         )
-    return feature_map
+    return SiteMap(told.features, scaling_of(site, about.scaling).of(told.features), nystrom, digests)
 
 
-def told_about(site: Site, number: int) -> tuple[str, ...]:
-    """Return the digests of everything that a feature map's virtual points depend on."""
-    landmarks = tasks.LANDMARK_SET.numbered(_feature_map(site, number).landmark_set)
-    told: list[Broadcast[Any]] = [SCHEMA, SCALING, landmarks, tasks.FEATURE_MAP.numbered(number)]
-    return tuple(map(site.digest_of, told))
+def mapped_train(site: Site, number: int) -> Mapped:
+    """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
+    X, site_map = site.train().X, feature_map(site, number)
+    rank = site_map.nystrom.rank
+    if len(X) * rank > LARGEST_KEPT:
+        return lambda rows: site_map.transform(X[rows])
 
+    def all_mapped() -> Floats:
+        F = np.empty((len(X), rank))
+        for block in blocks(len(X)):
+            F[block] = site_map.transform(X[block])
+        return F
 
-def _feature_map(site: Site, number: int) -> tasks.FeatureMapBroadcast:
-    told = site.told(tasks.FEATURE_MAP.numbered(number))
-    fits = told.features.shape == (len(site.schema().columns),) and told.normalization.ndim == 2
-    check_told(site, fits, "parts of a feature map")
-    return told
-
-
-def _landmark_set(site: Site, number: int) -> tasks.LandmarkBroadcast:
-    """Return the landmarks of a feature map."""
-    about = _feature_map(site, number)
-    told = site.told(tasks.LANDMARK_SET.numbered(about.landmark_set))
-    check_told(site, told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
-    return told
+    # Of this run: a map that was sound with another run's kernel has to pass the check again.
+    key = ("mapped", site.run_id, number, *site_map.digests, site.least_rows)
+    return cast("Floats", site.cached(key, all_mapped, cached)).__getitem__
 
 
 @answers(tasks.LANDMARKS)
@@ -209,9 +216,12 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
 
 @answers(tasks.CUTS)
 def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
-    """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
+    """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8).
+
+    `flower_pansvm.systems.pan_svm.cuts.cuts_at` has the equations; all problems with the same map share its rows.
+    """
     problems, questions = asked_problems(site, question), question.questions()
-    numbers = sum(one.count * one.ends.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
+    numbers = sum(one.count * one.endpoints.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
     # Of the answer, and of decisions that are in memory at once.
     site.check_size(max(numbers, max(one.count for one in questions) * float(BLOCK)))
     found: dict[int, Answer] = {}
@@ -276,8 +286,8 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
     """Return class and binary decision values of the rows of a fold, or of the test rows."""
     w, b = points[:, :-1], points[:, -1]
     if fold == NO_FOLD:
-        rows = site.test()
-        parts = [mapped(site, rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
+        rows, site_map = site.test(), feature_map(site, number)
+        parts = [site_map.transform(rows.X[block]) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
     chosen = np.flatnonzero(site.folds() == fold)
     points_of = mapped_train(site, number)
@@ -317,7 +327,7 @@ def own_slots(site: Site, slots_per_site: int, most: int) -> tuple[Ints, int]:
             f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
             f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
         )
-    seed = cast(bytes, site.kept(SLOTS))
+    seed = cast(bytes, site.remembered(SLOTS))
     key = hmac.digest(seed, join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
     place = participation.this.roster.index(site.name)
     if total < sites:

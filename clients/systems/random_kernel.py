@@ -86,7 +86,7 @@ def kernel_points(site: Site, question: tasks.KernelQuestion) -> tasks.KernelAns
 
 def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.KernelAnswer:
     asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
-    site.settle(
+    site.require_same(
         tasks.KERNEL.name, asked, "a second kernel: kernel rows of two scalings tell more of the rows"
     )
     X = scaling_of(site, 0).of(site.own_columns()).transform(rows.X)
@@ -98,13 +98,13 @@ def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.
     if question.kernel not in ("linear", "rbf"):
         raise FederationError(f"Site '{site.name}' knows no random kernel of that name. {NOT_FOLLOWED}")
     site.check_size(float(len(X)) * question.rows)
-    B = random_matrix(cast(bytes, site.kept(COLUMN_BLOCK)), question.rows, X.shape[1])
+    B = random_matrix(cast(bytes, site.remembered(COLUMN_BLOCK)), question.rows, X.shape[1])
     ids = site.table().ids
     marked = [site.name] if ids is None else ids.tolist()
     about = join_fields(tags.ROW_BLOCK, *(str(one).encode() for one in marked))
     return tasks.KernelAnswer(
         kernel=Kernel(question.kernel, question.mu)(X, B),  # type: ignore[arg-type]
         labels=rows.classes,
-        row_block=hmac.digest(cast(bytes, site.kept(SLOTS)), about, "sha256").hex(),
+        row_block=hmac.digest(cast(bytes, site.remembered(SLOTS)), about, "sha256").hex(),
         matrix=matrix_digest(B),
     )

@@ -5,12 +5,12 @@ import numpy as np
 from clients.scaling import scaling_of
 from clients.site import Site
 from clients.systems import answers
-from clients.systems.pan_svm import asked_problems, features_of, labels_of, mapped_train, seen_by_map
+from clients.systems.pan_svm import asked_problems, feature_map, labels_of, mapped_train
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
 from flower_pansvm.errors import TableError
 from flower_pansvm.systems import selection as tasks
-from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, row_duals
+from flower_pansvm.systems.pan_svm.cuts import Duals, Problem
 from flower_pansvm.tasks import Nothing
 
 SUPPORT_SHARE = 1e-3
@@ -58,7 +58,7 @@ def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats,
     Those of the positive and of the negative side; none of a side that has fewer than the hospital's ``min-cluster``.
     """
     labels = labels_of(site, problem)
-    alpha = row_duals(mapped_train(site, problem.feature_map), labels, duals)
+    alpha = tasks.row_duals(mapped_train(site, problem.feature_map), labels, duals)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
     return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= site.least_rows)
@@ -67,11 +67,10 @@ def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats,
 def _support_of(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, ...]:
     """Return weights, count, total and square of one problem."""
     signed, sides = support_vectors(site, problem, duals)
-    X, number = site.train().X, problem.feature_map
-    features = np.flatnonzero(features_of(site, number))
-    separation = np.zeros(len(features))
+    X, site_map = site.train().X, feature_map(site, problem.feature_map)
+    separation = np.zeros(np.count_nonzero(site_map.features))
     for block in blocks(len(X)):
-        separation += signed[block] @ seen_by_map(site, X[block], number)
-    seen = [seen_by_map(site, X[side], number) for side in sides]
+        separation += signed[block] @ site_map.scaled(X[block])
+    seen = [site_map.scaled(X[side]) for side in sides]
     total, square = (np.stack([part.sum(axis=0) for part in parts]) for parts in (seen, map(np.square, seen)))
     return separation, sides.sum(axis=1).astype(np.float64), total, square

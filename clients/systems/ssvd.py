@@ -33,7 +33,7 @@ def column_votes(site: Site, question: Nothing) -> tasks.ColumnVotesAnswer:  # n
 def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.DistortedRowsAnswer:
     """Disclose a distorted copy of the site's training rows, if it has agreed to that and no row is left as it is."""
     refusal = "to distort its rows twice in this run: of two copies, each tells what the other hides"
-    site.settle(tasks.DISTORTED_ROWS.name, records.digest(records.values_of(question)), refusal)
+    site.require_same(tasks.DISTORTED_ROWS.name, records.digest(records.values_of(question)), refusal)
     X = cells_to_distort(site, question)
     site.check_size(X.size)
     _warn_of_identities(site, question, X)

@@ -8,18 +8,39 @@ import hashlib
 import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Optional, cast
 
+from clients.cache import cached
 from clients.hospital import Hospital
-from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.reading_options import READING_KEYS
+
+if TYPE_CHECKING:
+    from flower_pansvm.table_schema import TableSchema
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
 
 OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
+
+
+def schema_of(hospital: Hospital) -> Optional["TableSchema"]:
+    """Return what the site's schema file says, None without one; SettingError if it cannot be read or used.
+
+    The coordinator does not name a hospital's file: a run's setting counts at simulated sites only.
+    """
+    named = str(hospital.terms.config.get("schema", "")) if hospital.simulated else hospital.policy.schema
+    if not named:
+        return None
+    from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - many sites have none
+
+    path = Path(named)
+    if not path.is_absolute():
+        raise SettingError(f"The schema file '{path.name}' has to be named by an absolute path.")
+    status = path.stat() if path.is_file() else None
+    key = "schema", str(path), status and (status.st_mtime_ns, status.st_size)
+    return cast(TableSchema, cached(key, lambda: TableSchema.read(path)))
 
 
 def table_identity(hospital: Hospital) -> Hashable:

@@ -61,6 +61,6 @@ def make(name: str, **options: Any) -> SecureSum:
 
 def protocol_of(terms: Terms) -> SecureSum:
     """Return the secure sum of a run, with its options of the run config: the same at the coordinator and all sites."""
-    options = fields(options_class(terms.aggregation))
-    own = {key_of(one.name): one.name for one in options if "constraint" in one.metadata}
-    return make(terms.aggregation, **{own[key]: value for key, value in terms.config.items() if key in own})
+    protocol = protocol_class(terms.aggregation)
+    options = {key_of(one.name): one.name for one in fields(protocol) if "constraint" in one.metadata}
+    return protocol(**{options[key]: value for key, value in terms.config.items() if key in options})

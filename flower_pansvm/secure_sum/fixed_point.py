@@ -41,8 +41,26 @@ def scale_exponent(bound: float, sites: int) -> int:
 def encode(values: Floats, bound: float | None, sites: int, name: str = "array") -> Words:
     """Return a site's values as words, before anything is sent.
 
-    ``bound`` is the largest absolute value that any one site may hold; None when nobody knows it. A value that is not
-    finite or larger is a SumError, whose text names the array and no value.
+    Parameters
+    ----------
+    values : ndarray of any shape
+        With a bound, a value x becomes the whole number nearest to x 2^e, e as of :func:`scale_exponent`.
+    bound : float or None
+        The largest absolute value that any one site may hold; None when nobody knows it.
+    sites : int
+        How many sites are added up.
+    name : str
+        What an error calls the values.
+
+    Returns
+    -------
+    ndarray of uint64, shape (values,), or (5 values,) without a bound
+        Modulo 2^64, so that a negative number is in the upper half.
+
+    Raises
+    ------
+    SumError
+        If a value is not finite or above the bound; its text names the array and no value.
     """
     limit = WIDE_LIMIT if bound is None else bound
     flat = np.asarray(values, dtype=np.float64).ravel()

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.systems.pan_svm.cuts import Duals
+from flower_pansvm.arrays import Floats, Ints, blocks
+from flower_pansvm.systems.pan_svm.cuts import Duals, Labels, Mapped, Question, RowFactors
 from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion, pieces
 from flower_pansvm.tasks import (
     COUNT,
@@ -76,3 +76,22 @@ class SupportAnswer:
 
 
 SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer)
+
+
+def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
+    """Return the dual variable alpha_i = sum_t beta_t c_i(t) of each of a site's rows, shape (rows,).
+
+    The master's solution is w = sum_t beta_t a_t, and a_t = sum_i c_i(t) y_i f_i. So w = sum_i alpha_i y_i f_i with
+    this alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it is a solution of the SVM's dual
+    problem, as exact as the master's lower bound.
+    """
+    alpha = np.zeros(len(labels.y))
+    if len(duals.beta):
+        factors = RowFactors(labels, Question(duals.points, centre=duals.points[0]))
+        for block in blocks(len(alpha)):
+            F = mapped(block)
+            near = factors.of_cuts(F, block, duals.points[:, :-1] @ F.T + duals.points[:, -1:])
+            alpha[near.rows] += near.c @ duals.beta
+    # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
+    cleaned: Floats = np.maximum(alpha, 0.0)
+    return cleaned

@@ -2,8 +2,7 @@
 
 from flwr.app import RecordDict
 
-from clients import broadcasts
-from clients.hospital import Hospital, SimulatedContext, hospital_of
+from clients.hospital import BROADCAST, Hospital, SimulatedContext, hospital_of
 from clients.site import Site
 from flower_pansvm import records
 from strategies.federation.transcript import TranscriptSum
@@ -30,11 +29,11 @@ class SimulatedSites:
         if asked.told is not self._told:
             content = RecordDict()
             for name, values in asked.told.items():
-                records.put(content, broadcasts.PREFIX + name, values)
+                records.put(content, BROADCAST + name, values)
             self._told = asked.told
             self._sites = [Site.of(hospital, self.settings.level) for hospital in self.hospitals()]
             for site in self._sites:
-                broadcasts.keep(site, content)
+                site.keep_broadcasts(content)
         return self._sites
 
     def hospitals(self) -> list[Hospital]:

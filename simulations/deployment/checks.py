@@ -12,13 +12,12 @@ from clients.classes import allowed_classes, positive_labels, rows_with_classes
 from clients.gate.levels import LEARNED, level_of
 from clients.hospital import Hospital, hospital_of
 from clients.ledger.budget import link_table
+from clients.rows import link_own_table, true_table
 from clients.site import Site
 from clients.state_folder import state_folder
 from clients.systems.common import classes_to_tell
 from clients.table.form import TableForm
-from clients.table.schema_file import schema_of
-from clients.table.source import open_table
-from clients.view import link_own_table, true_table
+from clients.table.source import open_table, schema_of
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.reading_options import as_list

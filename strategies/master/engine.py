@@ -113,5 +113,7 @@ def _sendable(question: Question) -> Question:
     A cutting plane is as good there as anywhere near, and both sides compute the points between from these.
     """
     return replace(
-        question, ends=in_single_precision(question.ends), centre=in_single_precision(question.centre)
+        question,
+        endpoints=in_single_precision(question.endpoints),
+        centre=in_single_precision(question.centre),
     )

@@ -21,7 +21,7 @@ SHORTEST, LINE = 0.1, 5
 bounds have stalled; else there is one. Shorter steps hardly ever lead to a better point."""
 
 STEPS = (0.3, 0.6, 1.0)
-"""Shares of the way to each proximal point at which the sites are asked."""
+"""Fractions of the segment to each proximal point at which the sites are asked."""
 
 FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
@@ -78,16 +78,16 @@ class PointSearch:
         self.width = max(LAST_WIDTH, NARROWING * self.width)
         best, master, problem = progress.best, progress.master, progress.problem
         # The steps of Algorithm 3, line 3, all at once.
-        ways = [np.geomspace(SHORTEST, 1.0, LINE) if stalled else np.ones(1)]
-        ends = np.append(master.w, master.b)[None, :]
+        fractions = [np.geomspace(SHORTEST, 1.0, LINE) if stalled else np.ones(1)]
+        endpoints = np.append(master.w, master.b)[None, :]
         self._learn_curvature(progress, question, answer)
         if self.curvature is not None:
             found = proximal_targets(
                 best, progress.cuts, master.beta, self.curvature, problem.C, problem.rows
             )
-            ends = np.vstack([ends, found])
-            ways += [np.array(STEPS)] * len(found)
-        return Question(ends, best, self.width, self._wanted(problem), *points_on(ways))
+            endpoints = np.vstack([endpoints, found])
+            fractions += [np.array(STEPS)] * len(found)
+        return Question(endpoints, best, self.width, self._wanted(problem), *points_on(fractions))
 
     def _wanted(self, problem: Problem) -> int:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
@@ -108,12 +108,12 @@ class PointSearch:
             self.idle += 1
 
 
-def points_on(ways: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return way and share of each point (:class:`Question`) from the shares on each way; none where all are ends."""
-    share = np.concatenate(ways)
-    if (share == 1.0).all():
+def points_on(fractions: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return segment and fraction of each point (:class:`Question`), from those on each segment; none if all are 1."""
+    fraction = np.concatenate(fractions)
+    if (fraction == 1.0).all():
         return np.empty(0, dtype=np.int64), np.empty(0)
-    return np.repeat(np.arange(len(ways)), [len(part) for part in ways]), share
+    return np.repeat(np.arange(len(fractions)), [len(part) for part in fractions]), fraction
 
 
 def leading_coordinates(rank: int, planes: float) -> int:

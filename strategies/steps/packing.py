@@ -24,13 +24,13 @@ def pack_questions(problems: Sequence[Problem], questions: Sequence[Question]) -
     """Return one question for each problem."""
     return CutsQuestion(
         **_fields_of(problems),
-        ends=flat([question.ends for question in questions]).astype(np.float32),
-        count=np.array([len(question.ends) for question in questions]),
+        endpoints=flat([question.endpoints for question in questions]).astype(np.float32),
+        count=np.array([len(question.endpoints) for question in questions]),
         width=np.array([question.width for question in questions], dtype=np.float64),
         leading=np.array([question.leading for question in questions]),
-        points=np.array([len(question.share) for question in questions]),
-        way=np.concatenate([question.way for question in questions]),
-        share=flat([question.share for question in questions]),
+        points=np.array([len(question.fraction) for question in questions]),
+        segment=np.concatenate([question.segment for question in questions]),
+        fraction=flat([question.fraction for question in questions]),
         centres=flat([question.centre for question in questions if question.needs_centre]).astype(np.float32),
     )
 
@@ -48,7 +48,7 @@ def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals]) -> SupportQu
 def unpack_answers(sums: CutsAnswer, questions: Sequence[Question]) -> list[Answer]:
     """Return the answer to each of the questions."""
     counts = np.array([question.count for question in questions])
-    ranks = np.array([question.ends.shape[1] - 1 for question in questions])
+    ranks = np.array([question.endpoints.shape[1] - 1 for question in questions])
     sizes = [curvature_size(rank, question.leading) for rank, question in zip(ranks, questions, strict=True)]
     a = pieces(sums.a, counts * ranks)
     d, m, loss = (pieces(part, counts) for part in (sums.d, sums.m, sums.loss))

@@ -220,7 +220,7 @@ class _Listed:
         self.name, self.seed = name, seed
         self.participation = cast(Participation, type("Asked", (), {"this": this}))
 
-    def kept(self, secret: str) -> bytes:
+    def remembered(self, secret: str) -> bytes:
         return self.seed
 
 

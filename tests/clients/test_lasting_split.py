@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 from flwr.app import RecordDict
 
-from clients import broadcasts
 from clients.budget import end_ledger, new_ledger
 from clients.ledger.lasting_split import lasting_split
+from clients.rows import link_own_table
 from clients.site import Site
-from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, TableError
 from flower_pansvm.systems.common import SchemaBroadcast
@@ -51,7 +50,7 @@ def site_of(node: dict[str, Scalar], level: str = "exact", told: SchemaBroadcast
     site = Site.of(own_hospital(node), level)
     link_own_table(site)
     records.write(message := RecordDict(), "broadcast.schema", told)
-    broadcasts.keep(site, message)
+    site.keep_broadcasts(message)
     return site
 
 

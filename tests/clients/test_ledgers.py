@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from flwr.app import Message, RecordDict
 
-from clients import broadcasts
 from clients.app import app
 from clients.budget import end_ledger, new_ledger
 from clients.gate.private import privately
@@ -452,7 +451,7 @@ def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(l
     ):
         enter_run(site := hospital(linked))
         records.write(message := RecordDict(), "broadcast.schema", schema)
-        broadcasts.keep(site, message)
+        site.keep_broadcasts(message)
         Site.of(site, "dp").table()
         tracemalloc.start()
         with pytest.raises((SettingError, TableError)):

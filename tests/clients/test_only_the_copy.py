@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from clients.gate.replay_guard import turn
 from clients.hospital import hospital_of
 from clients.perturb import PerturbedTerms, perturbed_table
+from clients.rows import link_own_table
 from clients.site import Site
 from clients.table.reading import read_table
 from clients.table.table import Table
-from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.constraints import key_of

@@ -9,9 +9,10 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from simulations.benchmarks.scale import generate
-from simulations.benchmarks.training import NINE, PaperSet, paper_settings
+from simulations.benchmarks.training import NINE, paper_settings
 from simulations.data.sites import join_data
 from simulations.engines.running import in_process_grid, train_in_process
+from simulations.papers.lu2016_sets import ThesisSet
 from strategies.app import run
 from strategies.settings import make_settings
 
@@ -30,7 +31,7 @@ MOST_ROUNDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("one", NINE, ids=lambda one: one.data)
-def test_few_round_trips_with_the_papers_settings(one: PaperSet, shared_data: Path, tmp_path: Path) -> None:
+def test_few_round_trips_with_the_papers_settings(one: ThesisSet, shared_data: Path, tmp_path: Path) -> None:
     settings = paper_settings(
         one, shared_data, privacy="exact", min_cluster=1, audit=True, out=str(tmp_path), tol=1e-3
     )

@@ -14,7 +14,7 @@ import pytest
 
 from clients.gate import pipeline
 from clients.gate.private import Private
-from clients.gate.reply import leave
+from clients.gate.reply import encode_reply
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.models.model import load_model
@@ -118,9 +118,9 @@ def test_an_answer_that_cannot_be_ends_the_run(
             answer = (
                 replace(answer, answer=case(answer.answer)) if isinstance(answer, Private) else case(answer)
             )
-        return leave(task, answer, *rest)
+        return encode_reply(task, answer, *rest)
 
-    monkeypatch.setattr(pipeline, "leave", lying)
+    monkeypatch.setattr(pipeline, "encode_reply", lying)
     with pytest.raises(case.error) as caught:
         trained(settings_of(system))
     # A sum does not say which site it was.

@@ -45,7 +45,10 @@ class KSecure(SecureSum):
         return min(self.k or enough_partners(len(this.roster)), len(this.roster))
 
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
-        """Return the vector under all masks; run by each site."""
+        """Return ``v_i + sum m(i, j) - sum m(h, i)`` over the partners j after i and h before i in the roster.
+
+        Run by each site i; m(i, j) is the stream of words that i and j share in this sum.
+        """
         this.neighbours(member.name)
         masked = vector.copy()
         own_place = this.roster.index(member.name)

@@ -38,47 +38,47 @@ class Problem:
 class Question:
     """What is asked of one problem in one round trip."""
 
-    ends: Floats  # (ends, rank + 1): where the ways end, weights w and, last, the bias b
-    centre: Floats  # (rank + 1,): where all ways begin, and where the curvature of the loss is wanted
+    endpoints: Floats  # (endpoints, rank + 1): where the segments end; weights w and, last, the bias b
+    centre: Floats  # (rank + 1,): where all segments begin, and where the curvature of the loss is wanted
     width: float = 1.0  # distance from the margin, in z, up to which a row counts for the curvature
     # Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates after
     # them only the diagonal is.
     leading: int = -1
-    # (T,) both: at the end of which way a point lies, or at which share of it; empty if the ends are the points.
-    way: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    share: Floats = field(default_factory=lambda: np.empty(0))
+    # (T,) both: on which segment a point lies, and at which fraction of it; empty if the endpoints are the points.
+    segment: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    fraction: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def count(self) -> int:
         """T, the number of points."""
-        return len(self.share) or len(self.ends)
+        return len(self.fraction) or len(self.endpoints)
 
     @cached_property
     def points(self) -> Floats:
         """Where cutting planes are wanted, shape (T, rank + 1)."""
-        if not len(self.share):
-            return self.ends
-        share = self.share[:, None]
-        return (1.0 - share) * self.centre + share * self.ends[self.way]
+        if not len(self.fraction):
+            return self.endpoints
+        fraction = self.fraction[:, None]
+        return (1.0 - fraction) * self.centre + fraction * self.endpoints[self.segment]
 
     @property
     def needs_centre(self) -> bool:
-        """Whether anything is asked at the centre or on the way from it."""
-        return self.leading >= 0 or len(self.share) > 0
+        """Whether anything is asked at the centre or on a segment from it."""
+        return self.leading >= 0 or len(self.fraction) > 0
 
     @cached_property
-    def looked_at(self) -> Floats:
-        """Where a site has to know its decisions, shape (any, rank + 1): the ends and, if needed, last the centre."""
-        return np.vstack([self.ends, self.centre]) if self.needs_centre else self.ends
+    def evaluated_at(self) -> Floats:
+        """Where a site computes decision values, shape (any, rank + 1): endpoints and, if needed, last the centre."""
+        return np.vstack([self.endpoints, self.centre]) if self.needs_centre else self.endpoints
 
     def at_points(self, decisions: Floats) -> Floats:
-        """Return decision values at the points, shape (T, rows), from those where it is looked at: they are linear."""
-        on_ways: Floats = decisions[: len(self.ends)]
-        if not len(self.share):
-            return on_ways
-        share = self.share[:, None]
-        on_ways = (1.0 - share) * decisions[-1] + share * decisions[self.way]
-        return on_ways
+        """Return decision values at the points, shape (T, rows), from those at `evaluated_at`: they are linear."""
+        at_points: Floats = decisions[: len(self.endpoints)]
+        if not len(self.fraction):
+            return at_points
+        fraction = self.fraction[:, None]
+        at_points = (1.0 - fraction) * decisions[-1] + fraction * decisions[self.segment]
+        return at_points
 
 
 EVERYWHERE = 0.1
@@ -132,7 +132,7 @@ def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Questi
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
     sums = [_Sums(*one) for one in zip(labels, questions, strict=True)]
-    points = np.vstack([one.looked_at for one in questions])
+    points = np.vstack([one.evaluated_at for one in questions])
     for block in blocks(len(labels[0].y)):
         _add_block(sums, points, mapped(block), block)
     return [one.answer() for one in sums]
@@ -152,14 +152,14 @@ class RowFactors:
     def __init__(self, labels: Labels, question: Question) -> None:
         self.labels, self.question = labels, question
         # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
-        own, size = int(np.count_nonzero(labels.y)), question.ends.shape[1]
+        own, size = int(np.count_nonzero(labels.y)), question.endpoints.shape[1]
         self.everywhere = np.zeros(len(labels.y))
         self.everywhere[:: max(1, own // size)] = EVERYWHERE
 
     def of_cuts(self, F: Floats, block: slice, decisions: Floats) -> Near:
         """Return the rows of a block that have a part in the cuts.
 
-        ``decisions`` are those at `Question.looked_at`, shape (looked at, rows).
+        ``decisions`` are those at `Question.evaluated_at`, shape (evaluated at, rows).
         """
         y = self.labels.y[block]
         inside = (y * self.question.at_points(decisions) < 1.0) & (y != 0)
@@ -205,9 +205,9 @@ class _Sums:
 
 
 def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
-    """Add a block of mapped rows to all sums; ``points`` are what is looked at of all of them, one after the other."""
+    """Add a block of mapped rows to all sums; ``points`` are where they are evaluated, one problem after the other."""
     decisions, curved = points[:, :-1] @ F.T + points[:, -1:], []
-    sizes = [len(one.factors.question.looked_at) for one in sums]
+    sizes = [len(one.factors.question.evaluated_at) for one in sums]
     for one, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
         own = decisions[end - size : end]
         one.add_cuts(F, block, own)
@@ -231,22 +231,3 @@ def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: Singles) -> No
         one.triangle[-1, :-1] += root @ inner
         one.triangle[-1, -1] += v.sum()
         one.diagonal += diagonal[one.leading - least :]
-
-
-def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
-    """Return the dual variable alpha_i = sum_t beta_t c_i(t) of each of a site's rows, shape (rows,).
-
-    The master's solution is w = sum_t beta_t a_t, and a_t = sum_i c_i(t) y_i f_i. So w = sum_i alpha_i y_i f_i with
-    this alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it is a solution of the SVM's dual
-    problem, as exact as the master's lower bound.
-    """
-    alpha = np.zeros(len(labels.y))
-    if len(duals.beta):
-        factors = RowFactors(labels, Question(duals.points, centre=duals.points[0]))
-        for block in blocks(len(alpha)):
-            F = mapped(block)
-            near = factors.of_cuts(F, block, duals.points[:, :-1] @ F.T + duals.points[:, -1:])
-            alpha[near.rows] += near.c @ duals.beta
-    # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
-    cleaned: Floats = np.maximum(alpha, 0.0)
-    return cleaned

@@ -133,14 +133,14 @@ WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer)
 class CutsQuestion(ProblemsQuestion):
     """A question for each problem, see :class:`flower_pansvm.systems.pan_svm.cuts.Question`."""
 
-    ends: Singles  # (sum of count * (rank + 1),)
-    count: Ints  # (problems,): number of ends, and so on
+    endpoints: Singles  # (sum of count * (rank + 1),)
+    count: Ints  # (problems,): number of endpoints
     width: Floats
     leading: Ints
-    points: Ints  # number of points on the ways, 0 if the ends are the points
-    way: Ints  # (sum of points,)
-    share: Floats  # (sum of points,)
-    centres: Singles  # of the problems that need theirs
+    points: Ints  # (problems,): number of points on the segments, 0 if the endpoints are the points
+    segment: Ints  # (sum of points,)
+    fraction: Floats  # (sum of points,)
+    centres: Singles  # (sum of rank + 1,): of the problems that need theirs
 
     @property
     def point_counts(self) -> Ints:
@@ -149,29 +149,29 @@ class CutsQuestion(ProblemsQuestion):
 
     def questions(self) -> list[Question]:
         """Return the question of each problem."""
-        sizes, on_ways = self.rank + 1, np.cumsum(self.points)[:-1]
+        sizes, on_segments = self.rank + 1, np.cumsum(self.points)[:-1]
         centred = np.where((self.leading >= 0) | (self.points > 0), sizes, 0)
         if not self._fits(self.count * sizes, centred):
             raise FederationError(
-                "A request for cutting planes has other points than it should, or they lie on no way. Start a new run."
+                "A request for cutting planes has other points than it should, or lie on no segment. Start a new run."
             )
-        ends = pieces(self.ends.astype(np.float64), self.count * sizes)
+        endpoints = pieces(self.endpoints.astype(np.float64), self.count * sizes)
         centres = pieces(self.centres.astype(np.float64), centred)
-        ways, shares = np.split(self.way, on_ways), np.split(self.share, on_ways)
+        segments, fractions = np.split(self.segment, on_segments), np.split(self.fraction, on_segments)
         return [
-            Question(end.reshape(-1, size), centre, float(width), int(leading), way, share)
-            for size, end, centre, width, leading, way, share in zip(
-                sizes, ends, centres, self.width, self.leading, ways, shares, strict=True
+            Question(ends.reshape(-1, size), centre, float(width), int(leading), segment, fraction)
+            for size, ends, centre, width, leading, segment, fraction in zip(
+                sizes, endpoints, centres, self.width, self.leading, segments, fractions, strict=True
             )
         ]
 
-    def _fits(self, ends: Ints, centres: Ints) -> bool:
-        found = [part.size for part in (self.ends, self.centres, self.way, self.share)]
-        told = [sizes.sum() for sizes in (ends, centres, self.points, self.points)]
-        if found != told or min(ends.min(), self.points.min()) < 0:
+    def _fits(self, endpoints: Ints, centres: Ints) -> bool:
+        found = [part.size for part in (self.endpoints, self.centres, self.segment, self.fraction)]
+        told = [sizes.sum() for sizes in (endpoints, centres, self.points, self.points)]
+        if found != told or min(endpoints.min(), self.points.min()) < 0:
             return False
-        known = (self.way >= 0) & (self.way < np.repeat(self.count, self.points))
-        return bool((known & (self.share >= 0) & (self.share <= 1)).all())
+        known = (self.segment >= 0) & (self.segment < np.repeat(self.count, self.points))
+        return bool((known & (self.fraction >= 0) & (self.fraction <= 1)).all())
 
 
 def flat(parts: Sequence[Floats]) -> Floats:
@@ -196,9 +196,9 @@ def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
 def _height(question: CutsQuestion, terms: Terms, sites: int) -> float:
     """Bound losses and heights: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||.
 
-    No point on a way is longer than both of its ends, but for rounding.
+    No point on a segment is longer than both of its ends, but for rounding.
     """
-    points = [point for one in question.questions() for point in one.looked_at]
+    points = [point for one in question.questions() for point in one.evaluated_at]
     about = np.array([point @ point for point in points])  # as each machine rounds: who may be the longest
     near = np.flatnonzero(about >= (1 - 1e-9) * about.max(initial=0.0))
     longest = max((math.fsum(points[i] ** 2) for i in near), default=0.0)  # rounded once: the same for all

@@ -14,13 +14,12 @@ import pandas as pd
 from flwr.app import Context, Message, RecordDict
 from threadpoolctl import ThreadpoolController
 
-from clients import broadcasts
 from clients.app import app
 from clients.hospital import hospital_of
 from clients.ledger.epochs import enter_run
+from clients.rows import link_own_table
 from clients.site import Site
 from clients.table.table import LABEL
-from clients.view import link_own_table
 from flower_pansvm import records
 from flower_pansvm.systems.common import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks import Broadcast, Task
@@ -193,7 +192,7 @@ class Hospitals:
             site = Site.of(hospital_of(context), self.settings.level)
             link_own_table(site)
             enter_run(site)
-            broadcasts.keep(site, content)
+            site.keep_broadcasts(content)
             return work(site, question)
 
 

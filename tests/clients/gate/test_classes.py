@@ -9,7 +9,6 @@ import pytest
 from flwr.app import Message, RecordDict
 from flwr.common.serde import message_to_proto
 
-from clients import broadcasts
 from clients.app import app
 from clients.classes import allowed_classes, disclosed_classes, positive_labels
 from clients.hospital import Hospital, SimulatedContext
@@ -266,7 +265,7 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     content = RecordDict()
     told = {**schema, "columns": ["age"], "classes": list(names[:2])}
     records.put(content, f"broadcast.{SCHEMA.name}", told)
-    broadcasts.keep(here, content)
+    here.keep_broadcasts(content)
     with pytest.raises(TableError, match="hold") as caught:
         Site.of(here, "exact").train()
     assert not any(name in str(caught.value) for name in names)

@@ -15,7 +15,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from clients.app import app
 from clients.gate import private
 from clients.gate.private import Private
-from clients.gate.reply import leave
+from clients.gate.reply import encode_reply
 from clients.membership import Participation
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
@@ -71,17 +71,17 @@ def participation() -> Participation:
 @pytest.mark.parametrize("answer", [{"weights": ONES}, ONES, Names(("x",)), DpWeights(ONES), None], ids=str)
 def test_an_answer_that_is_not_declared_stays(answer: Any) -> None:
     with pytest.raises(SumError, match="declares"):
-        leave(WEIGH, answer, participation(), {})
+        encode_reply(WEIGH, answer, participation(), {})
 
 
 @pytest.mark.parametrize("answer", [DpWeights(ONES), ONES, {"weights": ONES}], ids=str)
 def test_a_part_that_is_to_be_charged_does_not_leave_without(answer: Any) -> None:
     with pytest.raises(SumError, match="'weigh'"):
-        leave(WEIGH_DP, answer, participation(), {})
+        encode_reply(WEIGH_DP, answer, participation(), {})
 
 
 def test_charged_it_leaves() -> None:
-    content, _ = leave(WEIGH_DP, Private(DpWeights(ONES)), participation(), {})
+    content, _ = encode_reply(WEIGH_DP, Private(DpWeights(ONES)), participation(), {})
     assert records.has(content, "sum")
 
 
@@ -96,7 +96,7 @@ def test_only_the_gate_charges() -> None:
 
 
 def test_summed_parts_leave_masked() -> None:
-    content, kept = leave(WEIGH, Weights(np.array([1.5, 2.5])), participation(), {"b": b"sealed"})
+    content, kept = encode_reply(WEIGH, Weights(np.array([1.5, 2.5])), participation(), {"b": b"sealed"})
     assert kept == b""
     assert records.get(content, "notes") == {"b": b"sealed"}
     assert set(records.groups(content, "")) == {"notes", "sum", "shapes"}
@@ -105,7 +105,7 @@ def test_summed_parts_leave_masked() -> None:
 
 
 def test_disclosed_parts_leave_as_they_are() -> None:
-    content, _ = leave(NAME, Names(("x",)), None, {})
+    content, _ = encode_reply(NAME, Names(("x",)), None, {})
     assert records.read(content, "disclosed", Names) == Names(("x",))
     assert set(records.groups(content, "")) == {"disclosed", "notes"}
 
@@ -116,13 +116,13 @@ def test_disclosed_parts_leave_as_they_are() -> None:
 )
 def test_values_that_do_not_fit_are_refused_and_not_named(value: float, reason: str) -> None:
     with pytest.raises(SumError, match=f"'weights' holds a value .*{reason}") as caught:
-        leave(WEIGH, Weights(np.array([1.0, value])), participation(), {})
+        encode_reply(WEIGH, Weights(np.array([1.0, value])), participation(), {})
     assert "8.125" not in str(caught.value)
 
 
 def test_a_sum_is_never_answered_without_a_protocol() -> None:
     with pytest.raises(SumError, match="outside"):
-        leave(WEIGH, Weights(ONES), None, {})
+        encode_reply(WEIGH, Weights(ONES), None, {})
 
 
 def test_a_value_that_does_not_fit_leaves_nothing_behind_in_a_run(

@@ -123,7 +123,7 @@ class OneHonestSite:
 
     test = train
 
-    def told(self, broadcast: object) -> FourierMap:
+    def get_broadcast(self, broadcast: object) -> FourierMap:
         return MAP
 
     def schema(self) -> Schema:

@@ -64,7 +64,7 @@ class Fake:
 
     test = train
 
-    def told(self, broadcast: object) -> Any:
+    def get_broadcast(self, broadcast: object) -> Any:
         return {PRIVATE_MAP.name: self.feature_map, RFF.name: self.random_map}[broadcast.name]  # type: ignore[attr-defined]
 
     def schema(self) -> Schema:

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from clients.hospital import Hospital
+from clients.rows import true_table
 from clients.table.form import TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
-from clients.view import true_table
 from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.checking.units import check_units
@@ -94,7 +94,7 @@ def test_a_table_that_is_changed_while_it_is_read_is_refused(
         path.write_text("age,label\n1,a\n2,b\n")
         return table
 
-    monkeypatch.setattr("clients.view.open_table", read)
+    monkeypatch.setattr("clients.rows.open_table", read)
     hospital = own_hospital({"data": str(path), "name": "ward"})
     with pytest.raises(TableError, match="changed"):
         true_table(hospital)

@@ -9,9 +9,9 @@ import pytest
 
 from clients import cache, perturb
 from clients.budget import end_ledger, new_ledger
+from clients.rows import link_own_table
 from clients.site import Site
 from clients.table.table import Table
-from clients.view import link_own_table
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar
 from tests.clients.conftest import assert_same

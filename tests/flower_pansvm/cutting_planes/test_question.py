@@ -1,4 +1,4 @@
-"""Points on ways: where they are, what a site knows of them from the ends, and what is no way at all."""
+"""Points on segments: where they are, what a site knows of them from the endpoints, and what is no segment at all."""
 
 from dataclasses import replace
 
@@ -16,26 +16,26 @@ from strategies.steps.packing import pack_questions
 seeds = st.integers(0, 10**6)
 
 
-def on_ways(seed: int, *, rank: int = 5, size: float = 1.0, leading: int = -1) -> Question:
-    """Return a question with ends, shares and a centre such as travel: in single precision."""
+def on_segments(seed: int, *, rank: int = 5, size: float = 1.0, leading: int = -1) -> Question:
+    """Return a question with endpoints, fractions and a centre such as travel: in single precision."""
     rng = np.random.default_rng(seed)
-    *ends, centre = (size * rng.normal(size=(4, rank + 1))).astype(np.float32).astype(np.float64)
-    way, share = rng.integers(0, 3, 7), rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], 7)
-    return Question(np.array(ends), centre, 1.0, leading, way, share)
+    *endpoints, centre = (size * rng.normal(size=(4, rank + 1))).astype(np.float32).astype(np.float64)
+    segment, fraction = rng.integers(0, 3, 7), rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], 7)
+    return Question(np.array(endpoints), centre, 1.0, leading, segment, fraction)
 
 
 def test_points_lie_at_their_share_of_the_way_from_the_centre() -> None:
-    ends = np.array([[3.0, 0.0, 1.0], [-1.0, 2.0, 4.0]])
-    way, share = np.array([0, 0, 0, 1]), np.array([0.0, 0.5, 1.0, 0.25])
-    found = Question(ends, np.array([1.0, 2.0, 0.0]), way=way, share=share)
+    endpoints = np.array([[3.0, 0.0, 1.0], [-1.0, 2.0, 4.0]])
+    segment, fraction = np.array([0, 0, 0, 1]), np.array([0.0, 0.5, 1.0, 0.25])
+    found = Question(endpoints, np.array([1.0, 2.0, 0.0]), segment=segment, fraction=fraction)
     assert found.points.tolist() == [[1.0, 2.0, 0.0], [2.0, 1.0, 0.5], [3.0, 0.0, 1.0], [0.5, 2.0, 1.0]]
     assert found.count == 4
-    assert found.looked_at.tolist() == [*ends.tolist(), [1.0, 2.0, 0.0]]
+    assert found.evaluated_at.tolist() == [*endpoints.tolist(), [1.0, 2.0, 0.0]]
 
 
 @given(seeds, st.integers(-1, 3))
 def test_sums_are_those_at_the_points_themselves(seed: int, leading: int) -> None:
-    question = on_ways(seed, leading=leading)
+    question = on_segments(seed, leading=leading)
     plain = Question(question.points, question.centre, 1.0, leading)
     rng = np.random.default_rng(seed)
     F, labels = rng.normal(size=(40, 5)), Labels(rng.choice([-1.0, 0.0, 1.0], 40), rng.random(40))
@@ -48,23 +48,23 @@ def test_sums_are_those_at_the_points_themselves(seed: int, leading: int) -> Non
 @pytest.mark.parametrize(
     "change",
     [
-        {"way": np.array([0, 3])},  # there are three ends
-        {"way": np.array([0, -1])},
-        {"share": np.array([0.5, 1.5])},
-        {"share": np.array([0.5, -0.1])},
-        {"share": np.array([0.5, np.nan])},
-        {"share": np.array([0.5])},
+        {"segment": np.array([0, 3])},  # there are three endpoints
+        {"segment": np.array([0, -1])},
+        {"fraction": np.array([0.5, 1.5])},
+        {"fraction": np.array([0.5, -0.1])},
+        {"fraction": np.array([0.5, np.nan])},
+        {"fraction": np.array([0.5])},
         {"points": np.array([3])},
         {"points": np.array([-2])},
         {"points": np.array([0])},
-        {"ends": np.ones(17, dtype=np.float32)},
+        {"endpoints": np.ones(17, dtype=np.float32)},
         {"count": np.array([-3])},
         {"centres": np.ones(5, dtype=np.float32)},
         {"rank": np.array([10**9])},
     ],
 )
 def test_points_on_no_way_are_refused(change: dict[str, NDArray[np.float64]]) -> None:
-    two = Question(np.ones((3, 6)), np.zeros(6), way=np.array([0, 2]), share=np.array([0.5, 1.0]))
+    two = Question(np.ones((3, 6)), np.zeros(6), segment=np.array([0, 2]), fraction=np.array([0.5, 1.0]))
     packed = pack_questions([Problem("", 5, 10.0, 1.0, Pair(1, REST))], [two])
     assert packed.questions()[0].points.tolist() == two.points.tolist()
     with pytest.raises(FederationError):

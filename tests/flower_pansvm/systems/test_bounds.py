@@ -160,7 +160,7 @@ def test_the_bound_of_heights_is_that_of_the_longest_point_rounded_once(seed: in
     points = np.vstack([points, generator.permuted(np.tile(points[0], (30, 1)), axis=1)])
     asked = pack_questions([problem_of(rank=39)], [Question(points, np.zeros(40), 1.0, 39)])
     (sent,) = asked.questions()
-    longest = max(math.fsum(point * point) for point in sent.looked_at)
+    longest = max(math.fsum(point * point) for point in sent.evaluated_at)
     bounds = bounds_of(CUTS, asked, Terms(), 5)
     assert bounds["m"] == bounds["loss"] == bounds["a"] * (1.0 + 2.0 * math.sqrt(longest))
 
@@ -168,9 +168,9 @@ def test_the_bound_of_heights_is_that_of_the_longest_point_rounded_once(seed: in
 @pytest.mark.parametrize("seed", range(5))
 def test_the_bound_of_heights_holds_at_all_points_on_a_way(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    *ends, centre = generator.normal(size=(4, 40))
-    way, share = generator.integers(0, 3, 20), generator.random(20)
-    question = Question(np.array(ends), centre, way=way, share=share)
+    *endpoints, centre = generator.normal(size=(4, 40))
+    segment, fraction = generator.integers(0, 3, 20), generator.random(20)
+    question = Question(np.array(endpoints), centre, segment=segment, fraction=fraction)
     asked = pack_questions([problem_of(rank=39)], [question])
     longest = max(np.linalg.norm(point) for point in asked.questions()[0].points)
     bounds = bounds_of(CUTS, asked, Terms(), 5)

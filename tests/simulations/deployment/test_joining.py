@@ -20,8 +20,8 @@ from clients.ledger.budget import FILE as LEDGER
 from clients.ledger.budget import charge, read_ledger
 from clients.ledger.epochs import enter_run
 from clients.ledger.tables import tables_home
+from clients.rows import table_at
 from clients.table.table import Table
-from clients.view import table_at
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of

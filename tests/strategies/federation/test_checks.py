@@ -12,7 +12,7 @@ import pytest
 
 from clients.gate import pipeline
 from clients.gate.private import Private
-from clients.gate.reply import leave
+from clients.gate.reply import encode_reply
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
@@ -63,9 +63,9 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> Callable[[Task, Lie], None]:
                 lie(results)
                 changed = replace(given, **results)
                 answer = kind(changed) if kind else changed
-            return leave(asked, answer, participation, notes)
+            return encode_reply(asked, answer, participation, notes)
 
-        monkeypatch.setattr(pipeline, "leave", lying)
+        monkeypatch.setattr(pipeline, "encode_reply", lying)
 
     return make
 

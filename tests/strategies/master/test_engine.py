@@ -387,7 +387,7 @@ def test_starts_are_asked_first_and_a_good_one_saves_round_trips() -> None:
 def test_ends_and_centres_travel_in_single_precision_as_they_are() -> None:
     federation = dealt_out([moons()], [1.0])
     federation.solve()
-    points = np.vstack([one.looked_at for questions in federation.asked for one in questions.values()])
+    points = np.vstack([one.evaluated_at for questions in federation.asked for one in questions.values()])
     assert len(points) > 10
     assert (points == points.astype(np.float32)).all()
 

@@ -42,12 +42,15 @@ def dialogues(draw: st.DrawFn) -> tuple[list[Problem], list[Question], list[Answ
     for problem in asked:
         rank, count, leading = problem.rank, draw(st.integers(1, 4)), draw(st.integers(-1, problem.rank))
         width = draw(positive)
-        *ends, centre = (
+        *endpoints, centre = (
             rng.normal(size=(draw(st.integers(1, 4)) + 1, rank + 1)).astype(np.float32).astype(np.float64)
         )
-        on_ways = draw(st.booleans())
-        way, share = rng.integers(0, len(ends), count * on_ways), rng.random(count * on_ways)
-        questions.append(Question(np.array(ends), centre, width, leading, way, share))
+        on_segments = draw(st.booleans())
+        segment, fraction = (
+            rng.integers(0, len(endpoints), count * on_segments),
+            rng.random(count * on_segments),
+        )
+        questions.append(Question(np.array(endpoints), centre, width, leading, segment, fraction))
         count = questions[-1].count
         a, (d, m, loss) = rng.normal(size=(count, rank)), rng.normal(size=(3, count))
         answers.append(Answer(Cuts(a, d, m, loss), rng.normal(size=curvature_size(rank, leading))))
