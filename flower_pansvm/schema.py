@@ -1,9 +1,8 @@
 """What all sites must agree on before anything is computed: the columns and the classes."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,22 +41,3 @@ class Schema:
         for index, name in enumerate(self.classes):
             found[names == name] = index
         return found
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return columns and classes as arrays of text, for a model's file."""
-        names = {key: np.array(getattr(self, key), dtype=np.str_) for key in NAMES}
-        return names | ({"table": np.array(self.table)} if self.table else {})
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Put a schema together again; KeyError, ValueError or SettingError if a file holds none."""
-        table = str(arrays.get("table", ""))
-        if table:
-            from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - most models are without
-
-            TableSchema.from_json(table)
-        columns, classes, positive = (tuple(map(str, arrays[key])) for key in NAMES)
-        return cls(columns, classes, positive, table)
-
-
-NAMES = ("columns", "classes", "positive_labels")

@@ -20,7 +20,7 @@ MOST_WORDS = {
     "CONTRIBUTING.md": 625,
     "README.md": 800,
     "SECURITY.md": 450,
-    "architecture.md": 725,
+    "architecture.md": 750,
     "benchmarks.md": 550,
     "comparing.md": 900,
     "deployment.md": 1775,

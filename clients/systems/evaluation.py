@@ -18,6 +18,7 @@ from flower_pansvm.counts import winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.models.decisions import DecidingModel
 from flower_pansvm.models.model import model_of
+from flower_pansvm.models.model_file import schema_to_arrays
 from flower_pansvm.systems.evaluation import (
     MODEL_TEST,
     TIME_SHARE,
@@ -70,7 +71,7 @@ def _model(site: Site, question: ModelTestQuestion) -> DecidingModel:
 
 def _has_doubles(model: DecidingModel) -> bool:
     """Return whether all parts of a model but names and single values are doubles or whole numbers."""
-    names, parts = model.schema_.to_arrays(), model.to_arrays()
+    names, parts = schema_to_arrays(model.schema_), model.to_arrays()
     numbers = [part for name, part in parts.items() if name not in names and part.ndim > 0]
     return all(part.dtype in (np.float64, np.int64) for part in numbers)
 

@@ -10,6 +10,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import FourierMap
 from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
+from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
 from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
@@ -56,12 +57,12 @@ class FourierSVC(DecidingModel):
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, feature map and weights as arrays."""
         parts = {key: np.asarray(value) for key, value in vars(self.feature_map_).items()}
-        return {**self.schema_.to_arrays(), **parts, "coef": self.coef_}
+        return {**schema_to_arrays(self.schema_), **parts, "coef": self.coef_}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema.from_arrays(arrays)
+        schema = schema_from_arrays(arrays)
         parts = {key: arrays[key] for key in FourierMap.__dataclass_fields__}
         feature_map = FourierMap(**{**parts, "linear": float(arrays["linear"])})  # type: ignore[arg-type]
         return cls.from_parts(schema, feature_map, arrays["coef"])
@@ -76,6 +77,6 @@ class RandomFourierSVC(FourierSVC):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema.from_arrays(arrays)
+        schema = schema_from_arrays(arrays)
         feature_map = RandomFourierMap(arrays["low"], arrays["high"], arrays["frequencies"])
         return cls.from_parts(schema, feature_map, arrays["coef"])  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from flower_pansvm.arrays import Floats
 from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
+from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.mixture.tasks import ClassModels
@@ -57,12 +58,12 @@ class GaussianMixtures(DecidingModel):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, scaling and mixtures as arrays."""
-        return {**self.schema_.to_arrays(), **vars(self.scaling_), **vars(self.mixtures_)}
+        return {**schema_to_arrays(self.schema_), **vars(self.scaling_), **vars(self.mixtures_)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema.from_arrays(arrays)
+        schema = schema_from_arrays(arrays)
         scaling = Scaling(*(arrays[one.name] for one in fields(Scaling)))
         return cls.from_parts(
             schema, scaling, ClassModels(*(arrays[one.name] for one in fields(ClassModels)))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import ModelFileError
+from flower_pansvm.schema import Schema
 
 FORMAT = 4
 """Version of the file format."""
@@ -113,3 +114,23 @@ def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
         found.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
         found.update(array.tobytes())
     return found.hexdigest()
+
+
+SCHEMA_ARRAYS = ("columns", "classes", "positive_labels")
+
+
+def schema_to_arrays(schema: Schema) -> dict[str, NDArray[Any]]:
+    """Return columns and classes as arrays of text."""
+    names = {key: np.array(getattr(schema, key), dtype=np.str_) for key in SCHEMA_ARRAYS}
+    return names | ({"table": np.array(schema.table)} if schema.table else {})
+
+
+def schema_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Schema:
+    """Put a schema together again; KeyError, ValueError or SettingError if a file holds none."""
+    table = str(arrays.get("table", ""))
+    if table:
+        from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - most models are without
+
+        TableSchema.from_json(table)
+    columns, classes, positive = (tuple(map(str, arrays[key])) for key in SCHEMA_ARRAYS)
+    return Schema(columns, classes, positive, table)

@@ -16,6 +16,7 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
+from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
 from flower_pansvm.multiclass import Pair, class_decisions, positive_classes
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
@@ -202,7 +203,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         kernel, fit = self.feature_map_.kernel, self.calibration_
         sigmoids = np.empty((2, 0)) if fit is None else np.stack([fit.slopes, fit.intercepts])
         return {
-            **self.schema_.to_arrays(),
+            **schema_to_arrays(self.schema_),
             "fill": self.scaling_.fill,
             "shift": self.scaling_.shift,
             "scale": self.scaling_.scale,
@@ -222,7 +223,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         kernel = Kernel(str(arrays["kernel"]), float(arrays["gamma"]))  # type: ignore[arg-type]
         slopes, intercepts = arrays["calibration"]
         return cls.from_parts(
-            Schema.from_arrays(arrays),
+            schema_from_arrays(arrays),
             Scaling(arrays["fill"], arrays["shift"], arrays["scale"]),
             NystromMap(kernel, arrays["landmarks"], arrays["normalization"]),
             np.column_stack([arrays["coef"], arrays["intercept"]]),

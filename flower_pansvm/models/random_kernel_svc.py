@@ -12,6 +12,7 @@ from flower_pansvm.errors import ModelFileError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.decisions import as_labels
 from flower_pansvm.models.model import MODELS, Model
+from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.random_kernel import combined, matrix_digest
@@ -109,7 +110,7 @@ class RandomKernelSVC(Model):
         """Return schema, scaling, kernel, weights, column blocks and digests as arrays."""
         parts = self.parts_
         return {
-            **self.schema_.to_arrays(),
+            **schema_to_arrays(self.schema_),
             **vars(parts.scaling),
             "kernel": np.array(parts.kernel.name),
             "mu": np.array(parts.kernel.gamma),
@@ -122,7 +123,7 @@ class RandomKernelSVC(Model):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema.from_arrays(arrays)
+        schema = schema_from_arrays(arrays)
         parts = RandomKernelParts(
             Scaling(arrays["fill"], arrays["shift"], arrays["scale"]),
             Kernel(str(arrays["kernel"]), float(arrays["mu"])),  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ import flower_pansvm
 from flower_pansvm.errors import ModelFileError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.model import MODELS, Model, load_model
-from flower_pansvm.models.model_file import read_arrays, write_arrays
+from flower_pansvm.models.model_file import read_arrays, schema_to_arrays, write_arrays
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
@@ -172,7 +172,7 @@ def test_a_file_that_claims_to_be_longer_than_it_is_takes_no_memory(
 def test_names_that_no_run_gives_are_refused(schema: Schema, tmp_path: Path) -> None:
     pan_svc().save(tmp_path / "model.npz")
     kind, arrays = read_arrays(tmp_path / "model.npz")
-    write_arrays(tmp_path / "model.npz", kind, {**arrays, **schema.to_arrays()})
+    write_arrays(tmp_path / "model.npz", kind, {**arrays, **schema_to_arrays(schema)})
     with pytest.raises(ModelFileError, match="names"):
         load_model(tmp_path / "model.npz")
 
@@ -181,5 +181,5 @@ def test_minus_one_is_the_name_of_a_class(tmp_path: Path) -> None:
     pan_svc().save(tmp_path / "model.npz")
     kind, arrays = read_arrays(tmp_path / "model.npz")
     schema = Schema(("age",), ("-1", "1"))
-    write_arrays(tmp_path / "model.npz", kind, {**arrays, **schema.to_arrays()})
+    write_arrays(tmp_path / "model.npz", kind, {**arrays, **schema_to_arrays(schema)})
     assert load_model(tmp_path / "model.npz").schema_ == schema
