@@ -80,7 +80,8 @@ def test_each_room_imports_only_what_its_users_install(room: str, imported: Impo
 
 def test_the_core_is_no_more_than_a_hospital_needs(imported: Imported) -> None:
     files = [file for room in ("flower_pansvm", "clients") for file in (ROOT / room).rglob("*.py")]
-    assert set().union(*map(imported, files)) >= CORE
+    # Of click only the versions that work are named: Flower brings it.
+    assert set().union(*map(imported, files)) >= CORE - {"click"}
 
 
 def test_the_command_line_knows_which_extra_brings_what() -> None:

@@ -252,6 +252,8 @@ def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
     assert {"run", "tune", "select", "predict", "report", "--show-completion"} <= set(out.split())
+    _, out, _ = pansvm("check", "--help")
+    assert "Parquet" in out, "the help of an argument"
 
 
 def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> None:
