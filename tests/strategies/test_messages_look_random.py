@@ -13,6 +13,7 @@ from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.systems.common import JOIN
 from simulations.engines.in_process import InProcessGrid
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 from tests.strategies.conftest import trained
 from tests.tasks import TASKS
@@ -139,6 +140,33 @@ def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> No
         assert set(records.get(reply.content, "shapes")) == (set(task.summed) if task.summed else set())
         if task.summed:
             assert set(records.get(reply.content, "sum")) == {"payload"}
+
+
+@pytest.mark.parametrize("aggregation", ["ring", pytest.param("plain", marks=pytest.mark.slow)])
+def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) -> None:
+    settings = make_settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
+    strategy = trained(settings)
+    told = strategy.federation.costs.disclosed()
+    by_task = {task.name: task for task in TASKS}
+    asked = {reply.metadata.message_type.split(".")[1] for reply in grid_of(strategy).replies}
+    assert {entry["task"] for entry in told} == asked
+    for entry in told:
+        task = by_task[entry["task"]]
+        if aggregation == "ring":
+            assert entry["how"] == ("disclosed" if entry["result"] in task.disclosed else settings.level)
+        else:
+            assert entry["how"] == "disclosed"
+    named = {(entry["task"], entry["result"]) for entry in told}
+    expected = {
+        (name, result) for name in asked for result in (*by_task[name].summed, *by_task[name].disclosed)
+    }
+    assert named == expected
+
+
+def grid_of(strategy: PanSVM) -> InProcessGrid:
+    grid = strategy.federation.grid
+    assert isinstance(grid, InProcessGrid)
+    return grid
 
 
 def test_notes_between_sites_look_random_and_differ(ring: InProcessGrid) -> None:

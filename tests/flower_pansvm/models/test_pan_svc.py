@@ -301,6 +301,11 @@ def test_the_digest_tells_models_apart() -> None:
     assert changed.sha256() != make_model().sha256() == MODELS[0].sha256()
 
 
+def test_nothing_in_the_file_is_pickled(saved: bytes) -> None:
+    with np.load(io.BytesIO(saved), allow_pickle=False) as file:
+        assert {file[name].dtype.kind for name in file.files} <= set("fiU")
+
+
 def load(folder: Path, content: bytes) -> PanSVC:
     path = folder / "tampered.npz"
     path.write_bytes(content)

@@ -39,6 +39,20 @@ def test_an_identity_is_private_and_never_overwritten(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_the_coordinator_cannot_exchange_keys() -> None:
+    hospital, coordinator = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    false = replace(KEYS, public_key=X25519PrivateKey.generate().public_key().public_bytes_raw())
+    for signature in (sign(hospital, KEYS), sign(coordinator, false)):
+        with pytest.raises(SumError):
+            verify({"a": hospital.public_key()}, false, signature)
+
+
+def test_a_stranger_is_refused() -> None:
+    identity = Ed25519PrivateKey.generate()
+    with pytest.raises(SumError, match="'a'"):
+        verify({"b": identity.public_key()}, KEYS, sign(identity, KEYS))
+
+
 @pytest.mark.parametrize(
     "changed",
     [
