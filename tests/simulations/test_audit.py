@@ -77,7 +77,7 @@ def three_groups(tmp_path: Path) -> str:
 @pytest.mark.parametrize(("min_cluster", "smallest"), [(1, 6), (7, 7)])
 @pytest.mark.slow
 def test_the_smallest_cluster(min_cluster: int, smallest: int, three_groups: str, tmp_path: Path) -> None:
-    settings = {"data": three_groups, "landmarks": "9", "test_fraction": 0.0}
+    settings = {"data": three_groups, "landmarks": "9", "test_fraction": 0.0, "privacy": "exact"}
     found = of_run(tmp_path / "run", min_cluster=min_cluster, **settings)
     assert found.figures["smallest_cluster"] == smallest
 
