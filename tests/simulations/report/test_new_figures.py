@@ -31,7 +31,9 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         rows = pd.DataFrame({"age": generator.normal(size=40) + 2 * ill, "dose": 3.0, "ill": ill})
         files.append(str(folder / f"{number}.csv"))
         rows.to_csv(files[-1], index=False)
-    return finished(folder / "out", data=join_data(files), label="ill", privacy="exact", probability=True, cv_folds=2)
+    return finished(
+        folder / "out", data=join_data(files), label="ill", privacy="exact", probability=True, cv_folds=2
+    )
 
 
 @pytest.mark.slow
