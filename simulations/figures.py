@@ -141,6 +141,15 @@ def private_accuracy(models: Result) -> str:
     return _table(header, 100 * of_dp[[*EPSILONS, "exact SVM", "majority"]], "{:.1f}")
 
 
+def sums(secure_sums: Result) -> str:
+    """Return what one sum of 10,000 values over five sites costs with each protocol."""
+    found = secure_sums.frame("sums").query("sites == 5 and values == 10_000").set_index("aggregation")
+    found.index = [f"`{name}`" for name in found.index]
+    found = found.assign(milliseconds=1e3 * found["cpu_seconds"], kilobytes=found["bytes"] / 5e3)
+    header = ("protocol", "CPU of all sites, ms", "kB per site", "round trips")
+    return _table(header, found[["milliseconds", "kilobytes", "round_trips"]], "{:,.2f}", "{:.0f}", "{:.0f}")
+
+
 TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "rounds": ("training", rounds),
     "central": ("training", central),
@@ -148,6 +157,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "systems": ("comparison", systems),
     "kept": ("privacy", kept),
     "private-accuracy": ("private_accuracy", private_accuracy),
+    "sums": ("secure_sums", sums),
 }
 """Each table of a page: its result file, and the function that makes it."""
 
@@ -193,8 +203,29 @@ def plot_private_accuracy(models: Result) -> Figure:
     return figure
 
 
+def plot_secure_sums(secure_sums: Result) -> Figure:
+    """Draw the CPU seconds of one sum by number of values, and by number of sites."""
+    found = secure_sums.frame("sums")
+    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    panels = figure.subplots(1, 2)
+    for panel, axis, of_panel, title in (
+        (panels[0], "values", found.query("sites == 5"), "5 sites"),
+        (panels[1], "sites", found.query("values == 10_000"), "10,000 values"),
+    ):
+        for name, line in of_panel.groupby("aggregation", sort=False):
+            panel.plot(
+                line[axis], line["cpu_seconds"], "--" if "hops" in str(name) else "-", marker="o", label=name
+            )
+        panel.set(xlabel=axis, title=title, yscale="log", xscale="log" if axis == "values" else "linear")
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("CPU seconds of all sites")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+    return figure
+
+
 PLOTS = {
     "private-accuracy.png": ("private_accuracy", plot_private_accuracy),
+    "secure-sums.png": ("secure_sums", plot_secure_sums),
 }
 
 
