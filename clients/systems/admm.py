@@ -139,10 +139,8 @@ def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats, tol: float = 
 def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> None:
     """Check the question before anything is computed."""
     site.check_size(float(question.points.size))
-    steps, ranks = (
-        len(question.points),
-        {feature_map(site, problem.feature_map).nystrom.rank for problem in problems},
-    )
+    steps = len(question.points)
+    ranks = {feature_map(site, problem.feature_map).nystrom.rank for problem in problems}
     shaped = question.points.shape == (steps, len(problems), ranks.pop() + 1) and not ranks
     if not (shaped and question.rho.shape == (steps, len(problems))):
         raise SettingError(

@@ -47,8 +47,7 @@ class RandomKernelSettings(KernelSettings):
     random_kernel_rows: int | None = setting(
         None,
         or_word("auto", whole(1)),
-        "Rows of the random matrix; auto: one fewer than the smallest column block has columns, and at most a tenth of "
-        "all rows.",
+        "Rows of the random matrix; auto: the columns of the smallest block minus 1, at most a tenth of all rows.",
     )
 
 

@@ -19,7 +19,7 @@ from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, a
 from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 60, "second": 61, "third": 62}
-LEAST = 10  # records of a hospital in a fold
+LEAST = 5  # records of a hospital in a fold
 
 
 @attack(
