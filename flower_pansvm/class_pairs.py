@@ -1,6 +1,7 @@
 """Which binary problems several classes are told apart by (Lu 2016, section 4.2.1)."""
 
-from flower_pansvm.multiclass import REST, Pair, positive_classes
+from flower_pansvm.class_columns import positive_classes
+from flower_pansvm.multiclass import REST, Pair
 
 
 def one_versus_all(classes: int) -> tuple[Pair, ...]:

@@ -11,17 +11,6 @@ from flower_pansvm.arrays import Bools, Floats, Ints
 BINS = 512  # bins of the histogram of decision values
 
 
-def winners(decisions: Floats) -> Ints:
-    """Return the class index of each row from :func:`flower_pansvm.multiclass.class_decisions`.
-
-    With one column, above 0 is class 1 and anything else class 0; else the largest value wins, of equal ones the first.
-    """
-    if decisions.shape[1] == 1:
-        return (decisions[:, 0] > 0).astype(np.int64)
-    largest: Ints = np.argmax(decisions, axis=1)
-    return largest
-
-
 def confusion_counts(true: Ints, predicted: Ints, classes: int) -> Floats:
     """Return how many rows of class i were predicted as class j, shape (classes, classes)."""
     counts = np.zeros((classes, classes))

@@ -19,11 +19,6 @@ class Pair(NamedTuple):
     negative: int  # class index with sign -1, or REST
 
 
-def positive_classes(classes: int) -> tuple[int, ...]:
-    """Return the class that each column of decision values is about: all classes, or class 1 of two."""
-    return (1,) if classes == 2 else tuple(range(classes))
-
-
 def signs(classes: Ints, pair: Pair) -> Floats:
     """Return the label of each row in a binary problem, shape (rows,): +1, -1, or 0 for a row of neither class."""
     others = -1.0 if pair.negative == REST else np.where(classes == pair.negative, -1.0, 0.0)

@@ -12,10 +12,9 @@ from clients.rows import Rows
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.counts import winners
+from flower_pansvm.class_columns import positive_classes, winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, is_exact, row_blocks, shortened
 from flower_pansvm.systems.common import ExtremesAnswer
 from flower_pansvm.systems.dp_svm import (

@@ -14,7 +14,7 @@ import numpy as np
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm.arrays import Floats
-from flower_pansvm.counts import winners
+from flower_pansvm.class_columns import winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.models.decisions import DecidingModel
 from flower_pansvm.models.model import model_of

@@ -12,7 +12,8 @@ from clients.site import Site
 from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
-from flower_pansvm.counts import confusion_counts, decision_histogram, winners
+from flower_pansvm.class_columns import winners
+from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.systems.common import SCALING
 from flower_pansvm.systems.mixture import tasks

@@ -13,7 +13,8 @@ from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm.arrays import BLOCK, Bools, Floats, Ints, blocks
-from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
+from flower_pansvm.class_columns import winners
+from flower_pansvm.counts import BINS, confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, class_decisions, signs

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flower_pansvm.arrays import Floats, blocks
-from flower_pansvm.counts import winners
+from flower_pansvm.class_columns import positive_classes, winners
 from flower_pansvm.models.model import Model
-from flower_pansvm.multiclass import positive_classes
 
 
 class DecidingModel(Model):

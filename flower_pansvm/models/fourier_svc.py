@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.class_columns import positive_classes
 from flower_pansvm.fourier_map import FourierMap
 from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
 from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
 

@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from flower_pansvm.arrays import Floats, blocks
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.class_columns import positive_classes
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
 from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
-from flower_pansvm.multiclass import Pair, class_decisions, positive_classes
+from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema

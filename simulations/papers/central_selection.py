@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.class_columns import winners
 from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.counts import winners
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.scaling import moments
 from simulations.data.pooling import PooledRows, pooled

@@ -13,12 +13,12 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.class_columns import positive_classes
 from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import BudgetError, TrainingError
 from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.fourier_svc import FourierSVC
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, rounded
 from flower_pansvm.systems.dp_svm import (

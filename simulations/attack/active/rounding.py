@@ -18,9 +18,9 @@ import numpy as np
 from clients.systems.dp_svm import private_moments, private_scores, private_step
 from clients.systems.output_perturbation import rff_private_scores
 from flower_pansvm.arrays import Floats
+from flower_pansvm.class_columns import positive_classes
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.fourier_map import BINS, FourierMap
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.dp_svm import (
