@@ -29,22 +29,6 @@ COUNT = 2.0**40  # bound for numbers of rows: no federation holds more
 MOST_ROWS = 2**24
 """Most rows that a site trains on; a site with more refuses to take part, whatever it is asked."""
 
-LARGEST_CELL = 2.0**20
-"""Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
-root of the number of all rows away from the mean, or half ranges."""
-
-HEADROOM = 2.0  # what the bounds leave for rounding
-
-
-def largest_total(sites: int) -> float:
-    """Return the largest sum of a scaled column's absolute cells at one site.
-
-    Over all sites the squares of a scaled column add up to the number of rows at most, ``sites * MOST_ROWS``. A sum of
-    ``MOST_ROWS`` absolute values is largest where all are the same.
-    """
-    return MOST_ROWS * math.sqrt(sites)
-
-
 PRIVATE_BOUND = 2.0**25
 """Bound of sums with noise for differential privacy: no row contributes more than 1, and no noise comes near it. Words
 of up to 512 sites then hold the noise's own unit."""
@@ -70,12 +54,17 @@ class Declaration:
     how: Literal["summed", "dp", "disclosed"]
     bound: Bound = UNKNOWN  # of what is summed
     sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a dp part: see `dp`
-    scale: Callable[[Any, int], float] | None = None  # of another dp part: see `dp_laplace`
+    # Of a dp part whose noise is Laplace's instead: its scale, of the question and the site's training rows.
+    scale: Callable[[Any, int], float] | None = None
     consent: str | None = None  # key of the node config by which the hospital must have agreed to it
     shape: Shape | None = None  # of a sum, as are the next three, which the coordinator checks: see `summed`
     count: bool = False
     not_negative: bool = False
     most: Callable[[Any], Floats] | None = None
+
+    def __post_init__(self) -> None:
+        if self.consent is not None and self.consent not in CONSENTS:
+            raise KeyError(f"flower_pansvm/consents.py has no consent '{self.consent}'.")
 
 
 def summed(
@@ -93,7 +82,7 @@ def summed(
     that is negative where it is ``not_negative``; and one larger than ``most`` makes of the question.
     """
     checked = {"shape": shape, "count": count, "not_negative": not_negative, "most": most}
-    declared = Declaration("summed", bound, consent=_known(consent), **checked)  # type: ignore[arg-type]
+    declared = Declaration("summed", bound, consent=consent, **checked)  # type: ignore[arg-type]
     return field(metadata={DECLARATION: declared})
 
 
@@ -112,35 +101,9 @@ def dp(sensitivity: Callable[[Any], float], *, shape: Shape, not_negative: bool 
     return field(metadata={DECLARATION: declared})
 
 
-def dp_laplace(scale: Callable[[Any, int], float], consent: str) -> Any:
-    """Return the field of a dp part whose noise is each site's own and enough without that of others: Laplace's.
-
-    Numbers of rows are public in its promise, so that it takes a consent.
-
-    Parameters
-    ----------
-    scale : callable
-        Of the question and the number of the site's training rows, the scale of the noise.
-    """
-    return field(
-        metadata={DECLARATION: Declaration("dp", PRIVATE_BOUND, scale=scale, consent=_known(consent))}
-    )
-
-
 def disclosed(consent: str | None = None) -> Any:
     """Return the field of a part that the coordinator receives from each site as it is, perhaps only with a consent."""
-    return field(metadata={DECLARATION: Declaration("disclosed", consent=_known(consent))})
-
-
-def _known(consent: str | None) -> str | None:
-    if consent is not None and consent not in CONSENTS:
-        raise KeyError(f"flower_pansvm/consents.py has no consent '{consent}'.")
-    return consent
-
-
-def scaled(bound: Callable[[int], float]) -> Bound:
-    """Return a bound, made of how many sites there are, that holds in scaled units only."""
-    return lambda _, terms, sites: UNKNOWN if terms.scaling == "none" else bound(sites)
+    return field(metadata={DECLARATION: Declaration("disclosed", consent=consent)})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flower_pansvm.constraints import one_of
-from flower_pansvm.secure_sum import protocol_names
+from flower_pansvm.secure_sum import PROTOCOLS
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, default_config, owners, setting_fields
 
@@ -36,7 +36,7 @@ Hospitals have a [node config](node-configuration.md).
 def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, ...]]:
     """Return of each setting what :data:`COLUMNS` names."""
     usual = default_config()
-    named = {"strategy": list(all_strategies()), "aggregation": protocol_names()}
+    named = {"strategy": list(all_strategies()), "aggregation": list(PROTOCOLS)}
     found: list[tuple[str, ...]] = []
     for key, one in settings.items():
         default = usual[key]

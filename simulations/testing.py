@@ -33,7 +33,7 @@ from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import SettingError
-from flower_pansvm.secure_sum import protocol_class, protocol_names
+from flower_pansvm.secure_sum import PROTOCOLS, protocol_class
 from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.terms import Scalar
 from simulations import running
@@ -174,7 +174,7 @@ def check_same_with_every_protocol(strategy: str) -> None:
     Each with the first combination of its options, and those in many steps not at all: that all of them add up the same
     words is for :mod:`flower_pansvm.secure_sum.testing` to check.
     """
-    for level, name in product(levels(strategy), protocol_names()):
+    for level, name in product(levels(strategy), PROTOCOLS):
         if name.endswith("-hops"):
             continue
         protocol = variants(protocol_class(name))[0]

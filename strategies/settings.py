@@ -15,7 +15,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.reading_options import listed
-from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
+from flower_pansvm.secure_sum import PROTOCOLS, protocol_class, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.table_schema import TableSchema
@@ -258,7 +258,12 @@ def default_config() -> dict[str, Scalar]:
 def _owners() -> dict[str, type]:
     """Return the classes whose fields are settings, by the names of the strategies and of the secure sums."""
     own: dict[str, type] = {name: strategy.settings_class for name, strategy in all_strategies().items()}
-    return own | {name: options_class(name) for name in protocol_names()}
+    return own | {name: options_class(name) for name in PROTOCOLS}
+
+
+def options_class(name: str) -> type:
+    """Return the dataclass whose settings are a secure sum's options; Paillier, whose packages may lack, has none."""
+    return SecureSum if name == "paillier" else protocol_class(name)
 
 
 def _parsed(config: Mapping[str, Any]) -> Settings:

@@ -5,14 +5,26 @@ adds the noise itself; then what leaves is charged to its budget.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flower_pansvm.arrays import Floats, Singles
 from flower_pansvm.counts import BINS
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE
-from flower_pansvm.tasks import COUNT, MOST_ROWS, UNKNOWN, Broadcast, Task, disclosed, dp, dp_laplace, summed
+from flower_pansvm.tasks import (
+    COUNT,
+    DECLARATION,
+    MOST_ROWS,
+    PRIVATE_BOUND,
+    UNKNOWN,
+    Broadcast,
+    Declaration,
+    Task,
+    disclosed,
+    dp,
+    summed,
+)
 from flower_pansvm.terms import Terms
 
 LARGEST = 2.0 * MOST_ROWS
@@ -97,9 +109,20 @@ class LocalWeightsQuestion(Perturbation):
 
 @dataclass(frozen=True)
 class LocalWeightsAnswer:
-    """The weights of the least objective over the site's own training rows."""
+    """The weights of the least objective over the site's own training rows.
 
-    weights: Floats = dp_laplace(LocalWeightsQuestion.scale, consent="own-weights")  # (coordinates,)
+    Their noise is each site's own, and enough without that of others: Laplace's. Numbers of rows are public in its
+    promise, so that it takes a consent.
+    """
+
+    # (coordinates,)
+    weights: Floats = field(
+        metadata={
+            DECLARATION: Declaration(
+                "dp", PRIVATE_BOUND, scale=LocalWeightsQuestion.scale, consent="own-weights"
+            )
+        }
+    )
 
 
 LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer)

@@ -1,23 +1,14 @@
 """Feature selection: sums over all rows by class, and over the support vectors (Lu 2016, chapters 5 and 6)."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from flower_pansvm.arrays import Floats, Ints, blocks
 from flower_pansvm.systems.pan_svm.cuts import Duals, Labels, Mapped, Question, RowFactors
-from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion, pieces
-from flower_pansvm.tasks import (
-    COUNT,
-    HEADROOM,
-    MOST_ROWS,
-    UNKNOWN,
-    Nothing,
-    Task,
-    largest_total,
-    scaled,
-    summed,
-)
+from flower_pansvm.systems.pan_svm.tasks import HEADROOM, ProblemsQuestion, pieces, scaled
+from flower_pansvm.tasks import COUNT, MOST_ROWS, UNKNOWN, Nothing, Task, summed
 from flower_pansvm.terms import Terms
 
 
@@ -47,6 +38,15 @@ class SupportQuestion(ProblemsQuestion):
         points = pieces(self.points.astype(np.float64), self.cuts * sizes)
         beta = pieces(self.beta, self.cuts)
         return [Duals(points[i].reshape(-1, sizes[i]), beta[i]) for i in range(len(sizes))]
+
+
+def largest_total(sites: int) -> float:
+    """Return the largest sum of a scaled column's absolute cells at one site.
+
+    Over all sites the squares of a scaled column add up to the number of rows at most, ``sites * MOST_ROWS``. A sum of
+    ``MOST_ROWS`` absolute values is largest where all are the same.
+    """
+    return MOST_ROWS * math.sqrt(sites)
 
 
 def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum import protocol_class
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
@@ -57,7 +57,7 @@ class Bench:
 
     def __init__(self, aggregation: str, roster: tuple[str, ...]) -> None:
         self.aggregation, self.roster = aggregation, roster
-        self.protocol = make(aggregation)
+        self.protocol = protocol_class(aggregation)()
         self.members = gather_members(self.protocol, roster)
         self.sums = 0
 

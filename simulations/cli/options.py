@@ -83,7 +83,7 @@ class SettingsCommand(FieldCommand):
 @cache
 def _setting_options() -> dict[str, TyperOption]:
     # Strategies take seconds to import; `pansvm --help` should not wait for them.
-    from flower_pansvm.secure_sum import protocol_names  # noqa: PLC0415
+    from flower_pansvm.secure_sum import PROTOCOLS  # noqa: PLC0415
     from strategies.settings import Settings, all_settings, default_config, owners, setting_fields  # noqa: PLC0415
     from strategies.svm_settings import PanSvmSettings  # noqa: PLC0415
 
@@ -97,7 +97,7 @@ def _setting_options() -> dict[str, TyperOption]:
             return "Other settings of every run"
         if key in svm:
             return "Other settings of SVMs"
-        single = "secure sums" if set(owners(key)) <= set(protocol_names()) else "strategies"
+        single = "secure sums" if set(owners(key)) <= PROTOCOLS.keys() else "strategies"
         return f"Settings of single {single}"
 
     found = {}

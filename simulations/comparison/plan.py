@@ -9,7 +9,7 @@ import numpy as np
 from clients.hospital import simulated_name
 from flower_pansvm.constraints import check_choice, near_matches
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.secure_sum import options_class, protocol_names
+from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.terms import Scalar
 from simulations import running
 from simulations.baselines.central import check_given
@@ -19,7 +19,7 @@ from simulations.data.pooling import pooled
 from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
 from simulations.report.cautions import FEW
 from strategies.registry import all_strategies
-from strategies.settings import Settings, all_settings, owners, setting_fields
+from strategies.settings import Settings, all_settings, options_class, owners, setting_fields
 from strategies.svm_settings import PanSvmSettings
 
 BY_FILE = "by file"
@@ -157,7 +157,7 @@ class Plan:
         for name in self.strategies:
             check_choice("strategy or baseline", name, known)
         for name in self.aggregations:
-            check_choice("aggregation", name, protocol_names())
+            check_choice("aggregation", name, PROTOCOLS)
         for what, names in (
             ("data", self.data),
             ("strategies", self.strategies),

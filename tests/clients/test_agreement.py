@@ -20,7 +20,7 @@ from clients.systems.pan_svm import own_slots
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum import protocol_class
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.mask_graph import partners
@@ -355,7 +355,7 @@ def test_balanced_weights_are_accepted(
 def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
     enrolled: Enrolled, hospital_files: list[Path], ask_moments: Any
 ) -> None:
-    paillier = make("paillier", key_bits=2048)
+    paillier = protocol_class("paillier")(key_bits=2048)
     with pytest.raises(SumError, match="'paillier'"):
         enrolled(protocol=paillier)
     agreed = enrolled({"aggregation": "paillier"}, 2, protocol=paillier)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from flower_pansvm.constraints import setting, text
 from flower_pansvm.errors import SettingError
-from flower_pansvm.secure_sum import protocol_names, protocol_of
+from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.terms import Scalar, Terms
 from strategies.pan_svm.strategy import PanSVM
@@ -103,7 +103,7 @@ FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregati
 def with_owner(config: dict[str, Scalar]) -> dict[str, Scalar]:
     """Return a run config with a strategy or a secure sum that has its settings."""
     first = [*owners(next(iter(config))), "pan-svm"][0]
-    return {"aggregation" if first in protocol_names() else "strategy": first, **config}
+    return {"aggregation" if first in PROTOCOLS else "strategy": first, **config}
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)

@@ -17,7 +17,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from flower_pansvm.secure_sum import make, tags
+from flower_pansvm.secure_sum import protocol_class, tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.fixed_point import encode, scale_exponent
@@ -205,7 +205,7 @@ def transcript(name: str, options: dict[str, Any], sites: int) -> dict[str, Any]
     roster = NAMES[:sites]
     this, members = a_sum(sites), members_of(roster)
     vectors = vectors_of(roster, 6)
-    rehearsal = Rehearsal(make(name, **options), members)
+    rehearsal = Rehearsal(protocol_class(name)(**options), members)
     with drawn() as random:
         total = rehearsal.run(vectors, this)
     return {
@@ -221,7 +221,7 @@ def transcript(name: str, options: dict[str, Any], sites: int) -> dict[str, Any]
 def paillier() -> dict[str, Any]:
     """Return a sum under a fixed key, packed and encrypted but with 1 as every blinding factor."""
     roster = NAMES[:3]
-    protocol = make("paillier", key_bits=2048)
+    protocol = protocol_class("paillier")(key_bits=2048)
     p, q = prime("p"), prime("q")
     key = (join_fields(p.to_bytes(128, "big"), q.to_bytes(128, "big")), (p * q).to_bytes(256, "big"))
     members = {

@@ -4,7 +4,7 @@ Problems differ in rank and in number of points, so what belongs to them is put 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,16 +17,25 @@ from flower_pansvm.multiclass import Pair
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE, Answer, Problem, Question
 from flower_pansvm.tasks import (
     COUNT,
-    HEADROOM,
-    LARGEST_CELL,
     MOST_ROWS,
     UNKNOWN,
+    Bound,
     Broadcast,
     Task,
-    scaled,
     summed,
 )
 from flower_pansvm.terms import Terms
+
+LARGEST_CELL = 2.0**20
+"""Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
+root of the number of all rows away from the mean, or half ranges."""
+
+HEADROOM = 2.0  # what the bounds leave for rounding
+
+
+def scaled(bound: Callable[[int], float]) -> Bound:
+    """Return a bound, made of how many sites there are, that holds in scaled units only."""
+    return lambda _, terms, sites: UNKNOWN if terms.scaling == "none" else bound(sites)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 import pytest
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum import protocol_class
 from flower_pansvm.secure_sum.contract import SumRound
 
 
 @pytest.mark.parametrize("k", [1, -3, 2.5])
 def test_too_small_a_k_is_an_error(k: int) -> None:
     with pytest.raises(SettingError, match=f"k is '{k}'"):
-        make("k-secure", k=k)
+        protocol_class("k-secure")(k=k)
 
 
 def test_a_roster_with_a_repeated_site_is_refused() -> None:

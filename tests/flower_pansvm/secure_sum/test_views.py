@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from scipy.stats import chisquare
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum import protocol_class
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
@@ -60,7 +60,7 @@ class Watched(Rehearsal):
 
 
 def rehearse(name: str, options: dict[str, Any], roster: tuple[str, ...] = ROSTER) -> Watched:
-    protocol = make(name, **options)
+    protocol = protocol_class(name)(**options)
     return Watched(protocol, gather_members(protocol, roster))
 
 
@@ -297,7 +297,7 @@ def test_a_coordinator_that_exchanges_keys_reads_everything() -> None:
     true_key = X25519PrivateKey.generate()
     public = false_key.public_key().public_bytes_raw()
     victim = Member("c", true_key, {"b": public, "d": public})
-    payload, _ = make("ring").contribute(VECTORS["c"], a_round(), victim)
+    payload, _ = protocol_class("ring")().contribute(VECTORS["c"], a_round(), victim)
     unmasked = from_bytes(payload, "c")
     for giver, taker, as_site in (("b", "c", "b"), ("c", "d", "d")):
         coordinator = Member(as_site, false_key, {"c": true_key.public_key().public_bytes_raw()})

@@ -21,11 +21,12 @@ from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
     LANDMARKS,
+    LARGEST_CELL,
     CutsQuestion,
     LandmarksQuestion,
 )
 from flower_pansvm.systems.selection import SUPPORT, SupportQuestion
-from flower_pansvm.tasks import LARGEST_CELL, MOST_ROWS, UNKNOWN, Nothing, Task, bounds_of, summed
+from flower_pansvm.tasks import MOST_ROWS, UNKNOWN, Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
 from strategies.settings import make_settings
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions

@@ -191,7 +191,7 @@ def test_without_phe_the_error_names_the_command() -> None:
             del sys.modules[module]
         del sys.modules["flower_pansvm.secure_sum.protocols.paillier"]
         with pytest.raises(SettingError, match=r"'flower-pansvm\[paillier\]'"):
-            secure_sum.make("paillier")
+            secure_sum.protocol_class("paillier")
 
 
 PRIME = 2**1279 - 1

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum import protocol_class
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 
@@ -27,7 +27,7 @@ THIS = SumRound("run", "task", 1, 0, ("a", "b", "c", "d", "e"))
     ],
 )
 def test_relay_steps_of_a_sum(name: str, options: dict[str, Any], steps: int) -> None:
-    protocol = make(name, **options)
+    protocol = protocol_class(name)(**options)
     rehearsal = Rehearsal(protocol, gather_members(protocol, THIS.roster))
     rehearsal.run({site: np.zeros(2, np.uint64) for site in THIS.roster}, THIS)
     assert len(rehearsal.relayed) == steps
