@@ -15,9 +15,11 @@ TASKS = {
     # every run
     "join": TaskRow("query", "common", SUMS),
     "relay": TaskRow("train", "common", SUMS),  # a secure sum that takes several steps
-    "moments": TaskRow("train", "common", SUMS),
-    "rows": TaskRow("train", "common", SUMS),
-    "extremes": TaskRow("train", "common", SUMS, ("extremes",)),
+    # scaling
+    "moments": TaskRow("train", "scaling", SUMS),
+    "rows": TaskRow("train", "scaling", SUMS),
+    "extremes": TaskRow("train", "scaling", SUMS, ("extremes",)),
+    "ranges": TaskRow("query", "scaling", SIMULATED, ("extremes",)),
     # PAN-SVM, and what trains on its feature maps
     "landmarks": TaskRow("train", "pan_svm", SUMS),
     "warm_start": TaskRow("train", "pan_svm", SUMS),
@@ -27,7 +29,6 @@ TASKS = {
     "support": TaskRow("train", "selection", SUMS),
     "consensus": TaskRow("train", "admm", SUMS),
     # differential privacy
-    "ranges": TaskRow("query", "dp_svm", SIMULATED, ("extremes",)),
     "private_bins": TaskRow("train", "dp_svm", DP),
     "private_moments": TaskRow("train", "dp_svm", DP),
     "private_step": TaskRow("train", "dp_svm", DP),

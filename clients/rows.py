@@ -23,7 +23,7 @@ from clients.table.table import Table, align
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema, class_names
-from flower_pansvm.systems.common import NO_FOLD, SchemaBroadcast
+from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.tasks import MOST_ROWS
 
 
@@ -168,23 +168,3 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
         left_out=labels[~known],
         places=places[train],
     )
-
-
-def fold_of_rows(hospital: Hospital, split: Split, folds: int) -> Ints:
-    """Return the fold of each training row, shape (rows,); `NO_FOLD` where the run has no folds.
-
-    A fold with fewer rows than the hospital's ``min-cluster`` is a TableError: sums with and without it would be about
-    these few patients.
-    """
-    places, least = split.places, hospital.least_rows
-    if folds == 0:
-        return np.full(len(places), NO_FOLD)
-    numbers = places % folds if folds <= len(places) else np.empty(0, dtype=np.int64)
-    fewest = int(np.bincount(numbers, minlength=folds).min()) if len(numbers) else 0
-    if fewest < least:
-        raise TableError(
-            f"Site '{hospital.name}' has too few rows for {folds} folds: it wants at least {least} in each, its "
-            "min-cluster. Lower cv-folds, or min-cluster in the site's node config if the hospital agrees.",
-            detail=f"Of {len(places)} training rows, a fold would have {fewest}.",
-        )
-    return numbers

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from clients.column_blocks import column_block
 from clients.membership import Participation
 from clients.site import Site
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError
@@ -40,7 +41,7 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
             seed = unseal(
                 participation.member, sender, _label(site, participation.this, purpose), purpose, sealed
             )
-            if purpose == COLUMN_BLOCK and sender not in site.column_block():
+            if purpose == COLUMN_BLOCK and sender not in column_block(site):
                 raise FederationError(
                     f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and is "
                     f"not to know it. {NOT_FOLLOWED}"

@@ -16,13 +16,13 @@ from clients.cache import Cache, cached, cached_tables
 from clients.classes import log_left_out
 from clients.hospital import BROADCAST, DIGESTS, Hospital
 from clients.membership import Participation
-from clients.rows import Rows, Split, fold_of_rows, split_rows, table_at, table_key
+from clients.rows import Rows, Split, split_rows, table_at, table_key
 from clients.table.table import Table
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools, Ints
+from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import LAYOUT, SCHEMA, LayoutBroadcast
+from flower_pansvm.systems.common import LAYOUT, SCHEMA
 from flower_pansvm.tasks import Broadcast
 
 M = TypeVar("M")
@@ -97,48 +97,21 @@ class Site(Hospital):
         told = self.get_broadcast(SCHEMA)
         return Schema(told.columns, told.classes, told.positive_labels)
 
-    def layout(self) -> LayoutBroadcast:
-        """Return which sites hold which columns; a second layout in a run is a FederationError."""
-        self.require_same(
-            LAYOUT.name, self.digest_of(LAYOUT), "a second layout: another site could claim its columns"
-        )
-        return self.get_broadcast(LAYOUT)
-
-    def block_number(self) -> int:
-        """Return the number of this site's column block; FederationError if the layout does not have the site."""
-        told = self.layout()
-        if self.name not in told.sites or len(told.blocks) != len(told.sites):
-            raise FederationError(f"Site '{self.name}' is missing in the run's layout. {NOT_FOLLOWED}")
-        return int(told.blocks[told.sites.index(self.name)])
-
-    def column_block(self) -> tuple[str, ...]:
-        """Return the names of the sites that hold the same columns as this one, itself among them."""
-        own, told = self.block_number(), self.layout()
-        return tuple(name for name, block in zip(told.sites, told.blocks, strict=True) if block == own)
-
     def own_columns(self) -> Bools:
         """Return which of the schema's columns this site has: all of them in a run without a layout."""
-        columns = self.schema().columns
         if records.get_one(self.state, DIGESTS, LAYOUT.name) is None:
-            return np.ones(len(columns), dtype=np.bool_)
-        own: Bools = self.layout().columns == self.block_number()
-        if len(own) != len(columns):
-            raise FederationError(f"Site '{self.name}' was not told the block of each column. {NOT_FOLLOWED}")
-        return own
+            return np.ones(len(self.schema().columns), dtype=np.bool_)
+        from clients.column_blocks import own_columns  # noqa: PLC0415 - few runs have a layout
+
+        return own_columns(self)
 
     def train(self) -> Rows:
         """Return the rows the site trains on."""
-        return self._split().train
+        return self.split().train
 
     def test(self) -> Rows:
         """Return the rows the site keeps for evaluation."""
-        return self._split().test
-
-    def folds(self) -> Ints:
-        """Return the fold of each training row, shape (rows,); see `clients.rows.fold_of_rows`."""
-        told = self.get_broadcast(SCHEMA)
-        key = ("folds", self.digest_of(SCHEMA), self.least_rows)
-        return cast(Ints, self.cached(key, lambda: fold_of_rows(self, self._split(), told.folds)))
+        return self.split().test
 
     def check_size(self, numbers: float) -> None:
         """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""
@@ -148,7 +121,8 @@ class Site(Hospital):
                 "Use fewer landmarks, points per round trip or folds."
             )
 
-    def _split(self) -> Split:
+    def split(self) -> Split:
+        """Return the table that the level shows, split; raises as `clients.rows.split_rows` does."""
         told, own = self.get_broadcast(SCHEMA), self.own_columns()
         key = ("split", self.digest_of(SCHEMA), own.tobytes(), self.least_rows)
         split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, told, own)))

@@ -101,13 +101,15 @@ def test_below_the_gate_nothing_sees_flowers_context() -> None:
 
 
 def test_a_system_has_one_name_in_all_rooms() -> None:
-    """Among the strategies a system may be a file or a folder; tests on true records are a step of all."""
+    """Among the strategies a system may be a file or a folder, or a step of several; tests on true records are one."""
     shared, *others = (
         {path.stem for path in (ROOT / room / "systems").iterdir() if path.stem[0] != "_"} - {"system"}
         for room in ("flower_pansvm", "clients", "simulations")
     )
     assert all(other == shared for other in others)
-    assert shared - {"common", "evaluation"} <= {path.stem for path in (ROOT / "strategies").iterdir()}
+    strategies = ROOT / "strategies"
+    own = {path.stem for folder in (strategies, strategies / "steps") for path in folder.iterdir()}
+    assert shared - {"common", "evaluation"} <= own
 
 
 def test_a_wrong_import_is_noticed() -> None:

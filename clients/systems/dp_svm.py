@@ -16,14 +16,12 @@ from flower_pansvm.class_columns import positive_classes, winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, is_exact, row_blocks, shortened
-from flower_pansvm.systems.common import ExtremesAnswer
 from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
     PRIVATE_MAP,
     PRIVATE_MOMENTS,
     PRIVATE_SCORES,
     PRIVATE_STEP,
-    RANGES,
     BinsAnswer,
     BinsQuestion,
     PrivateMomentsAnswer,
@@ -32,17 +30,6 @@ from flower_pansvm.systems.dp_svm import (
     PrivateStepAnswer,
     PrivateWeightsQuestion,
 )
-from flower_pansvm.tasks import Nothing
-
-
-@answers(RANGES)
-def ranges(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
-    """Disclose the ends of a simulated site's columns."""
-    X = np.vstack([part.X for part in (site.train(), site.test())])
-    low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
-    return ExtremesAnswer(
-        low.min(axis=0, initial=np.inf, keepdims=True), high.max(axis=0, initial=-np.inf, keepdims=True)
-    )
 
 
 @answers(PRIVATE_BINS)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flwr.common.logger import log
 
-from clients.scaling import scaled
 from clients.site import Site
 from clients.systems import answers
+from clients.systems.scaling import scaled
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.class_columns import winners
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
-from flower_pansvm.systems.common import SCALING
 from flower_pansvm.systems.mixture import tasks
 from flower_pansvm.systems.mixture.adaptive_em import MOST_COMPONENTS, Rivals, adaptive_em, first_model
 from flower_pansvm.systems.mixture.mixture import DRAWS, LARGEST, Mixture, divergence, union
+from flower_pansvm.systems.scaling import SCALING
 from flower_pansvm.tasks import Nothing
 
 LARGEST_RISK = 1000.0  # Delta_c of the text

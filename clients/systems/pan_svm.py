@@ -8,10 +8,11 @@ from typing import Any, cast
 import numpy as np
 
 from clients.cache import cached
-from clients.scaling import check_told, scaled, scaling_of
+from clients.folds import folds_of
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems import answers
+from clients.systems.scaling import check_told, scaled, scaling_of
 from flower_pansvm.arrays import BLOCK, Bools, Floats, Ints, blocks
 from flower_pansvm.class_columns import winners
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram
@@ -23,7 +24,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields, sum_context
-from flower_pansvm.systems.common import NO_FOLD, SCALING, SCHEMA
+from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.pan_svm import tasks
 from flower_pansvm.systems.pan_svm.cuts import (
     LARGEST_WEIGHT,
@@ -36,6 +37,7 @@ from flower_pansvm.systems.pan_svm.cuts import (
 )
 from flower_pansvm.systems.pan_svm.landmarks import cluster_centres
 from flower_pansvm.systems.pan_svm.near_optimum import near_optima
+from flower_pansvm.systems.scaling import NO_FOLD, SCALING
 from flower_pansvm.tasks import Broadcast
 
 FEW_CENTRES, CLUSTERS_OF_FEW = 3, 8
@@ -161,7 +163,7 @@ def _clusters(site: Site, question: tasks.LandmarksQuestion, number: int) -> int
 
 def _rows_outside(site: Site, fold: int) -> Ints:
     """Return the numbers of the training rows outside of a fold; of all of them without a fold."""
-    return np.flatnonzero((site.folds() != fold) | (fold == NO_FOLD))
+    return np.flatnonzero((folds_of(site) != fold) | (fold == NO_FOLD))
 
 
 def sampled_rows(site: Site, scaling: int, fold: int, centres: int) -> Floats:
@@ -238,7 +240,7 @@ def labels_of(site: Site, problem: Problem) -> Labels:
     """Return which of the site's training rows are in a problem, on which side and with what weight."""
     y = signs(site.train().classes, problem.pair)
     if problem.fold != NO_FOLD:
-        y[site.folds() == problem.fold] = 0.0
+        y[folds_of(site) == problem.fold] = 0.0
     positive, negative = problem.weights
     return Labels(y, np.where(y > 0, positive, np.where(y < 0, negative, 0.0)))
 
@@ -290,7 +292,7 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
         rows, site_map = site.test(), feature_map(site, number)
         parts = [site_map.transform(rows.X[block]) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
-    chosen = np.flatnonzero(site.folds() == fold)
+    chosen = np.flatnonzero(folds_of(site) == fold)
     points_of = mapped_train(site, number)
     parts = [points_of(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])

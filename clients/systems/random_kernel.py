@@ -6,20 +6,21 @@ from typing import cast
 
 import numpy as np
 
+from clients.column_blocks import block_number, column_block, layout_of
 from clients.ledger.lasting_split import lasting_secret
 from clients.rows import Rows
-from clients.scaling import scaling_of
 from clients.seeds import COLUMN_BLOCK, SLOTS, deal_seed
 from clients.site import Site
 from clients.systems import answers
+from clients.systems.scaling import scaling_of
 from flower_pansvm import records, scaling
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.systems import random_kernel as tasks
-from flower_pansvm.systems.common import SCALING, ExtremesAnswer
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
+from flower_pansvm.systems.scaling import SCALING, ExtremesAnswer
 from flower_pansvm.tasks import Nothing
 
 OUTSIDE = 1e-9  # by how much rounding may put a cell outside of its column's range, in shares of the range
@@ -32,8 +33,8 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
     The seed follows from the site's lasting secret, so that the next run has the same matrix: with another one,
     kernel rows of two runs would give whole rows to those who know both matrices.
     """
-    block, names = site.block_number(), site.column_block()
-    blocks = int(site.layout().blocks.max()) + 1
+    block, names = block_number(site), column_block(site)
+    blocks = int(layout_of(site).blocks.max()) + 1
     site.check_size(blocks)
     rows = np.zeros(blocks)
     rows[block] = len(site.train().classes) + len(site.test().classes)

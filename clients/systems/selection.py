@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from clients.scaling import scaling_of
 from clients.site import Site
 from clients.systems import answers
 from clients.systems.pan_svm import asked_problems, feature_map, labels_of, mapped_train
+from clients.systems.scaling import scaling_of
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
 from flower_pansvm.errors import TableError

@@ -9,11 +9,7 @@ from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import BINS, FourierMap
-from flower_pansvm.systems.common import ExtremesAnswer
-from flower_pansvm.tasks import Broadcast, Nothing, Task, dp
-
-RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, simulated=True)
-"""A researcher's table stands for its own public description."""
+from flower_pansvm.tasks import Broadcast, Task, dp
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.systems.common import MOMENTS
+from flower_pansvm.systems.scaling import MOMENTS
 from simulations.attack.copies import SiteRecords, records_of
 from simulations.attack.counting import MOST_FITTED, Attack, counted
 from simulations.attack.differences import solve_differences

@@ -13,9 +13,9 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.systems.admm import CONSENSUS
-from flower_pansvm.systems.common import MOMENTS, NO_FOLD, SCALING
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET
+from flower_pansvm.systems.scaling import MOMENTS, NO_FOLD, SCALING
 from strategies.federation.transcript import TranscriptSum
 from strategies.master.curvature import curvature_matrix
 from strategies.steps.packing import unpack_answers

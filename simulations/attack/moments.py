@@ -11,7 +11,7 @@ import numpy as np
 
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.systems.common import MOMENTS
+from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from simulations.attack.knowledge import SumsOfRows, map_of, scaling_of
 from strategies.federation.transcript import TranscriptSum

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clients.hospital import simulated_name
 from clients.table.table import align
 from flower_pansvm.schema import Schema, class_names
-from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.scaling import NO_FOLD
 from simulations.data.sites import fold_numbers, test_rows, whole_rows_of
 from strategies.settings import Settings
 from strategies.steps.schema import common_schema

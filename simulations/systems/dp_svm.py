@@ -5,16 +5,9 @@ from simulations.systems.system import SYSTEMS, SystemWords
 
 @SYSTEMS.register("dp-svm")
 class DpSvmWords(SystemWords):
-    """Examined by a proof, and by a test that tries to refute it.
-
-    The ends of columns, disclosed by simulated sites only, are single cells; the result says so.
-    """
+    """Examined by a proof, and by a test that tries to refute it."""
 
     words = {  # noqa: RUF012
-        "ranges": (
-            "Smallest and largest cell of each column of simulated sites",
-            "to stand for public ranges",
-        ),
         "private_bins": (
             "How many patients lie in each part of a column’s range",
             "to choose the model’s form",
@@ -26,4 +19,4 @@ class DpSvmWords(SystemWords):
             "to say how good the model is",
         ),
     }
-    examined = ("ranges", "private_bins", "private_moments", "private_step", "private_scores")
+    examined = ("private_bins", "private_moments", "private_step", "private_scores")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from clients.scaling import scaled
 from clients.systems.mixture import weak_models
+from clients.systems.scaling import scaled
 from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES, WEAK_MODELS, ClassModels
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords

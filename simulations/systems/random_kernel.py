@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 
+from clients.column_blocks import block_number
 from clients.ledger.lasting_split import lasting_secret
 from clients.site import Site
 from flower_pansvm.arrays import Bools, Floats
@@ -73,7 +74,7 @@ class RandomKernelWords(SystemWords):
         kernel = Kernel(chosen.kernel, gamma)  # type: ignore[arg-type]
         blocks: dict[int, list[Site]] = {}
         for site in sites.before(asked[0]):
-            blocks.setdefault(site.block_number(), []).append(site)
+            blocks.setdefault(block_number(site), []).append(site)
         found = sum(_found(kernel, size, cells) for cells in blocks.values() if len(cells) > 1)
         return {"kernel_rows_shown": int(rows.sum()) or None, "rows_from_kernel": found or None}
 

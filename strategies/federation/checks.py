@@ -16,7 +16,7 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.systems.common import MOMENTS, ROWS
+from flower_pansvm.systems.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks import Task
 
 ROUNDING = 1e-9

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.systems.common import MOMENTS, NO_FOLD, ROWS
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS
 from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
 from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, SCORES, CutsAnswer
+from flower_pansvm.systems.scaling import MOMENTS, NO_FOLD, ROWS
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
 from strategies.master.curvature import curvature_diagonal, curvature_size

@@ -14,7 +14,7 @@ from flower_pansvm.metrics import Evaluation, histogram_middles
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.pan_svm.model_choice import Choice, choose

@@ -17,8 +17,8 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start

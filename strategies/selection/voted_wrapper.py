@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.scaling import NO_FOLD
 from flower_pansvm.systems.selection import SUPPORT
 from strategies.federation.federation import Federation
 from strategies.registry import strategies

@@ -10,9 +10,9 @@ from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import LARGEST_WEIGHT, Problem
 from flower_pansvm.systems.pan_svm.tasks import WARM_START
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.federation import Federation
 from strategies.steps.packing import pack_problems
 from strategies.svm_settings import NystroemSettings, PanSvmSettings

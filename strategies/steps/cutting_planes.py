@@ -8,9 +8,9 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.systems.common import ROWS
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS
+from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.master.engine import MAX_ROUNDS, Search, solve

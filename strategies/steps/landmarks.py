@@ -12,11 +12,11 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.tasks import (
     LANDMARKS,
     LandmarksQuestion,
 )
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.federation import Federation
 from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings

@@ -10,7 +10,7 @@ from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.privacy.exact import MOST_COLUMNS
 from flower_pansvm.schema import NEGATIVE, POSITIVE, Schema
-from flower_pansvm.systems.dp_svm import RANGES
+from flower_pansvm.systems.scaling import RANGES
 from flower_pansvm.table_schema import TableSchema
 from strategies.federation.federation import Federation
 from strategies.settings import PromiseSettings

@@ -11,7 +11,14 @@ from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
-from flower_pansvm.systems.common import EXTREMES, MOMENTS, NO_FOLD, SCALING, ExtremesAnswer, ScalingBroadcast
+from flower_pansvm.systems.scaling import (
+    EXTREMES,
+    MOMENTS,
+    NO_FOLD,
+    SCALING,
+    ExtremesAnswer,
+    ScalingBroadcast,
+)
 from flower_pansvm.tasks import Nothing, Task
 from strategies.federation.federation import Federation
 from strategies.steps.joining import refusal

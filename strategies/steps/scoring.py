@@ -11,8 +11,8 @@ from flower_pansvm.counts import BINS
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.tasks import SCORES, ScoresQuestion
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from clients import cache
 from clients.table.table import Table
-from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
     LANDMARK_SET,
     FeatureMapBroadcast,
     LandmarkBroadcast,
 )
+from flower_pansvm.systems.scaling import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks import Nothing
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid

@@ -28,7 +28,6 @@ from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.summing import RELAY, AllKeys
-from flower_pansvm.systems.common import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
@@ -38,6 +37,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     FeatureMapBroadcast,
     LandmarkBroadcast,
 )
+from flower_pansvm.systems.scaling import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.selection import SUPPORT
 from flower_pansvm.tasks import COUNT, Nothing, bounds_of, sum_name
 from flower_pansvm.terms import Scalar

@@ -17,18 +17,7 @@ from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.common import (
-    EXTREMES,
-    JOIN,
-    MOMENTS,
-    NO_FOLD,
-    ROWS,
-    SCALING,
-    SCHEMA,
-    JoinQuestion,
-    ScalingBroadcast,
-    SchemaBroadcast,
-)
+from flower_pansvm.systems.common import JOIN, SCHEMA, JoinQuestion, SchemaBroadcast
 from flower_pansvm.systems.pan_svm.cuts import Cuts, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
@@ -40,6 +29,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
     LandmarksQuestion,
 )
+from flower_pansvm.systems.scaling import EXTREMES, MOMENTS, NO_FOLD, ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks import UNKNOWN, Broadcast, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid

@@ -17,7 +17,7 @@ from flower_pansvm.secure_sum.keys import apply_mask
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.summing import AllKeys
-from flower_pansvm.systems.common import MOMENTS
+from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import COUNT, Nothing
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid

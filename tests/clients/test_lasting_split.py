@@ -11,6 +11,7 @@ import pytest
 from flwr.app import RecordDict
 
 from clients.budget import end_ledger, new_ledger
+from clients.folds import folds_of
 from clients.ledger.lasting_split import lasting_split
 from clients.rows import link_own_table
 from clients.site import Site
@@ -80,7 +81,7 @@ def test_neither_seed_nor_classes_of_the_coordinator_choose_rows_or_folds(
         order = [TOLD.columns.index(name) for name in told.columns]
         assert np.array_equal(other.train().X, first.train().X[:, order], equal_nan=True)
         assert np.array_equal(other.test().X, first.test().X[:, order], equal_nan=True)
-        assert np.array_equal(other.folds(), first.folds())
+        assert np.array_equal(folds_of(other), folds_of(first))
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -90,7 +91,7 @@ def test_positive_labels_that_are_told_have_to_be_the_hospitals(
 ) -> None:
     """A coordinator could have a site join without them, and tell them later."""
     told = replace(TOLD, classes=("negative", "positive"), positive_labels=("yes",))
-    for rows in (Site.train, Site.test, Site.folds):
+    for rows in (Site.train, Site.test, folds_of):
         with pytest.raises(SettingError, match="positive"):
             rows(site_of(node | own, level, told))
 
@@ -110,7 +111,7 @@ def test_rows_are_on_the_same_side_at_every_level(node: dict[str, Scalar]) -> No
 
 def test_folds_are_even_within_each_class(node: dict[str, Scalar]) -> None:
     site = site_of(node)
-    for own in (site.folds(), *(site.folds()[site.train().classes == one] for one in (0, 1))):
+    for own in (folds_of(site), *(folds_of(site)[site.train().classes == one] for one in (0, 1))):
         counts = np.bincount(own, minlength=5)
         assert counts.max() - counts.min() <= 1
 

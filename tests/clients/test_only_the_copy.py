@@ -24,7 +24,7 @@ from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import TableError
-from flower_pansvm.systems.common import ROWS
+from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.tasks import Nothing
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid

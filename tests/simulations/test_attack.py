@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clients.scaling import scaled
+from clients.systems.scaling import scaled
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.pan_svm.tasks import CUTS
+from flower_pansvm.systems.scaling import MOMENTS
 from simulations import running
 from simulations.attack import attack as attacking
 from simulations.attack.attack import attack, solve

@@ -19,7 +19,7 @@ from flower_pansvm.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import ROWS
+from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.data.pooling import pooled

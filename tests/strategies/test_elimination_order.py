@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.svm import SVC
 
-from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.scaling import NO_FOLD
 from simulations.engines.running import train_in_process
 from strategies.selection.elimination import Elimination
 from strategies.selection.thresholds import FILTERS

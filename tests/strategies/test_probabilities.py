@@ -12,7 +12,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
-from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.scaling import NO_FOLD
 from simulations.engines.running import train_in_process
 from strategies.settings import make_settings
 

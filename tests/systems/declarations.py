@@ -8,7 +8,7 @@ import numpy as np
 
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
 from flower_pansvm.systems.admm import CONSENSUS
-from flower_pansvm.systems.common import LAYOUT, MOMENTS, SCALING
+from flower_pansvm.systems.common import LAYOUT
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.systems.ensemble import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VOTES
 from flower_pansvm.systems.local_only import LOCAL_SCORES
@@ -16,6 +16,7 @@ from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, 
 from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
 from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET, LANDMARKS, SCORES, WARM_START
 from flower_pansvm.systems.random_kernel import CELL, KERNEL
+from flower_pansvm.systems.scaling import MOMENTS, SCALING
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS
 from flower_pansvm.tasks import Broadcast, Task

@@ -13,7 +13,7 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats, Ints, Singles, blocks
 from flower_pansvm.multiclass import Pair
-from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.scaling import NO_FOLD
 
 LEAST_WEIGHT, LARGEST_WEIGHT = 0.5, 1000.0
 """Limits of the balanced weight of a class: n / (2 n_class) is never below one half, and above a thousand it is that of

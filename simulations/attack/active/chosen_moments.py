@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from clients.folds import folds_of
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.systems.common import MOMENTS, SCHEMA
+from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active.hospitals import Hospitals, Told
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
@@ -65,4 +67,4 @@ def solved(hospitals: Hospitals, most_folds: int) -> tuple[Floats, str]:
 
 
 def _folds(site: Site, question: None) -> Ints:  # noqa: ARG001
-    return site.folds()
+    return folds_of(site)

@@ -13,7 +13,6 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.multiclass import REST
-from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
     LANDMARK_SET,
@@ -22,6 +21,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
     ScoresQuestion,
 )
+from flower_pansvm.systems.scaling import NO_FOLD, SCALING, ScalingBroadcast
 from simulations.attack.active.hospitals import COLUMNS, FalseCoordinator, Hospitals
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal

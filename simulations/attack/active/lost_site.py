@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from clients.systems.common import moments
+from clients.systems.scaling import moments
 from flower_pansvm.errors import SumError
-from flower_pansvm.systems.common import MOMENTS, SCHEMA
+from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active.hospitals import Hospitals, Told, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack, refusal

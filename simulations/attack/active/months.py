@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.systems.common import MOMENTS
+from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active.hospitals import Hospitals, drawn_table
 from simulations.attack.active.nearness import PROMISE, asked_at, attempt

@@ -26,7 +26,8 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.refusals import Memory
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from flower_pansvm.summing import RELAY, AllKeys, PublicKeys
-from flower_pansvm.systems.common import JOIN, MOMENTS, ROWS, JoinQuestion
+from flower_pansvm.systems.common import JOIN, JoinQuestion
+from flower_pansvm.systems.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks import Nothing, Task, disclosed, dp, sum_name, summed
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid

@@ -12,7 +12,8 @@ from clients.hospital import Hospital, SimulatedContext
 from clients.policy import warn_of_risks
 from flower_pansvm.consents import AGREED, LEVELS
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
-from flower_pansvm.systems.common import JOIN, MOMENTS, JoinQuestion
+from flower_pansvm.systems.common import JOIN, JoinQuestion
+from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Task
 from flower_pansvm.terms import NOISES, Scalar
 from strategies.registry import all_strategies

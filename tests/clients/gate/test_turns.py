@@ -19,7 +19,7 @@ from clients.gate.replay_guard import FOLDER, STATE, turn
 from clients.hospital import SimulatedContext
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.systems.common import MOMENTS
+from flower_pansvm.systems.scaling import MOMENTS
 from strategies.settings import Settings
 from tests.contexts import SIMULATED_NODE, context_of
 from tests.grids import meddle

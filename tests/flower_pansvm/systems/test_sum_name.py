@@ -12,8 +12,8 @@ from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.k_secure_hops import KSecureHops
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
-from flower_pansvm.systems.common import ROWS
 from flower_pansvm.systems.pan_svm.tasks import CUTS
+from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.tasks import sum_name
 from strategies.settings import make_settings, settings_from
 

@@ -13,10 +13,9 @@ from clients.site import Site
 from clients.systems import WORK, answers
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.consents import CONSENTS
-from flower_pansvm.systems.common import EXTREMES, MOMENTS, MomentsAnswer
-from flower_pansvm.systems.dp_svm import RANGES
 from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
 from flower_pansvm.systems.pan_svm.tasks import CUTS
+from flower_pansvm.systems.scaling import EXTREMES, MOMENTS, RANGES, MomentsAnswer
 from flower_pansvm.tasks import Nothing, Task, disclosed, dp, summed
 from tests.tasks import ROWS, TASKS
 

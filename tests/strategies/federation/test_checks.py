@@ -18,7 +18,6 @@ from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
@@ -26,6 +25,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     SCORES,
     ScoresQuestion,
 )
+from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process

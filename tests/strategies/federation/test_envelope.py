@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from flower_pansvm.systems.common import MOMENTS, ROWS
+from flower_pansvm.systems.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks import Nothing
 from strategies.settings import make_settings
 from tests.strategies.conftest import joined

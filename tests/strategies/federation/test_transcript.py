@@ -8,8 +8,8 @@ import numpy as np
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.records import Texts
-from flower_pansvm.systems.common import RowsAnswer
 from flower_pansvm.systems.pan_svm.tasks import FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.systems.scaling import RowsAnswer
 from flower_pansvm.tasks import Broadcast, Nothing, Task
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import FOLDER, read_transcript, remove_transcript

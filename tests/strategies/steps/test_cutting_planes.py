@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair, signs
-from flower_pansvm.systems.common import NO_FOLD, ROWS, RowsAnswer
 from flower_pansvm.systems.pan_svm.cuts import Labels, Problem, cuts_at
 from flower_pansvm.systems.pan_svm.tasks import CUTS, CutsAnswer, CutsQuestion
+from flower_pansvm.systems.scaling import NO_FOLD, ROWS, RowsAnswer
 from flower_pansvm.tasks import Task, bounds_of
 from strategies.federation.federation import Federation
 from strategies.master import progress, search

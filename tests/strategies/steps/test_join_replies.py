@@ -11,7 +11,8 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, RecordDic
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError
 from flower_pansvm.summing import RELAY
-from flower_pansvm.systems.common import JOIN, MOMENTS, ExtremesAnswer
+from flower_pansvm.systems.common import JOIN
+from flower_pansvm.systems.scaling import MOMENTS, ExtremesAnswer
 from flower_pansvm.tasks import Task
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from flower_pansvm import records
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CutsAnswer
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.master.curvature import curvature_size
 from strategies.steps.packing import pack_problems, pack_questions, unpack_answers
 

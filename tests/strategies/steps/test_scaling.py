@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.settings import Settings, make_settings
 from strategies.steps.scaling import Moments, learn_moments
 from tests.strategies.conftest import joined

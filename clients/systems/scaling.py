@@ -1,0 +1,103 @@
+"""Scaling: what a site tells of its columns, and the scalings that the coordinator has broadcast."""
+
+import secrets
+
+import numpy as np
+
+from clients.folds import folds_of
+from clients.seeds import SLOTS, deal_seed
+from clients.site import Site
+from clients.systems import answers
+from flower_pansvm import scaling
+from flower_pansvm.arrays import Bools, Floats, blocks
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.systems import scaling as tasks
+from flower_pansvm.systems.scaling import NO_FOLD
+from flower_pansvm.tasks import Nothing
+
+
+@answers(tasks.MOMENTS)
+def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
+    """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
+    if site.participation is not None:
+        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.this.roster)
+    X, masks = site.train().X, _by_fold(site)
+    sums = {part: np.zeros((len(masks), X.shape[1])) for part in ("count", "total", "square")}
+    for block in blocks(len(X)):
+        for fold, rows in enumerate(masks):
+            for part, values in scaling.moments(X[block][rows[block]]).items():
+                sums[part][fold] += values
+    test_rows = np.array([float(len(site.test().classes))])
+    return tasks.MomentsAnswer(_class_rows(site), test_rows, **sums)
+
+
+@answers(tasks.ROWS)
+def rows(site: Site, question: Nothing) -> tasks.RowsAnswer:  # noqa: ARG001
+    """Count the site's training rows by fold and class."""
+    return tasks.RowsAnswer(_class_rows(site))
+
+
+@answers(tasks.EXTREMES)
+def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: ARG001
+    """Disclose the smallest and largest cell of each feature in each fold; infinite where all cells are missing."""
+    if site.terms.scaling != "minmax":
+        raise SettingError(
+            f"Site '{site.name}' does not disclose the extremes of its columns: the run's scaling does not need them. "
+            f"{NOT_FOLLOWED}"
+        )
+    X, masks = site.train().X, _by_fold(site)
+    low, high = np.full((2, len(masks), X.shape[1]), [[[np.inf]], [[-np.inf]]])
+    for block in blocks(len(X)):
+        for fold, rows in enumerate(masks):
+            own = X[block][rows[block]]
+            # Unlike min and max, these pass over missing cells.
+            low[fold] = np.fmin(low[fold], np.fmin.reduce(own, axis=0, initial=np.inf))
+            high[fold] = np.fmax(high[fold], np.fmax.reduce(own, axis=0, initial=-np.inf))
+    return tasks.ExtremesAnswer(low, high)
+
+
+@answers(tasks.RANGES)
+def ranges(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: ARG001
+    """Disclose the ends of a simulated site's columns."""
+    X = np.vstack([part.X for part in (site.train(), site.test())])
+    low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
+    return tasks.ExtremesAnswer(
+        low.min(axis=0, initial=np.inf, keepdims=True), high.max(axis=0, initial=-np.inf, keepdims=True)
+    )
+
+
+def scaled(site: Site, X: Floats, number: int = 0) -> Floats:
+    """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
+    return scaling_of(site, number).transform(X)
+
+
+def scaling_of(site: Site, number: int) -> Scaling:
+    """Return one of the scalings; FederationError if it does not fit the site's columns."""
+    told = site.get_broadcast(tasks.SCALING)
+    sizes = {(len(told.fill), len(site.schema().columns))}
+    fits = {told.fill.shape, told.shift.shape, told.scale.shape} == sizes and 0 <= number < len(told.fill)
+    check_told(site, fits and bool((told.scale > 0).all()), "scalings")
+    return Scaling(told.fill[number], told.shift[number], told.scale[number])
+
+
+def check_told(site: Site, fits: bool, what: str) -> None:
+    """Check that something that was broadcast fits the run; FederationError if not."""
+    if not fits:
+        raise FederationError(
+            f"Site '{site.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
+        )
+
+
+def _by_fold(site: Site) -> list[Bools]:
+    """Return which training rows are in each fold; all of them in the one fold of a run without folds."""
+    numbers = folds_of(site)
+    return [numbers == fold for fold in range(numbers.max(initial=NO_FOLD) + 1)] or [numbers == NO_FOLD]
+
+
+def _class_rows(site: Site) -> Floats:
+    """Return the number of training rows by fold and class, shape (folds, classes)."""
+    classes, count = site.train().classes, len(site.schema().classes)
+    return np.stack([np.bincount(classes[rows], minlength=count) for rows in _by_fold(site)]).astype(
+        np.float64
+    )
