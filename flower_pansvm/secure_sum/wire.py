@@ -37,26 +37,6 @@ def keys_digest(published: Mapping[str, bytes]) -> str:
     return hashlib.sha256(join_fields(*parts)).hexdigest()
 
 
-def hold(this: SumRound, step: int, secret: bytes) -> bytes:
-    """Return what a site keeps until relay step ``step`` of this sum."""
-    return _label(this, step) + secret
-
-
-def take(kept: bytes, this: SumRound, step: int, site: str) -> bytes:
-    """Return the secret that was held for relay step ``step`` of this sum."""
-    label = _label(this, step) if step >= 0 else b""
-    if step < 0 or not kept.startswith(label):
-        raise SumError(
-            f"Site {site!r} refuses step {step} of a secure sum: it was done already, is not this site's turn, "
-            "or belongs to another sum. A message was repeated or re-ordered; repeat the sum under a new attempt."
-        )
-    return kept[len(label) :]
-
-
-def _label(this: SumRound, step: int) -> bytes:
-    return join_fields(sum_context(this), step.to_bytes(8, "big"))
-
-
 def to_bytes(words: Words) -> bytes:
     """Return the words, shape (words,), as little-endian bytes, eight for each."""
     return words.astype("<u8", copy=False).tobytes()

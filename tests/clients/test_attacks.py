@@ -246,7 +246,7 @@ def test_extremes_are_not_disclosed_in_a_run_that_does_not_scale_by_them(
     """Nor in one without the hospital's consent; and it is refused before anything is computed."""
     federation = enrolled(node, scaling=scaling)
     ask_moments(federation)
-    monkeypatch.setattr("clients.systems.common._folds", None)
+    monkeypatch.setattr("clients.systems.scaling._by_fold", None)
     with pytest.raises(SettingError, match=reason):
         federation.collect(EXTREMES, Nothing())
 

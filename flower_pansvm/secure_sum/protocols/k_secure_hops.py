@@ -20,7 +20,8 @@ from flower_pansvm.secure_sum.contract import Member, Relay, SumRound, Words
 from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, add_keystream, seal, unseal
 from flower_pansvm.secure_sum.mask_graph import givers, public_order, receivers
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.secure_sum.wire import everyone, from_bytes, hold, same_length, take, to_bytes
+from flower_pansvm.secure_sum.step_state import load_step_state, save_step_state
+from flower_pansvm.secure_sum.wire import everyone, from_bytes, same_length, to_bytes
 
 SEGMENT = "segment"
 NOTE_BYTES = KEY_BYTES + SEAL_BYTES
@@ -44,13 +45,13 @@ class KSecureHops(KSecure):
             seed = secrets.token_bytes(KEY_BYTES)
             add_keystream(rest, seed, subtract=True)
             notes.append(seal(member, receiver, this, SEGMENT, seed))
-        return b"".join(notes), hold(this, HAND_OUT, to_bytes(rest))
+        return b"".join(notes), save_step_state(this, HAND_OUT, to_bytes(rest))
 
     def respond(
         self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
     ) -> tuple[bytes, bytes]:
         """Take in the segments, or take part in a pass; run by each site, k + 1 times in all."""
-        rest = from_bytes(take(kept, this, step, member.name), member.name)
+        rest = from_bytes(load_step_state(kept, this, step, member.name), member.name)
         path = self._path(this)
         if step == HAND_OUT:
             # The segments that other sites handed to this one.
@@ -58,7 +59,7 @@ class KSecureHops(KSecure):
                 note = payload[place * NOTE_BYTES : (place + 1) * NOTE_BYTES]
                 add_keystream(rest, unseal(member, giver, this, SEGMENT, note))
             if member.name != path[0]:
-                return b"", hold(this, path.index(member.name) + 1, to_bytes(rest))
+                return b"", save_step_state(this, path.index(member.name) + 1, to_bytes(rest))
             running = np.zeros_like(rest)
         else:
             before = path[step - 2]
@@ -109,7 +110,7 @@ class KSecureHops(KSecure):
             seed = secrets.token_bytes(KEY_BYTES)
             add_keystream(running, seed)
             add_keystream(rest, seed, subtract=True)
-            kept = hold(this, path.index(member.name, step) + 1, to_bytes(rest))
+            kept = save_step_state(this, path.index(member.name, step) + 1, to_bytes(rest))
         else:
             running += rest
         if step == len(path):

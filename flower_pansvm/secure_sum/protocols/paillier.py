@@ -33,7 +33,8 @@ import numpy as np
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
-from flower_pansvm.secure_sum.wire import everyone, from_bytes, hold, join_fields, take, to_bytes
+from flower_pansvm.secure_sum.step_state import load_step_state, save_step_state
+from flower_pansvm.secure_sum.wire import everyone, from_bytes, join_fields, to_bytes
 
 try:
     import gmpy2
@@ -100,7 +101,7 @@ class Paillier(SecureSum):
         ciphertexts = [
             blinding.blind(key.raw_encrypt(plaintext, r_value=1)) for plaintext in self._pack(vector)
         ]
-        kept = hold(this, OPEN, vector.size.to_bytes(8, "big")) if member.name == holder else b""
+        kept = save_step_state(this, OPEN, vector.size.to_bytes(8, "big")) if member.name == holder else b""
         return self._write(n, ciphertexts), kept
 
     def respond(
@@ -110,7 +111,7 @@ class Paillier(SecureSum):
 
         As many ciphertexts are opened as the holder's own vector took, so that no other sum can be added.
         """
-        words = int.from_bytes(take(kept, this, step, member.name), "big")
+        words = int.from_bytes(load_step_state(kept, this, step, member.name), "big")
         p, q = (int.from_bytes(half, "big") for half in split_fields(member.secret, 2, member.name))
         n, ciphertexts = self._read(payload, "the coordinator")
         if n != p * q or len(ciphertexts) != -(-words // self.slots):

@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.keys import KEY_BYTES, add_keystream, seal, unseal
-from flower_pansvm.secure_sum.wire import everyone, from_bytes, hold, same_length, take, to_bytes
+from flower_pansvm.secure_sum.step_state import load_step_state, save_step_state
+from flower_pansvm.secure_sum.wire import everyone, from_bytes, same_length, to_bytes
 
 PURPOSE = "ring hop"
 
@@ -28,17 +29,18 @@ class RingHops(SecureSum):
         """Return the first site's masked vector, nothing of the others; run by each site."""
         _, after = this.neighbours(member.name)
         if member.name != this.roster[0]:
-            return b"", hold(this, this.roster.index(member.name), to_bytes(vector))
+            return b"", save_step_state(this, this.roster.index(member.name), to_bytes(vector))
         masked, seed = vector.copy(), secrets.token_bytes(KEY_BYTES)
         add_keystream(masked, seed)
-        return seal(member, after, this, PURPOSE, to_bytes(masked)), hold(this, len(this.roster), seed)
+        sealed = seal(member, after, this, PURPOSE, to_bytes(masked))
+        return sealed, save_step_state(this, len(this.roster), seed)
 
     def respond(
         self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
     ) -> tuple[bytes, bytes]:
         """Add the site's vector and seal for the next, or at the first site give the sum; run in ring order."""
         before, after = this.neighbours(member.name)
-        secret = take(kept, this, step, member.name)
+        secret = load_step_state(kept, this, step, member.name)
         running = from_bytes(unseal(member, before, this, PURPOSE, payload), before)
         if step == len(this.roster):
             add_keystream(running, secret, subtract=True)

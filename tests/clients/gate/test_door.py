@@ -225,7 +225,7 @@ def test_an_unexpected_failure_is_named_by_its_kind_only(
     def fail(*_: object) -> None:
         raise failure("patient 61.8033")
 
-    monkeypatch.setattr("clients.systems.common.scaling.moments", fail)
+    monkeypatch.setattr("clients.systems.scaling.scaling.moments", fail)
     with pytest.raises(
         PanSVMError, match=f"'moments' failed at site 'hospital0' with {failure.__name__}"
     ) as caught:
@@ -239,7 +239,7 @@ def test_a_full_disk_is_named_and_no_path(
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "patient 61.8033", "/data/4711")
 
-    monkeypatch.setattr("clients.systems.common.scaling.moments", fail)
+    monkeypatch.setattr("clients.systems.scaling.scaling.moments", fail)
     with pytest.raises(PanSVMError, match="device") as caught:
         ask_moments(federation)
     assert "61.8033" not in str(caught.value)

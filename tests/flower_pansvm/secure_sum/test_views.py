@@ -20,7 +20,8 @@ from flower_pansvm.secure_sum.mask_graph import partners, receivers
 from flower_pansvm.secure_sum.protocols.k_secure_hops import NOTE_BYTES
 from flower_pansvm.secure_sum.protocols.paillier import split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.secure_sum.wire import from_bytes, hold
+from flower_pansvm.secure_sum.step_state import save_step_state
+from flower_pansvm.secure_sum.wire import from_bytes
 
 ROSTER = ("a", "b", "c", "d", "e")
 WORDS = 4000
@@ -263,7 +264,7 @@ def test_paillier_is_broken_by_the_key_holder_with_the_coordinator() -> None:
     vectors = {name: np.full(30, number, np.uint64) for number, name in enumerate(this.roster)}
     rehearsal.run(vectors, this)
     alone = SumRound("r", "t", 1, 0, ("a",))
-    kept = hold(alone, 1, (30).to_bytes(8, "big"))
+    kept = save_step_state(alone, 1, (30).to_bytes(8, "big"))
     opened, _ = rehearsal.protocol.respond(1, rehearsal.first["c"], kept, alone, rehearsal.members["a"])
     assert (from_bytes(opened, "a") == vectors["c"]).all()
 

@@ -18,7 +18,8 @@ from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.protocols.paillier import Paillier, is_weak, split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.secure_sum.wire import hold, join_fields
+from flower_pansvm.secure_sum.step_state import save_step_state
+from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.terms import Terms
 from strategies.settings import settings_from
 
@@ -136,7 +137,11 @@ def test_a_changed_ciphertext_shows_when_it_is_opened() -> None:
             THIS,
             lambda step, payloads: {
                 "a": rehearsal.protocol.respond(
-                    step, payloads["a"], hold(THIS, 1, WORDS.to_bytes(8, "big")), THIS, members()["a"]
+                    step,
+                    payloads["a"],
+                    save_step_state(THIS, 1, WORDS.to_bytes(8, "big")),
+                    THIS,
+                    members()["a"],
                 )[0]
             },
         )
