@@ -92,10 +92,12 @@ def member_of(hospital: Hospital, public: Mapping[str, PublicKeys]) -> Member:
     )
 
 
-def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> Participation:
+def take_part(
+    hospital: Hospital, content: RecordDict, task: Task[Any, Any], question: object
+) -> Participation:
     """Check a request for a secure sum and return what the site needs to answer it.
 
-    The request has groups ``sum``, ``inputs``, ``broadcast.NAME`` and, in the first sum of a run, ``keys``. The site
+    The request has a question, groups ``sum``, ``broadcast.NAME`` and, in the first sum of a run, ``keys``. The site
     refuses for a reason of :func:`flower_pansvm.secure_sum.refusals.admit`, because it has withdrawn from the run, or
     because the request is not the one that the sum is named after.
     """
@@ -107,8 +109,7 @@ def take_part(hospital: Hospital, content: RecordDict, task: Task[Any, Any]) -> 
     this, public = _asked(hospital, content)
     member = member_of(hospital, public)
     memory = admit(memory, this, member.name, _as_bytes(public), hospital.least_sites)
-    inputs, told = records.get(content, "inputs"), hospital.broadcast_digests(content)
-    question = records.message_of(task.question, inputs, "inputs")
+    inputs, told = records.values_of(question), hospital.broadcast_digests(content)
     bounds = bounds_of(task, question, hospital.terms, len(this.roster))
     if this.task != sum_name(task, inputs, bounds, told, hospital.terms.digest):
         raise SumError(

@@ -69,7 +69,10 @@ def agree(exchange: Exchange) -> None:
 
 
 def load_system(exchange: Exchange) -> None:
-    """Import the system's file; SettingError if the task declares something else than the hospital has agreed to."""
+    """Import the system's file, and read what is asked of it.
+
+    SettingError if the task declares something else than the hospital has agreed to.
+    """
     name, row = exchange.name, exchange.row
     import_module(f"clients.systems.{row.system}")
     task, work = WORK[name]
@@ -80,12 +83,16 @@ def load_system(exchange: Exchange) -> None:
             "task's declaration in flower_pansvm/systems. This is a fault in the program: make them say the same."
         )
     exchange.task, exchange.work = task, work
+    if exchange.question is None:
+        exchange.question = records.read(exchange.content, "inputs", task.question)
 
 
 def join_sum(exchange: Exchange) -> None:
     """Check that the request is of a secure sum that the site takes part in, if it is to be summed."""
     if exchange.task.summed:
-        exchange.participation = take_part(exchange.hospital, exchange.content, exchange.task)
+        exchange.participation = take_part(
+            exchange.hospital, exchange.content, exchange.task, exchange.question
+        )
     exchange.accepted = True
 
 
@@ -94,13 +101,10 @@ def choose_view(exchange: Exchange) -> None:
     exchange.site = Site.of(exchange.hospital, exchange.level, exchange.participation)
 
 
-def read_message(exchange: Exchange) -> None:
-    """Read what is asked, and keep what is told besides: the coordinator's broadcasts, and seeds of other sites."""
-    content = exchange.content
-    if exchange.question is None:
-        exchange.question = records.read(content, "inputs", exchange.task.question)
-    exchange.hospital.keep_broadcasts(content)
-    notes = records.read_each(content, "notes", bytes)
+def keep_told(exchange: Exchange) -> None:
+    """Keep what is told besides the question: the coordinator's broadcasts, and seeds of other sites."""
+    exchange.hospital.keep_broadcasts(exchange.content)
+    notes = records.read_each(exchange.content, "notes", bytes)
     if exchange.participation is not None and notes:
         from clients.seeds import take_seeds  # noqa: PLC0415 - sums of few systems have notes
 
@@ -129,7 +133,7 @@ def remember_sum(exchange: Exchange) -> None:
         remember(exchange.hospital, exchange.participation.memory, exchange.sum_state)
 
 
-PIPELINE = (agree, load_system, join_sum, choose_view, read_message, compute, encode, remember_sum)
+PIPELINE = (agree, load_system, join_sum, choose_view, keep_told, compute, encode, remember_sum)
 """All that happens to a request, in this order: a system's code is loaded after the hospital has agreed, a broadcast
 is kept after its sum was found in order, and the level has chosen the records before the system computes."""
 
