@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from clients.ledger.budget import (
+from clients.ledger.ledger import (
     LINK,
     Ended,
     Ledger,

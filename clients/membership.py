@@ -15,8 +15,8 @@ from flwr.app import RecordDict
 
 from clients.cache import cached
 from clients.hospital import Hospital
-from clients.ledger.budget import EPOCH
 from clients.ledger.epochs import hear
+from clients.ledger.ledger import EPOCH
 from clients.policy import warn_of_risks
 from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SumError

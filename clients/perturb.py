@@ -67,7 +67,7 @@ def copy_of(hospital: Hospital, table: Table) -> Table:
         folder = None if hospital.simulated else cache_folder(hospital)
         if folder is None or table.X.size < LARGE_COPY:
             return make()
-        from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
+        from clients.table.disk_cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
 
         about = [version, label, str(terms.noise), settled]
         return perturbed_through_cache(Path(hospital.policy.data), about, folder, make)

@@ -1,6 +1,6 @@
 """What a hospital keeps for the copy of its table at level `perturbed`: the key, and what was settled at first use.
 
-It is in the table's ledger (:mod:`clients.ledger.budget`), so that the table has the same copy from each of its
+It is in the table's ledger (:mod:`clients.ledger.ledger`), so that the table has the same copy from each of its
 hospital's folders, and a lost key is an error and not a second copy of each record.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clients.ledger.budget import Ledger, change_ledger
+from clients.ledger.ledger import Ledger, change_ledger
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.secure_sum import tags

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from clients.cache import cached_tables
 from clients.classes import check_listed, rows_with_classes
 from clients.hospital import Hospital
-from clients.ledger.budget import link_table
 from clients.ledger.lasting_split import lasting_split
+from clients.ledger.ledger import link_table
 from clients.state_folder import state_folder
 from clients.table.source import open_table, table_identity, table_version
 from clients.table.table import Table, align

@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from clients.ledger.budget import charge, check_joined, read_ledger
 from clients.ledger.lasting_split import lasting_secret
+from clients.ledger.ledger import charge, check_joined, read_ledger
 from clients.site import Site
 from clients.state_folder import state_folder
 from flower_pansvm import records

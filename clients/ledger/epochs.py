@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clients.hospital import Hospital
-from clients.ledger.budget import BEHIND, EPOCH, Ledger, change_ledger
+from clients.ledger.ledger import BEHIND, EPOCH, Ledger, change_ledger
 from clients.state_folder import locked, read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError

@@ -13,7 +13,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from clients.hospital import Hospital
-from clients.ledger.budget import Ledger, linked_ledger
+from clients.ledger.ledger import Ledger, linked_ledger
 from clients.ledger.tables import BLOCK_ROWS, Digests, cell_digests
 from clients.state_folder import state_folder
 from clients.table.table import Table

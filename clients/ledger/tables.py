@@ -1,6 +1,6 @@
 """Which of the account's ledgers belongs to a table: told by its rows, whatever file or folder they come from.
 
-All ledgers are in one place of the account, a folder each: what was spent (:mod:`clients.ledger.budget`), and the
+All ledgers are in one place of the account, a folder each: what was spent (:mod:`clients.ledger.ledger`), and the
 smallest digests of the rows. The digest of a cell is AES-256 of its column's name and of its number in single
 precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
 values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,

@@ -89,7 +89,7 @@ def open_table(hospital: Hospital) -> Table:
 
     form = TableForm.of(dict(zip(READING_KEYS, policy.options, strict=True)), schema_of(hospital))
     if folder is not None and path.is_file() and path.stat().st_size > LARGE:
-        from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
+        from clients.table.disk_cache import read_through_cache  # noqa: PLC0415 - most tables are small
 
         return read_through_cache(path, label, folder, form, row_id)
     from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process

@@ -11,7 +11,7 @@ from clients.app import TASKS
 from clients.classes import allowed_classes, positive_labels, rows_with_classes
 from clients.gate.levels import LEARNED, level_of
 from clients.hospital import Hospital, hospital_of
-from clients.ledger.budget import link_table
+from clients.ledger.ledger import link_table
 from clients.rows import link_own_table, true_table
 from clients.site import Site
 from clients.state_folder import state_folder

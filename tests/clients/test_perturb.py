@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clients.budget import end_ledger, new_ledger
-from clients.ledger.budget import FILE, link_table, read_ledger
+from clients.ledger.ledger import FILE, link_table, read_ledger
 from clients.ledger.tables import tables_home
 from clients.perturb import GRID, NOISES, PerturbedTerms, perturbed_table, replaced_share
 from clients.perturb_kept import Kept

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.ledger.budget import EPOCH, LINK, charge, link_table, read_ledger
+from clients.ledger.ledger import EPOCH, LINK, charge, link_table, read_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of

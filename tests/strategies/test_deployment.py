@@ -25,7 +25,7 @@ from sklearn.datasets import load_breast_cancer
 from clients.app import app
 from clients.budget import new_ledger
 from clients.gate.replay_guard import FOLDER, STATE
-from clients.ledger.budget import LINK, read_ledger
+from clients.ledger.ledger import LINK, read_ledger
 from clients.ledger.tables import tables_home
 from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC

@@ -11,7 +11,7 @@ import pytest
 
 from clients import site
 from clients.hospital import Hospital
-from clients.ledger.budget import read_ledger
+from clients.ledger.ledger import read_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_moons
 
-from clients.ledger.budget import read_ledger
+from clients.ledger.ledger import read_ledger
 from clients.site import Site
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.models.model import load_model

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clients.ledger.budget import read_ledger
+from clients.ledger.ledger import read_ledger
 from clients.systems.admm import solve
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.models.fourier_svc import RandomFourierSVC

@@ -21,7 +21,7 @@ from clients.budget import end_ledger, new_ledger
 from clients.gate.levels import level_of
 from clients.hospital import Hospital
 from clients.ledger import budget
-from clients.ledger.budget import EPOCH, change_ledger, charge, link_table, read_ledger
+from clients.ledger.ledger import EPOCH, change_ledger, charge, link_table, read_ledger
 from clients.ledger.tables import tables_home
 from clients.table.table import Table
 from flower_pansvm import records

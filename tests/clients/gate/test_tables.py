@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from clients.budget import end_ledger, new_ledger
-from clients.ledger.budget import FILE, Charge, change_ledger, link_table, read_ledger, read_link
+from clients.ledger.ledger import FILE, Charge, change_ledger, link_table, read_ledger, read_link
 from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, read_own, tables_home
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError

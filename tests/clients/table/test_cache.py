@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.hospital import Hospital
-from clients.table import cache as table_cache
-from clients.table.cache import read_through_cache
+from clients.table import disk_cache as table_cache
+from clients.table.disk_cache import read_through_cache
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.source import cache_folder, open_table

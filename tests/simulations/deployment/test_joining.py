@@ -16,9 +16,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clients import cache
-from clients.ledger.budget import FILE as LEDGER
-from clients.ledger.budget import charge, read_ledger
 from clients.ledger.epochs import enter_run
+from clients.ledger.ledger import FILE as LEDGER
+from clients.ledger.ledger import charge, read_ledger
 from clients.ledger.tables import tables_home
 from clients.rows import table_at
 from clients.table.table import Table

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clients.ledger.budget import read_ledger
+from clients.ledger.ledger import read_ledger
 from clients.table.reading import read_table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import load_model

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from clients.budget import new_ledger
-from clients.ledger.budget import read_ledger
+from clients.ledger.ledger import read_ledger
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from simulations.deployment import superlink
