@@ -41,7 +41,7 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
             seed = unseal(
                 participation.member, sender, _label(site, participation.this, purpose), purpose, sealed
             )
-            if purpose == COLUMN_BLOCK and sender not in column_block(site):
+            if purpose == COLUMN_BLOCK and sender not in column_block(site.layout(), site.name):
                 raise FederationError(
                     f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and is "
                     f"not to know it. {NOT_FOLLOWED}"

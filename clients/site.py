@@ -22,7 +22,7 @@ from flower_pansvm import records
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.common import LAYOUT, SCHEMA
+from flower_pansvm.systems.common import LAYOUT, SCHEMA, LayoutBroadcast
 from flower_pansvm.tasks import Broadcast
 
 M = TypeVar("M")
@@ -97,13 +97,21 @@ class Site(Hospital):
         told = self.get_broadcast(SCHEMA)
         return Schema(told.columns, told.classes, told.positive_labels)
 
+    def layout(self) -> LayoutBroadcast:
+        """Return which sites hold which columns; a second layout in a run is a FederationError."""
+        self.require_same(
+            LAYOUT.name, self.digest_of(LAYOUT), "a second layout: another site could claim its columns"
+        )
+        return self.get_broadcast(LAYOUT)
+
     def own_columns(self) -> Bools:
         """Return which of the schema's columns this site has: all of them in a run without a layout."""
+        columns = len(self.schema().columns)
         if records.get_one(self.state, DIGESTS, LAYOUT.name) is None:
-            return np.ones(len(self.schema().columns), dtype=np.bool_)
+            return np.ones(columns, dtype=np.bool_)
         from clients.column_blocks import own_columns  # noqa: PLC0415 - few runs have a layout
 
-        return own_columns(self)
+        return own_columns(self.layout(), self.name, columns)
 
     def train(self) -> Rows:
         """Return the rows the site trains on."""

@@ -25,7 +25,7 @@ from sklearn.datasets import make_moons
 
 from clients.app import app
 from clients.budget import new_ledger
-from clients.ledger import budget
+from clients.ledger import ledger as budget
 from clients.ledger.lasting_split import lasting_split
 from clients.ledger.ledger import LINK, link_table
 from clients.ledger.tables import KnownTables

@@ -21,8 +21,8 @@ EXCEPTION = ("clients/simulated.py", "simulations.data.sites")
 FROM_BOTTOM_TO_TOP = {
     "clients": (
         "cache", "policy", "hospital", "state_folder", "simulated",
-        "table", "ledger", "perturb_kept", "perturb", "classes", "rows",
-        "membership", "site", "scaling", "seeds", "systems", "gate", "app", "executor", "budget",
+        "table", "ledger", "perturb_kept", "perturb", "classes", "rows", "column_blocks",
+        "membership", "site", "folds", "seeds", "systems", "gate", "app", "executor", "budget",
     ),
     "simulations": (
         "files", "selecting", "settings_page",

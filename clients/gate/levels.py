@@ -72,27 +72,23 @@ def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion
             "files what is public of the columns, or rows that nobody has to protect; and name them in the run's "
             "settings, as 'schema' and 'public'."
         )
-    if row.leaves == DP or (question is not None and question.dp):
-        if not simulated:
-            check_consents(hospital, row.consents)
-            _check_budget(hospital, question)
-        return "dp"
-    if terms.privacy == "dp":
+    dp = row.leaves == DP or (question is not None and question.dp)
+    if terms.privacy == "dp" and not dp:
         raise SettingError(
             f"Site '{hospital.name}' refuses task '{name}', which is not differentially private, in a run "
             f"with privacy=dp. {NOT_FOLLOWED}"
         )
-    level = "exact" if terms.privacy == "exact" else "perturbed"
-    if not simulated:
-        check_consents(hospital, row.consents)
-        check_level(hospital, level)
-        if row.leaves == TESTED or (question is not None and question.tested):
-            _check_budget(hospital, question)
+    check_consents(hospital, row.consents)
+    level = "dp" if dp else "exact" if terms.privacy == "exact" else "perturbed"
+    check_level(hospital, level)
+    tested = row.leaves == TESTED or (question is not None and question.tested)
+    if (dp or tested) and not simulated:
+        _check_budget(hospital, question)
     return "dp" if row.leaves == TESTED else level
 
 
 def check_level(hospital: Hospital, level: str) -> None:
-    """Check that this hospital agrees to `exact` or `perturbed`, with the run's noise; SettingError if not."""
+    """Check that this hospital agrees to a level, to `perturbed` with the run's noise; SettingError if not."""
     name, noise = hospital.name, hospital.terms.noise
     weakest, least = hospital.policy.privacy, hospital.policy.noise
     if LEVELS.index(level) < LEVELS.index(weakest):

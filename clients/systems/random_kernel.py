@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from clients.column_blocks import block_number, column_block, layout_of
+from clients.column_blocks import block_number, column_block
 from clients.ledger.lasting_split import lasting_secret
 from clients.rows import Rows
 from clients.seeds import COLUMN_BLOCK, SLOTS, deal_seed
@@ -33,8 +33,9 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
     The seed follows from the site's lasting secret, so that the next run has the same matrix: with another one,
     kernel rows of two runs would give whole rows to those who know both matrices.
     """
-    block, names = block_number(site), column_block(site)
-    blocks = int(layout_of(site).blocks.max()) + 1
+    layout = site.layout()
+    block, names = block_number(layout, site.name), column_block(layout, site.name)
+    blocks = int(layout.blocks.max()) + 1
     site.check_size(blocks)
     rows = np.zeros(blocks)
     rows[block] = len(site.train().classes) + len(site.test().classes)

@@ -74,7 +74,7 @@ class RandomKernelWords(SystemWords):
         kernel = Kernel(chosen.kernel, gamma)  # type: ignore[arg-type]
         blocks: dict[int, list[Site]] = {}
         for site in sites.before(asked[0]):
-            blocks.setdefault(block_number(site), []).append(site)
+            blocks.setdefault(block_number(layout, site.name), []).append(site)
         found = sum(_found(kernel, size, cells) for cells in blocks.values() if len(cells) > 1)
         return {"kernel_rows_shown": int(rows.sum()) or None, "rows_from_kernel": found or None}
 

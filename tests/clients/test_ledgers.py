@@ -16,7 +16,8 @@ from clients.app import app
 from clients.budget import end_ledger, new_ledger
 from clients.gate.private import privately
 from clients.hospital import Hospital
-from clients.ledger import budget, lasting_split
+from clients.ledger import lasting_split
+from clients.ledger import ledger as budget
 from clients.ledger.epochs import HEARD_FILE, enter_run, hear
 from clients.ledger.ledger import EPOCH, link_table, read_ledger
 from clients.ledger.tables import tables_home

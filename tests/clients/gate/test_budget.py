@@ -20,7 +20,7 @@ from clients.app import TASKS
 from clients.budget import end_ledger, new_ledger
 from clients.gate.levels import level_of
 from clients.hospital import Hospital
-from clients.ledger import budget
+from clients.ledger import ledger as budget
 from clients.ledger.ledger import EPOCH, change_ledger, charge, link_table, read_ledger
 from clients.ledger.tables import tables_home
 from clients.table.table import Table
@@ -265,7 +265,10 @@ def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) 
 
 def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
     """The system takes it off; the file stays and means nothing."""
-    code = "import os; from clients.ledger import budget\nbudget.locked_tables().__enter__(); os.kill(os.getpid(), 9)"
+    code = (
+        "import os; from clients.ledger.ledger import locked_tables\n"
+        "locked_tables().__enter__(); os.kill(os.getpid(), 9)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
     assert done.returncode == -9
     link_table(folder, a_table())
@@ -275,7 +278,7 @@ def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
 KILLED = """
 import itertools, json, os, sys
 from pathlib import Path
-from clients.ledger import budget
+from clients.ledger import ledger as budget
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP
 from tests.clients.gate.test_budget import a_table, begin, hospital
 
