@@ -18,7 +18,7 @@ from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET
 from flower_pansvm.systems.scaling import MOMENTS, NO_FOLD, SCALING
 from strategies.federation.transcript import TranscriptSum
 from strategies.master.curvature import curvature_matrix
-from strategies.steps.packing import unpack_answers
+from strategies.master.packing import unpack_answers
 
 
 @dataclass(frozen=True)
