@@ -1,4 +1,4 @@
-"""Short names of the arrays that this project computes with, blocks of rows, and numbers of half the bytes."""
+"""Short names of the arrays that this project computes with, and blocks of rows."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,6 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
-
-
-def in_single_precision(numbers: Floats) -> Floats:
-    """Return the nearest numbers that single precision can hold, the largest for those beyond it.
-
-    A site may as well be asked at a point next to another one, as long as both sides take the very same numbers.
-    """
-    largest = np.finfo(np.float32).max
-    return np.clip(numbers, -largest, largest).astype(np.float32).astype(np.float64)
 
 
 def blocks(rows: int) -> Iterator[slice]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from flwr.common.logger import log
 
-from flower_pansvm.arrays import Bools, Floats, in_single_precision
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
-from strategies.master.packing import pack_problems
+from strategies.master.packing import in_single_precision, pack_problems
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.binary_problems import binary_problems

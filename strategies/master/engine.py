@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from flower_pansvm.arrays import in_single_precision
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
+from strategies.master.packing import in_single_precision
 from strategies.master.progress import Progress
 
 MAX_ROUNDS = 1000

@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Duals, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
 from flower_pansvm.systems.selection import SupportQuestion
 from strategies.master.curvature import curvature_size
+
+
+def in_single_precision(numbers: Floats) -> Floats:
+    """Return the nearest numbers that single precision can hold, the largest for those beyond it.
+
+    A site may as well be asked at a point next to another one, as long as both sides take the very same numbers.
+    """
+    largest = np.finfo(np.float32).max
+    return np.clip(numbers, -largest, largest).astype(np.float32).astype(np.float64)
 
 
 def pack_problems(problems: Sequence[Problem]) -> ProblemsQuestion:

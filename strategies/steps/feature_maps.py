@@ -6,7 +6,6 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.arrays import in_single_precision
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
@@ -17,6 +16,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from strategies.federation.federation import Federation
+from strategies.master.packing import in_single_precision
 from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings
 

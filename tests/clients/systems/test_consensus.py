@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients.systems.admm import solve
-from flower_pansvm.arrays import in_single_precision
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.admm import CONSENSUS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
-from strategies.master.packing import pack_problems
+from strategies.master.packing import in_single_precision, pack_problems
 from tests.clients.systems.conftest import SCALE, SHIFT
 from tests.conftest import kept_rows
 
