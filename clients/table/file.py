@@ -7,13 +7,13 @@ numbers and counts, and never the content of a cell. *Data row 1* is the first r
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path, PurePath
 
 import pandas as pd
 
 from clients.table.form import AS_IT_IS, TableForm
-from clients.table.sources import csv, excel, libsvm, parquet, sql
 from clients.table.table import columns_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label, is_number
@@ -22,15 +22,15 @@ from flower_pansvm.reading_options import listed
 
 LIBSVM_SUFFIXES = (".libsvm", ".svm")
 
-SOURCES: dict[str, Callable[[bytes, str, TableForm], pd.DataFrame]] = {
-    ".csv": csv.read,
-    ".tsv": csv.read,
-    ".parquet": parquet.read,
-    ".xlsx": excel.read,
-    ".sql": sql.read,
-    **dict.fromkeys(LIBSVM_SUFFIXES, libsvm.read),
+SOURCES = {
+    ".csv": "clients.table.sources.csv",
+    ".tsv": "clients.table.sources.csv",
+    ".parquet": "clients.table.sources.parquet",
+    ".xlsx": "clients.table.sources.excel",
+    ".sql": "clients.table.sources.sql",
+    **dict.fromkeys(LIBSVM_SUFFIXES, "clients.table.sources.libsvm"),
 }
-"""What reads a file, by its ending; each may be followed by ``.gz``."""
+"""Whose ``read`` reads a file, by its ending, which may be followed by ``.gz``: a site loads only its table's."""
 
 SUFFIXES = tuple(SOURCES)
 
@@ -65,7 +65,8 @@ def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
             f"'{path.name}' is of an unknown kind{kind}. Save the table as CSV, Excel or Parquet; the file name must "
             f"end in {', '.join(SUFFIXES)}, or in one of them with .gz."
         )
-    return _checked(SOURCES[suffix](_content(path), path.name, form), path.name, form)
+    frame = import_module(SOURCES[suffix]).read(_content(path), path.name, form)
+    return _checked(frame, path.name, form)
 
 
 def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator[pd.DataFrame]] | None:
@@ -75,7 +76,7 @@ def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator
     """
     if path.suffix.lower() != ".parquet":
         return None
-    found = parquet.read_in_parts(path)
+    found = import_module(SOURCES[".parquet"]).read_in_parts(path)
     return found and (found[0], (_checked(frame, path.name, form) for frame in found[1]))
 
 
