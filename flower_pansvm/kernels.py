@@ -45,7 +45,3 @@ class Kernel:
         np.maximum(kernel, 0.0, out=kernel)
         kernel *= -self.gamma
         return np.exp(kernel, out=kernel)
-
-    def self_bound(self, squared_norm: float) -> float:
-        """Return the largest k(x, x) over all rows with ||x||^2 at most ``squared_norm``."""
-        return squared_norm if self.name == "linear" else 1.0

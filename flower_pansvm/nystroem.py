@@ -3,7 +3,6 @@
 Paper: Lu 2016, section 3.2.2.2, equations (3.4)-(3.6) and Algorithm 1.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,11 +34,6 @@ class NystromMap:
         """
         product = self.normalization.T @ self.kernel(self.landmarks, self.landmarks) @ self.normalization
         return bool(np.linalg.norm(product - np.eye(self.rank)) <= NORMALIZATION_TOLERANCE)
-
-    def typical_norm(self) -> float:
-        """Return the root mean square of ||f|| over the landmarks, which is what to expect of a row."""
-        squared_norms = np.square(self.landmarks).sum(axis=1)
-        return math.sqrt(float(np.mean([self.kernel.self_bound(norm) for norm in squared_norms])))
 
     def transform(self, X: Floats) -> Floats:
         """Map rows of shape (rows, features) to virtual points F of shape (rows, rank), equation (3.6)."""

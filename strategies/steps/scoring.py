@@ -1,5 +1,6 @@
 """Trying models on rows that they have not been trained on."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from flower_pansvm.counts import BINS
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.systems.pan_svm.tasks import SCORES, ScoresQuestion
 from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.federation import Federation
@@ -120,6 +122,13 @@ def score_held_out(
     return np.trace(confusion, axis1=1, axis2=2) / np.maximum(rows, 1), rows
 
 
+def typical_norm(feature_map: NystromMap) -> float:
+    """Return the root mean square of ||f|| over the landmarks, of which k(x, x) is the square: 1 of the RBF kernel."""
+    if feature_map.kernel.name == "rbf":
+        return 1.0
+    return math.sqrt(float(np.mean(np.square(feature_map.landmarks).sum(axis=1))))
+
+
 def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return around which value a model's class decisions of each column lie, and how far apart: see `Trial`."""
     if model.pairs_[0].negative != REST:
@@ -127,5 +136,5 @@ def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         classes = len(model.classes_)
         return np.full(classes, classes - 1.0), np.ones(classes)
     # Decision values lie around b, and a small C or a rare class draws them together there.
-    scales = SPREAD * model.feature_map_.typical_norm() * np.linalg.norm(model.coef_, axis=1)
+    scales = SPREAD * typical_norm(model.feature_map_) * np.linalg.norm(model.coef_, axis=1)
     return model.intercept_, np.where(scales > 0, scales, 1.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clients.budget import end_ledger, new_ledger
@@ -247,6 +247,8 @@ def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns(
     generator = np.random.default_rng(seed)
     X = np.column_stack([generator.normal(size=(rows, 2)), generator.integers(0, 3, rows)])
     X[generator.random(X.shape) < 0.1] = np.nan
+    # Of equal records, which only ids tell apart, the order says whose draw is whose.
+    assume(with_ids or len({row.tobytes() for row in X}) == rows)
     own = table(X, ids=ids_of(rows) if with_ids else None)
     copy, order, columns = copy_of(own), generator.permutation(rows), generator.permutation(3)
     turned = rows_of(own, order)
