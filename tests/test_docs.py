@@ -1,12 +1,14 @@
 """The pages name what there is: files, links, headings, and each other."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from clients.policy import POLICY_KEYS
+from clients.policy import POLICY_KEYS, HospitalPolicy
 from flower_pansvm.consents import CONSENTS
+from flower_pansvm.constraints import key_of
 from simulations import figures
 
 ROOT = Path(__file__).parents[1]
@@ -98,6 +100,16 @@ def test_the_page_of_the_node_config_has_every_key_once() -> None:
     lines = (ROOT / "docs" / "node-configuration.md").read_text(encoding="utf-8").splitlines()
     keys = [line.split("`")[1] for line in lines if line.startswith("| `")]
     assert sorted(keys) == sorted((*POLICY_KEYS, *CONSENTS))
+
+
+def test_the_page_of_the_node_config_has_the_defaults_of_the_policy() -> None:
+    text = (ROOT / "docs" / "node-configuration.md").read_text(encoding="utf-8")
+    written = {
+        key: cell for key, cell in re.findall(r"^\| `(\S+)` \| .* \| `?([\d.e-]+)`?:?[^|]*\|$", text, re.M)
+    }
+    usual = {key_of(one.name): one.default for one in fields(HospitalPolicy) if one.default}
+    numbers = {key: value for key, value in usual.items() if isinstance(value, int | float)}
+    assert {key: float(written[key]) for key in numbers} == numbers
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
