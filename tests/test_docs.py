@@ -104,9 +104,7 @@ def test_the_page_of_the_node_config_has_every_key_once() -> None:
 
 def test_the_page_of_the_node_config_has_the_defaults_of_the_policy() -> None:
     text = (ROOT / "docs" / "node-configuration.md").read_text(encoding="utf-8")
-    written = {
-        key: cell for key, cell in re.findall(r"^\| `(\S+)` \| .* \| `?([\d.e-]+)`?:?[^|]*\|$", text, re.M)
-    }
+    written = dict(re.findall(r"^\| `(\S+)` \| .* \| `?([\d.e-]+)`?:?[^|]*\|$", text, re.M))
     usual = {key_of(one.name): one.default for one in fields(HospitalPolicy) if one.default}
     numbers = {key: value for key, value in usual.items() if isinstance(value, int | float)}
     assert {key: float(written[key]) for key in numbers} == numbers
