@@ -1,8 +1,8 @@
-"""What a run leaves in its folder: ``result.json``, ``model.npz`` if it made a model, ``grid.csv`` if it chose one."""
+"""What a run leaves in its folder: ``result.json``, and ``model.npz`` if it made a model."""
 
-import csv
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -17,7 +17,6 @@ from strategies.strategy import PhasedStrategy
 
 MODEL_FILE = "model.npz"
 RESULT_FILE = "result.json"
-GRID_FILE = "grid.csv"
 ONCE_MORE = "Copy it again from where it was written, or run the training again."
 PACKAGES = ("flower-pansvm", "flwr", "numpy", "scipy", "scikit-learn", "piqp", "cryptography")
 
@@ -63,8 +62,10 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "round_trips": costs.round_trips,
         "bytes_up": costs.bytes_up,
         "bytes_down": costs.bytes_down,
-        "seconds": {phase: round(seconds, 3) for phase, seconds in costs.seconds.items()},
-        "phases": costs.phases(),
+        "phases": {
+            phase: {kind: round(count, 3) for kind, count in counts.items()}
+            for phase, counts in costs.phases.items()
+        },
         "disclosed": costs.disclosed(),
         "site_names": list(federation.sites),
         "sites_with_one_class": one_class,
@@ -93,15 +94,13 @@ def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
         (folder / MODEL_FILE).unlink(missing_ok=True)
     else:
         strategy.outcome.model.save(folder / MODEL_FILE)
-    result = describe(strategy, settings)
+    write_result(folder, describe(strategy, settings))
+
+
+def write_result(folder: Path, result: Mapping[str, Any]) -> None:
+    """Write the ``result.json`` of a run's folder."""
     text = json.dumps(result, indent=2, ensure_ascii=False)
     (folder / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
-    if result.get("chosen") is not None:
-        grid = result["chosen"]["grid"]
-        with (folder / GRID_FILE).open("w", encoding="utf-8", newline="") as file:
-            lines = csv.DictWriter(file, grid[0])
-            lines.writeheader()
-            lines.writerows(grid)
 
 
 def read_result(folder: Path) -> dict[str, Any]:

@@ -171,7 +171,6 @@ def screen(scores: FilterScores, thresholds: Thresholds) -> Screening:
     if len(kept) == 0:
         raise _nothing_left(values, passed, texts)
     return Screening(
-        scores={name: tuple(map(float, value)) for name, value in values.items()},
         passed=passed,
         thresholds=texts,
         kept=tuple(map(int, kept)),

@@ -26,7 +26,7 @@ from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
-from simulations.running import Audited, run
+from simulations.running import run
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import all_strategies, strategies
@@ -235,7 +235,7 @@ def test_a_strategy_without_a_model_says_so_wherever_one_is_asked_for(pansvm: Ru
 def test_an_attack_on_a_run_without_sums_to_solve_leaves_a_report(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     settings = make_settings(data="wine", sites=3, strategy="counts-only", out=str(folder), audit=True)
-    run(settings, "in-process", lambda line: None, Audited("attack", 0.1))
+    run(settings, "in-process", lambda line: None, audit="attack", minutes=0.1)
     assert "curious coordinator" in (folder / "report.html").read_text()
     assert sorted(path.name for path in folder.iterdir()) == ["report.html", "result.json"]
 
