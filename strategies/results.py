@@ -37,7 +37,6 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     rows = federation.rows
     # A site with too few rows of a class does not name it.
     one_class = [name for name, site in federation.sites.items() if len(site.classes) == 1]
-    tried = outcome.evaluation or Evaluation(0, None, None, None, None)
     result = {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
@@ -46,17 +45,9 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "tested_on": federation.tested_on,
         "sites": len(federation.sites),
         "rows_train": None if rows is None else int(rows.train.sum()),
-        "rows_test": tried.rows,
         "classes": None if schema is None else list(schema.classes),
         "features": None if schema is None else len(schema.columns),
-        "accuracy": tried.accuracy,
-        "balanced_accuracy": tried.balanced_accuracy,
-        "f1": tried.f1,
-        "auc": tried.auc,
-        "confusion": tried.confusion and [list(map(_whole, counts)) for counts in tried.confusion],
-        "wrong_and_right": tried.wrong_and_right and [list(counts) for counts in tried.wrong_and_right],
-        "count_noise": tried.count_noise,
-        "decision_groups": [[asdict(group) for group in groups] for groups in tried.groups] or None,
+        **_of_test(outcome.evaluation or Evaluation(0, None, None, None, None)),
         "rows_train_by_class": None if rows is None else rows.train.sum(axis=0).astype(int).tolist(),
         **outcome.figures,
         "round_trips": costs.round_trips,
@@ -83,6 +74,21 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "accuracy_interval": overall and (overall.low, overall.high),
         "balanced_accuracy_interval": balanced_interval(result),
         "classes_not_tested": classes_not_tested(result),
+    }
+
+
+def _of_test(found: Evaluation) -> dict[str, Any]:
+    """Return what a model did on the test rows."""
+    return {
+        "rows_test": found.rows,
+        "accuracy": found.accuracy,
+        "balanced_accuracy": found.balanced_accuracy,
+        "f1": found.f1,
+        "auc": found.auc,
+        "confusion": found.confusion and [list(map(_whole, counts)) for counts in found.confusion],
+        "wrong_and_right": found.wrong_and_right and [list(counts) for counts in found.wrong_and_right],
+        "count_noise": found.count_noise,
+        "decision_groups": [[asdict(group) for group in groups] for groups in found.groups] or None,
     }
 
 

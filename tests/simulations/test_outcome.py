@@ -172,7 +172,7 @@ def test_its_model_predicts_the_rows_of_a_file(pansvm: Run, tmp_path: Path) -> N
     predictions = predict_file(tmp_path / "out" / "model.npz", tmp_path / "rows.csv", None)
     assert list(predictions.frame) == ["prediction"]
     assert list(predictions.frame["prediction"]) == list(model.predict(X))
-    assert predictions.accuracy == np.mean(model.predict(X) == y) > 0.9
+    assert predictions.right.value == np.mean(model.predict(X) == y) > 0.9
     assert predictions.unused == ("ward",)
     code, out, _ = pansvm("predict", tmp_path / "out" / "model.npz", tmp_path / "rows.csv")
     assert (code, out.splitlines()[0]) == (0, "prediction")
