@@ -13,6 +13,7 @@ import pytest
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.terms import Scalar
+from simulations.attack.active import levels
 from simulations.benchmarks import (
     comparison,
     large_tables,
@@ -252,7 +253,6 @@ def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.Monke
         ("MINUTES", 0.01),
     ):
         monkeypatch.setattr(privacy_compared, name, found)
-    # The levels have tests of their own, in test_attack.py and test_active_attack.py.
     monkeypatch.setattr(privacy_compared, "lines", lambda data, _: [{"data": data}])
     monkeypatch.setattr(privacy_compared, "memberships", partial(privacy_compared.memberships, seeds=[0]))
     privacy_compared.main(NO_FOLDER, tmp_path)
@@ -261,6 +261,26 @@ def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert {line["system"] for line in found["attacks"]} == set(privacy_compared.SYSTEMS)
     without_model = {"svm-ensemble", "local-only"}
     assert {line["system"] for line in found["membership"]} == set(privacy_compared.SYSTEMS) - without_model
+
+
+@pytest.mark.slow
+def test_each_way_of_asking_gets_copies_at_level_perturbed(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, few in (("MINUTES", 0.01), ("RUNS_BY_SEED", 3), ("MONTHS", 3)):
+        monkeypatch.setattr(levels, name, few)
+    found = list(levels.lines(str(table), NO_FOLDER))
+    assert [line.get("refused") for line in found] == [None] * len(found)
+    ways = [line["how"] for line in found]
+    assert ways == [*["run", "seeds", "months", "active"] * 3, "run"]
+    exact, *perturbed, private = found[:4], found[4:8], found[8:12], found[12]
+    assert [line["found"] for line in exact if line["how"] == "months"] == [3]
+    assert private["found"] == 0
+    for noise, lines in zip((0.25, 0.5), perturbed, strict=True):
+        for line in lines:
+            assert line["error"] > 0.8 * noise
+            if line["found"]:
+                assert line["found_distance"] > line["their_copies_distance"] - 0.05
 
 
 def test_every_strategy_that_trains_on_rows_is_compared() -> None:
@@ -281,8 +301,8 @@ def test_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "LEVEL_REPEATS", 1)
     comparison.main(NO_FOLDER, tmp_path)
     tables = tables_of(tmp_path / "comparison.json")
-    levels = [(line["level"], line["noise"]) for line in tables["levels"]]
-    assert levels == [("exact", None), ("perturbed", 0.25), ("perturbed", 0.5)]
+    told = [(line["level"], line["noise"]) for line in tables["levels"]]
+    assert told == [("exact", None), ("perturbed", 0.25), ("perturbed", 0.5)]
     assert all(line["accuracy"] > 0.8 for line in tables["levels"])
     lines = tables["systems"]
     assert {(line["split"], line["system"]) for line in lines} == {

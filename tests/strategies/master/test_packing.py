@@ -14,8 +14,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CutsAnswer
 from flower_pansvm.systems.scaling import NO_FOLD
-from strategies.master.curvature import curvature_size
-from strategies.master.packing import pack_problems, pack_questions, unpack_answers
+from strategies.master.packing import curvature_size, pack_problems, pack_questions, unpack_answers
 
 M = TypeVar("M")
 

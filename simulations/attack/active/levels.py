@@ -6,6 +6,7 @@ the best that can be made of the whole copy, are from the true records. At `dp` 
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +22,12 @@ from simulations.attack.active.hospitals import Hospitals
 from simulations.attack.active.months import MONTHS, records_of_months
 from simulations.attack.active.nearness import all_trained, asked_at
 from simulations.attack.active.registry import own_account
-from simulations.attack.attack import attack
+from simulations.attack.attack import attack, solve
 from simulations.attack.counting import Attack, counted
 from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid
 from strategies.app import run
+from strategies.federation.transcript import read_transcript
 from strategies.settings import settings_from
 
 TABLES = ("heart", "liver-disorders", "diabetes", "australian", "ionosphere", "breast-cancer", "sonar")
@@ -46,6 +48,8 @@ RUNS: Mapping[str, Mapping[str, Scalar]] = {
 MINUTES = 0.5
 """How long the attack on a run tries; what it finds grows with it."""
 
+RUNS_BY_SEED = 12
+
 HOSPITALS = ("first", "second", "third")
 
 
@@ -57,6 +61,7 @@ def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
                 yield _line(data, level, how, partial(_of_run, data, data_dir, {**settings, **more}))
         if "strategy" not in settings:
             asked = str(settings["privacy"]), float(settings.get("noise", 0.25))
+            yield _line(data, level, "seeds", partial(_of_seeds, data, data_dir, *asked))
             yield _line(data, level, "months", partial(_of_months, data, data_dir, *asked))
             yield _line(data, level, "active", partial(_of_active, data, data_dir, *asked))
 
@@ -90,6 +95,20 @@ def _of_run(data: str, data_dir: Path, more: Mapping[str, Scalar]) -> Attack:
         settings = settings_from({**common, **more})
         run(in_process_grid(settings), settings, Path(folder))
         return attack(settings, Path(folder), MINUTES, lambda _: None)
+
+
+def _of_seeds(data: str, data_dir: Path, level: str, noise: float) -> Attack:
+    """Attack the sums of twelve runs together, each with a seed of its own, of hospitals that keep key and split."""
+    tables, record = dict(zip(HOSPITALS, _parts(_table(data, data_dir)), strict=True)), []
+    with tempfile.TemporaryDirectory() as name, own_account(folder := Path(name)):
+        asked = {**asked_at(level), "noise": noise}
+        hospitals = Hospitals(folder / "study", tables, asked, test_fraction=0.2)
+        for seed in range(1, RUNS_BY_SEED + 1):
+            hospitals.settings = replace(hospitals.settings, seed=seed, audit=True)
+            run(hospitals.grid(seed), hospitals.settings, folder / f"run-{seed}")
+            record += read_transcript(folder / f"run-{seed}")
+        guesses = solve(record, 60.0 * MINUTES, lambda _: None)
+        return counted(level, hospitals.records(), guesses, record)
 
 
 def _of_months(data: str, data_dir: Path, level: str, noise: float) -> Attack:
