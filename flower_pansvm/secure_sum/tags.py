@@ -17,7 +17,7 @@ ROW_BLOCK = (
 COLUMN_BLOCK = b"flower-pansvm/1/column-block"  # a site's seed of the random matrix of its column block
 RANDOM_MATRIX = b"flower-pansvm/1/random-matrix"  # the stream of that matrix
 PERTURBED = b"flower-pansvm/1/perturbed"  # the streams from which a hospital's copy of its table is perturbed
-SIDE = b"flower-pansvm/1/side"  # whether a hospital trains on a record or keeps it for evaluation
+SIDE = b"flower-pansvm/2/side"  # which records a hospital keeps for evaluation, and their order
 RECORD_MARK = (
     b"flower-pansvm/1/record-mark"  # the mark by which a hospital knows a record of that table again
 )
