@@ -15,7 +15,7 @@ from simulations.attack.audit import Audit, audit
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from simulations.systems.system import SYSTEMS, Figures, SystemWords, every_system, sentences
+from simulations.systems.system import SYSTEMS, Figures, SystemWords, every_system
 from strategies.app import run
 from strategies.federation.transcript import TranscriptSum
 from strategies.settings import make_settings
@@ -55,12 +55,6 @@ def test_a_system_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "1 warm starts" in str(found)
 
 
-def test_figures_of_which_there_are_none_have_a_sentence_too() -> None:
-    assert sentences({"smallest_cluster": None}) == ["no landmark is a mean of rows"]
-    assert sentences({"smallest_cluster": 7}) == ["smallest cluster 7 rows"]
-    assert sentences({}) == []
-
-
 @pytest.fixture
 def three_groups(tmp_path: Path) -> str:
     """Three sites with groups of 6, 8 and 11 rows far from each other."""
@@ -89,13 +83,6 @@ def test_at_level_exact_it_counts_the_rows_that_hessians_determine(tmp_path: Pat
     assert found.determined > 0
     assert found.whole_copy is None
     assert f"determine {found.determined} of {found.rows} training records" in str(found)
-
-
-def test_the_second_line_holds_numbers_against_unknowns() -> None:
-    numbers = {"cuts: curvature": 300, "cuts: a": 60, "moments: total": 4, "cuts: d": 2}
-    line = str(Audit({"smallest_cluster": 5}, numbers=numbers, unknown=100)).splitlines()[1]
-    assert line.startswith("audit: 3.7 numbers received for each of 100 unknown cells")
-    assert "(3.0 from cuts: curvature, 0.6 from cuts: a, 0.0 from moments: total)" in line
 
 
 def test_what_nobody_has_looked_at_is_named_and_not_counted_as_0() -> None:
