@@ -15,7 +15,7 @@ from simulations.attack.audit import Audit, audit
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from simulations.systems.system import SYSTEMS, Figures, SystemWords, every_system
+from simulations.systems.system import SYSTEMS, Figures, SystemWords, every_system, sentences
 from strategies.app import run
 from strategies.federation.transcript import TranscriptSum
 from strategies.settings import make_settings
@@ -53,6 +53,12 @@ def test_a_system_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert set(usual.not_examined) - set(found.not_examined) == {"warm_start"}
     assert found.entries["starts"] == 1
     assert "1 warm starts" in str(found)
+
+
+def test_figures_of_which_there_are_none_have_a_sentence_too() -> None:
+    assert sentences({"smallest_cluster": None}) == ["no landmark is a mean of rows"]
+    assert sentences({"smallest_cluster": 7}) == ["smallest cluster 7 rows"]
+    assert sentences({}) == []
 
 
 @pytest.fixture

@@ -127,8 +127,10 @@ def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
     model = PanSVC.load(tmp_path / "out" / "model.npz")
     assert set(model.feature_names_in_) == set(chosen)
     lines = out.splitlines()
-    assert any(line.startswith("all 4  ") for line in lines)
-    assert any(line.startswith("the 1 chosen  ") for line in lines)
+    tested = {point["features"]: point["test_accuracy"] for point in result["accuracy_by_count"]}
+    for stage, count in (("all 4  ", 4), ("the 1 chosen  ", 1)):
+        (line,) = (line for line in lines if line.startswith(stage))
+        assert line.split()[-1] == f"{tested[count]:.4f}"
     assert ", ".join(chosen) in out
     assert "as features=1 asks" in out
     assert "Removing " in out
