@@ -9,7 +9,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 # As many tests run at a time as there are processors: further threads of the libraries would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -25,6 +27,7 @@ from sklearn.datasets import make_moons
 
 from clients.app import app
 from clients.budget import new_ledger
+from clients.gate import private
 from clients.ledger import ledger as budget
 from clients.ledger.lasting_split import lasting_split
 from clients.ledger.ledger import LINK, link_table
@@ -34,6 +37,7 @@ from flower_pansvm.arrays import Bools
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
+from strategies.output_perturbation import strategies as output_perturbation
 from strategies.settings import Settings
 
 ROOMS = {"flower_pansvm", "clients", "strategies", "simulations"}
@@ -112,6 +116,15 @@ def same_copies(monkeypatch: pytest.MonkeyPatch) -> None:
         return name
 
     monkeypatch.setattr(budget, "_begin", with_same_key)
+
+
+@pytest.fixture(autouse=True)
+def same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each answer of a hospital new noise, which is the same in each run of a test: none fails by chance."""
+    keys = count()
+    drawn = SimpleNamespace(token_bytes=lambda size: hashlib.sha256(b"%d" % next(keys)).digest()[:size])
+    for module in (private, output_perturbation):
+        monkeypatch.setattr(module, "secrets", drawn)
 
 
 @pytest.fixture

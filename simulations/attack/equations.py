@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from flower_pansvm.arrays import Floats
@@ -144,16 +144,14 @@ class Equations:
         Raises
         ------
         LinAlgError
-            If they are not found.
+            If the matrix of the equations is not positive definite.
         """
         G = self.white_g(X)
         root = cholesky(_factor_matrix(G), lower=True)
         sizes = np.stack([np.einsum("ij,ij->i", G @ H, G) for H in self.targets])
-        try:
-            found = [nnls(root.T, solve_triangular(root, size, lower=True))[0] for size in sizes]
-        except RuntimeError as error:
-            raise LinAlgError(str(error)) from error
-        return np.column_stack(found)
+        return np.column_stack(
+            [_not_negative(root, solve_triangular(root, size, lower=True)) for size in sizes]
+        )
 
     def step(self, guess: Guess, found: Residuals, weights: Weights, damping: float) -> Floats:
         """Return the damped Gauss-Newton step of the rows; LinAlgError if the matrix is not positive definite."""
@@ -240,6 +238,15 @@ def determined(knowledge: Knowledge, truth: Floats) -> tuple[int, int]:
     variances, spread = np.diag(covariance).reshape(truth.shape), truth.std(axis=0)
     of_rows = np.sqrt((variances[:, spread > 0] / np.square(spread[spread > 0])).mean(axis=1))
     return int(np.count_nonzero(of_rows <= ONE)), int(np.count_nonzero(of_rows <= TEN))
+
+
+def _not_negative(root: Floats, size: Floats) -> Floats:
+    """Return the factors, none below 0, that solve ``root.T v = size`` best."""
+    try:
+        factors: Floats = nnls(root.T, size)[0]
+    except RuntimeError:  # too many iterations: near the truth hardly a factor is below 0 without the bound
+        factors = np.maximum(solve_triangular(root.T, size), 0.0)
+    return factors
 
 
 def _factor_matrix(G: Floats) -> Floats:

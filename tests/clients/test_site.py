@@ -57,18 +57,6 @@ def test_a_fold_smaller_than_the_hospitals_floor_is_refused(
 # Memory
 
 
-def test_what_was_made_is_not_made_again() -> None:
-    made: list[int] = []
-
-    def make() -> NDArray[np.float64]:
-        made.append(1)
-        return np.zeros(3)
-
-    key = ("only in this test", 1)
-    assert cache.cached(key, make) is cache.cached(key, make)
-    assert len(made) == 1
-
-
 def test_of_too_much_what_was_used_longest_ago_is_dropped() -> None:
     kept = cache.Cache(3000)
     for number in range(3):

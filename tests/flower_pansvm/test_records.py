@@ -1,6 +1,6 @@
 """Values of a message arrive as they were put in, after Flower's own serialisation."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,10 @@ from flower_pansvm.records import (
     Texts,
     Value,
     get,
-    groups,
-    has,
     put,
     read,
     read_each,
     values_of,
-    write,
 )
 from strategies.federation.exchange import NUMBER_BYTES, message_size
 
@@ -79,37 +76,6 @@ def test_objects_are_not_sent() -> None:
         put(RecordDict(), "x", {"rows": np.array([{}, {}])})
 
 
-def test_groups_are_kept_apart() -> None:
-    content = RecordDict()
-    put(content, "note.north", {"a": 1})
-    put(content, "note.south", {"a": np.arange(3)})
-    put(content, "inputs", {"a": "text"})
-    arrived = travelled(content)
-    found = groups(arrived, "note.")
-    assert found.keys() == {"north", "south"}
-    assert_same(found["north"], {"a": 1})
-    assert_same(found["south"], {"a": np.arange(3)})
-    assert get(arrived, "inputs") == {"a": "text"}
-
-
-def test_a_group_that_is_missing_or_empty_is_empty() -> None:
-    content = RecordDict()
-    put(content, "empty", {})
-    arrived = travelled(content)
-    assert has(arrived, "empty")
-    assert get(arrived, "empty") == {}
-    assert not has(arrived, "other")
-    assert get(arrived, "other") == {}
-    assert groups(arrived, "other") == {}
-
-
-def test_putting_a_group_again_replaces_it() -> None:
-    content = RecordDict()
-    put(content, "x", {"a": np.arange(3), "b": 1})
-    put(content, "x", {"a": 2})
-    assert get(travelled(content), "x") == {"a": 2}
-
-
 def test_size_counts_names_and_values_in_bytes() -> None:
     content = RecordDict()
     put(content, "x", {"n": 1, "é": "é", "raw": b"123", "yes": True, "all": ["é", "ab"]})
@@ -156,17 +122,6 @@ def sent(values: dict[str, Any]) -> Everything:
     content = RecordDict()
     put(content, "x", values)
     return read(travelled(content), "x", Everything, "Site 'south'")
-
-
-@pytest.mark.parametrize(
-    "message", [ONE, replace(ONE, names=(), floats=np.empty((0, 3)))], ids=["full", "empty"]
-)
-def test_a_dataclass_survives_the_journey(message: Everything) -> None:
-    content = RecordDict()
-    write(content, "x", message)
-    found = read(travelled(content), "x", Everything)
-    assert_same(values_of(found), values_of(message))
-    assert found.names == message.names
 
 
 @pytest.mark.parametrize("name", [part.name for part in fields(Everything)])

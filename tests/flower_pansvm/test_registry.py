@@ -14,19 +14,6 @@ def shapes() -> Registry[type]:
     return found
 
 
-def test_things_are_found_by_name_and_listed_in_order(shapes: Registry[type]) -> None:
-    assert shapes["circle"] is float
-    assert list(shapes) == ["circle", "square"]
-    assert len(shapes) == 2
-    assert "square" in shapes
-    assert "sqare" not in shapes
-
-
-def test_a_misspelt_name_has_near_matches(shapes: Registry[type]) -> None:
-    with pytest.raises(SettingError, match="'square'"):
-        shapes["sqare"]
-
-
 def test_a_name_is_given_once(shapes: Registry[type]) -> None:
     with pytest.raises(SettingError, match="'circle'"):
         shapes.register("circle")(str)

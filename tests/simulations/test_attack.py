@@ -18,7 +18,7 @@ from simulations import running
 from simulations.attack import attack as attacking
 from simulations.attack.attack import attack, solve
 from simulations.attack.copies import SiteRecords, filtered, records_of, whole_copy
-from simulations.attack.counting import Attack, counted
+from simulations.attack.counting import counted
 from simulations.attack.equations import Equations, Guess, determined
 from simulations.attack.findings import Found, found, membership
 from simulations.attack.fit import fit, start_from_landmarks
@@ -319,12 +319,3 @@ def test_sums_of_several_runs_are_attacked_together(
     assert any("attack on 75 training records" in line for line in lines)
     assert not (tmp_path / "last" / "transcript").exists()
     assert (tmp_path / "other" / "transcript").exists()
-
-
-def test_an_attack_is_written_out_in_lines() -> None:
-    none = Found(0, 0, 0)
-    report = Attack(10, 0, {"moments": none}, {"moments": none}, 7, 0, 30, 1.0, None)
-    lines = str(report).splitlines()
-    assert lines[0] == "attack on 10 training records, 30 unknown cells:"
-    assert any("determine 7 to 10 %" in line for line in lines)
-    assert "test records" not in str(report)

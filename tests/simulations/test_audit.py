@@ -91,13 +91,6 @@ def test_at_level_exact_it_counts_the_rows_that_hessians_determine(tmp_path: Pat
     assert f"determine {found.determined} of {found.rows} training records" in str(found)
 
 
-def test_the_second_line_holds_numbers_against_unknowns() -> None:
-    numbers = {"cuts: curvature": 300, "cuts: a": 60, "moments: total": 4, "cuts: d": 2}
-    line = str(Audit({"smallest_cluster": 5}, numbers=numbers, unknown=100)).splitlines()[1]
-    assert line.startswith("audit: 3.7 numbers received for each of 100 unknown cells")
-    assert "(3.0 from cuts: curvature, 0.6 from cuts: a, 0.0 from moments: total)" in line
-
-
 def test_what_nobody_has_looked_at_is_named_and_not_counted_as_0() -> None:
     text = str(Audit(not_examined=["votes"]))
     assert text.splitlines()[-1] == "audit: not examined: votes"

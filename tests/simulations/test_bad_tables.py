@@ -540,7 +540,3 @@ def test_bad_input(name: str, pansvm: Run, tmp_path: Path) -> None:
     if outcome == ERROR:
         assert "Error: " in said
         assert not (tmp_path / "out" / "model.npz").exists()
-
-
-def test_the_table_is_as_long_as_was_promised() -> None:
-    assert len(INPUTS) >= 100

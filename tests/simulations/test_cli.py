@@ -102,16 +102,6 @@ def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
     assert again["objective"][0]["upper"] == pytest.approx(tuned["objective"][0]["upper"], rel=2e-3)
 
 
-@pytest.mark.slow
-def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None:
-    code, out, _ = in_process(pansvm, *EXACT, "--set", "C=0.01,1")
-    assert code == 0
-    chosen = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]
-    line = next(line for line in out.splitlines() if line.startswith("chosen by cross-validation"))
-    assert f"C={chosen['C']:g}, gamma=" in line
-    assert "Best setting" not in out
-
-
 SELECT = (*IRIS[:4], "--landmarks=20", "--cv-folds=2", "--step=0.5", "--tol=0.05", "--privacy=exact")
 
 
@@ -130,8 +120,10 @@ def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
     model = PanSVC.load(tmp_path / "out" / "model.npz")
     assert set(model.feature_names_in_) == set(chosen)
     lines = out.splitlines()
-    assert any(line.startswith("all 4  ") for line in lines)
-    assert any(line.startswith("the 1 chosen  ") for line in lines)
+    tested = {point["features"]: point["test_accuracy"] for point in result["accuracy_by_count"]}
+    for stage, count in (("all 4  ", 4), ("the 1 chosen  ", 1)):
+        (line,) = (line for line in lines if line.startswith(stage))
+        assert line.split()[-1] == f"{tested[count]:.4f}"
     assert ", ".join(chosen) in out
     assert "as features=1 asks" in out
     assert "Removing " in out
@@ -239,14 +231,6 @@ def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     probabilities = [f"probability_{name}" for name in classes]
     assert list(frame) == ["prediction", *decisions, *probabilities]
     assert frame[probabilities].to_numpy() == pytest.approx(model.predict_proba(rows))
-
-
-def test_help_names_the_commands(pansvm: Run) -> None:
-    code, out, _ = pansvm("--help")
-    assert code == 0
-    assert {"run", "tune", "select", "predict", "report", "--show-completion"} <= set(out.split())
-    _, out, _ = pansvm("check", "--help")
-    assert "Parquet" in out, "the help of an argument"
 
 
 def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> None:

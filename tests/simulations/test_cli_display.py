@@ -52,11 +52,6 @@ def test_on_a_terminal_the_phases_stay_and_rounds_move(stamp: str) -> None:
     assert stamp + LOG[5] not in stayed
 
 
-def test_quiet_shows_nothing() -> None:
-    assert shown(LOG, terminal=False, quiet=True) == ""
-    assert shown(LOG, terminal=True, quiet=True) == ""
-
-
 def test_a_selection_of_a_thousand_features_shows_a_page() -> None:
     steps, left = [], 1000
     while left > 1:

@@ -133,6 +133,7 @@ READ = {
     # Names of columns.
     "sodium": Read(csv("Na,label", "140,a", "138,b"), [[140], [138]]),
     "a column called NA": Read(csv("NA,label", "140,a", "138,b"), [[140], [138]]),
+    "blanks around names": Read(csv(" crp , label ", "1,a", "2,b"), [[1], [2]]),
     "a line break in a name": Read(b'"crp\n(mg/l)",label\n1,a\n2,b\n', [[1], [2]]),
     "a name that is not composed": Read(
         csv("gro\u0308\u00dfe,label", "1,a", "2,b"),

@@ -1,16 +1,12 @@
 """A selection as a person sees it: in the terminal, in the figures and in the report."""
 
-import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-from rich.console import Console
-
 from simulations import selecting
-from simulations.report.page import headline, write_report
+from simulations.report.page import write_report
 from strategies.settings import make_settings
 from tests.simulations.report.test_section import BARE
 
@@ -83,12 +79,6 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
     }
 
 
-def printed(table: object, width: int = 80) -> list[str]:
-    console = Console(file=io.StringIO(), width=width, markup=False)
-    console.print(table)
-    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-
-
 def report(result: dict[str, Any], folder: Path) -> str:
     (folder / "result.json").write_text(json.dumps(result))
     return write_report(folder).read_text()
@@ -101,42 +91,10 @@ def rows_of(page: str, title: str) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in rows]
 
 
-def test_accuracy_before_and_after_on_folds_and_test_rows() -> None:
-    title, before, after = printed(selecting.gain_table(selection(30, 12)))
-    assert title.split() == ["features", "over", "5", "folds", "test", "rows"]
-    assert before.split() == ["all", "30", "0.9320", "±", "0.0123", "0.9120"]
-    assert after.split() == ["the", "12", "chosen", "0.9500", "±", "0.0123", "0.9300"]
-
-
-def test_filters_have_a_line_of_their_own() -> None:
-    result = selection(100, 12, left=30)
-    _, *stages = printed(selecting.gain_table(result))
-    names = ["all 100", "the 30 that the filters left", "the 12 chosen"]
-    assert [line.split("  ")[0] for line in stages] == names
-
-
 def test_a_selection_that_removed_nothing_has_tables_and_a_report(tmp_path: Path) -> None:
     only = selection(5, 1, left=1)
     assert selecting.cost(only) == "No feature was removed."
     assert ">Feature selection<" in report(only, tmp_path)
-
-
-def test_the_figures_begin_with_what_was_chosen() -> None:
-    figures = headline(selection(30, 8))
-    assert figures["chosen features"] == "8 of 30: x1, x2, x3, x4, x5, x6 and 2 more"
-    assert figures["accuracy over the folds"] == (
-        "0.9280 ± 0.0123 with all 30; 0.9500 ± 0.0123 with the 8 chosen"
-    )
-    assert figures["round trips"] == "300"
-
-
-def test_a_run_without_selection_has_nothing_of_it(tmp_path: Path) -> None:
-    keys = ("ranking", "selected", "accuracy_by_count", "votes", "filters")
-    result = {key: value for key, value in selection(30, 8).items() if key not in keys}
-    assert not {"chosen features", "accuracy over the folds"} & headline(result).keys()
-    page = report(result, tmp_path)
-    assert "Feature selection" not in page
-    assert page.count("<svg") == 1
 
 
 def test_the_report_ranks_the_features_with_the_accuracy_of_each_number(tmp_path: Path) -> None:
@@ -163,21 +121,6 @@ def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
     page = report(selection(3000, 37), tmp_path)
     assert len(rows_of(page, "Ranking")) == 50
     assert len(page) < 1_000_000
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({}, "the fewest that are as accurate as the best number"),
-        ({"features": "12"}, "as features=12 asks"),
-    ],
-)
-@pytest.mark.slow
-def test_it_is_told_why_so_many_were_chosen(changed: dict[str, Any], words: str, tmp_path: Path) -> None:
-    result = selection(30, 12)
-    result["config"] |= changed
-    assert words in selecting.why_so_many(result)
-    assert words in report(result, tmp_path)
 
 
 def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() -> None:

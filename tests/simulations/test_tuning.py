@@ -41,15 +41,6 @@ def test_a_number_is_the_same_when_it_is_read_again(value: float) -> None:
     assert float(number_text(value)) == value
 
 
-def test_numbers_are_short() -> None:
-    assert [number_text(value) for value in (16.0, 0.25, 0.002083, 1e12)] == [
-        "16",
-        "0.25",
-        "0.002083",
-        "1e+12",
-    ]
-
-
 def test_the_table_has_a_line_for_each_point_and_says_why_one_failed() -> None:
     found = chosen(
         point(4.0, 0.5, 0.95), point(1.0, 0.5, 0.9), point(1.0, 1e300, None, "The kernel is too large.")
@@ -59,12 +50,6 @@ def test_the_table_has_a_line_for_each_point_and_says_why_one_failed() -> None:
     assert best.split() == ["4", "0.5", "0.9500", "±", "0.0123", "9e-03"]
     assert second.split() == ["1", "0.5", "0.9000", "±", "0.0123", "9e-03"]
     assert failed.split() == ["1", "1e+300", "failed", "The", "kernel", "is", "too", "large."]
-
-
-def test_without_failures_and_without_gamma_there_are_no_columns_for_them() -> None:
-    found = chosen(point(4.0, None, 0.95), point(1.0, None, 0.9))
-    assert printed(tuning.grid_table(found))[0].split() == ["C", "accuracy", "gap"]
-    assert tuning.point_name(found) == "C=4"
 
 
 @pytest.mark.parametrize(

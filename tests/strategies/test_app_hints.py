@@ -1,5 +1,6 @@
 """What the log says at the end of a run: how to resume one that was stopped, and what stays running on the machine."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,12 @@ def test_a_private_run_says_that_the_sum_that_failed_is_charged_again() -> None:
     assert "charged" not in resume_hint(grid, make_settings(), Path("/out"))
 
 
-def test_flower_still_calls_the_grid_of_a_deployment_so() -> None:
-    from flwr.superlink.grid.http_grid import HttpGrid as OfFlower  # noqa: PLC0415
-
-    assert OfFlower.__name__ == HttpGrid.__name__
+@pytest.mark.parametrize(
+    ("grid", "module"),
+    [(HttpGrid, "flwr.superlink.grid.http_grid"), (InMemoryGrid, "flwr.superlink.grid.inmemory_grid")],
+)
+def test_flower_still_calls_its_grids_so(grid: type, module: str) -> None:
+    assert hasattr(import_module(module), grid.__name__)
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -58,9 +61,3 @@ def test_only_what_flwr_run_leaves_is_told(
     assert bool(text) == (left and isinstance(grid, InMemoryGrid))
     if text:
         assert "End it with: pkill -f local-superlink/superlink.log" in text
-
-
-def test_flowers_simulation_still_calls_its_grid_so() -> None:
-    from flwr.superlink.grid.inmemory_grid import InMemoryGrid as OfFlower  # noqa: PLC0415
-
-    assert OfFlower.__name__ == InMemoryGrid.__name__

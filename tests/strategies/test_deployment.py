@@ -116,6 +116,12 @@ def outcome(coordinator: dict[str, str]) -> list[str]:
     return [run["status"] for run in json.loads(runs.stdout)["runs"]]
 
 
+def accuracy_on_all(folder: Path) -> float:
+    """Return the accuracy of a run's model on all rows there are: on its few test rows it is one of chance."""
+    X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+    return float(PanSVC.load(folder / "model.npz").score(X, y))
+
+
 def log_of_the_run(coordinator: dict[str, str]) -> str:
     """Return what the coordinator's only run has logged, all of it."""
     ids = subprocess.run(["flwr", "ls", "--format", "json"], env=coordinator, check=True, capture_output=True)
@@ -168,7 +174,8 @@ def test_the_guide_works_to_its_last_line(tmp_path: Path, monkeypatch: pytest.Mo
     assert not (trial / "refused" / "model.npz").exists()
     result = json.loads((trial / "results" / "result.json").read_text())
     assert (result["level"], result["noise"]) == ("perturbed", 0.5)
-    assert result["accuracy"] > 0.8
+    # 0.929 with a deviation of 0.009.
+    assert accuracy_on_all(trial / "results") > 0.87
     assert said.count("finished:completed") == 3
     assert len((trial / "predictions.csv").read_text().splitlines()) == len(
         (trial / "hospital-a.csv").read_text().splitlines()
@@ -406,5 +413,5 @@ def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: P
     assert result["dropped_sites"] == [HOSPITALS[-1]]
     assert result["sites"] == 3
     assert result["rows_train"] + result["rows_test"] == 0.75 * ROWS
-    # Of few rows, which are others in each run of this test.
-    assert result["accuracy"] > 0.7
+    # 0.90 with a deviation of 0.03.
+    assert accuracy_on_all(tmp_path / "results") > 0.7

@@ -13,7 +13,6 @@ from sklearn.datasets import load_wine, make_classification
 
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import SettingError, TrainingError
-from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.sites import SEPARATOR
 from simulations.data.sites import test_rows as held_out
 from simulations.engines.running import in_process_grid, train_in_process
@@ -135,17 +134,6 @@ def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
     assert (counts[0], counts[-1]) == (6, 1)
     best = max(point.accuracy for point in found.points if point.features <= 6 - len(screened))
     assert found.points[counts.index(len(found.selected))].accuracy == best
-
-
-@pytest.mark.slow
-def test_the_model_needs_the_chosen_columns_only(table: str) -> None:
-    strategy = select(strategy="svm-rfe", data=table, features="2")
-    names = list(strategy.model.feature_names_in_)
-    assert sorted(names) == sorted(f"x{one}" for one in strategy.selection.selected)
-    frame = pd.read_csv(table)
-    assert strategy.model.score(frame[names], frame["label"]) > 0.7
-    assert strategy.model.n_features_in_ == 2
-    assert isinstance(strategy.model, PanSVC)
 
 
 @pytest.mark.slow

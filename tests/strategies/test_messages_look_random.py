@@ -18,7 +18,7 @@ from strategies.settings import make_settings
 from tests.strategies.conftest import trained
 from tests.tasks import TASKS
 
-FALSE_ALARM = 1e-6
+FALSE_ALARM = 1e-9
 """Probability that a test of truly uniform bytes fails; there are some hundreds of such tests."""
 
 

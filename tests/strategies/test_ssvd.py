@@ -16,7 +16,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion, distort, select
+from flower_pansvm.systems.ssvd import DISTORTED_ROWS, DistortedRowsQuestion, distort, select
 from simulations.attack.audit import audit
 from simulations.data.sites import table_of
 from simulations.engines.running import in_process_grid
@@ -253,13 +253,6 @@ def changing(change: Callable[[Any], Any]) -> Callable[..., Any]:
         return {node: change(one) for node, one in answers.items()} if task is DISTORTED_ROWS else answers
 
     return changed
-
-
-def test_votes_are_numbers_of_sites() -> None:
-    federation = joined(settings_of(data="breast_cancer"))
-    votes = federation.secure_sum(COLUMN_VOTES, COLUMN_VOTES.question()).votes
-    assert set(votes) <= {0.0, 1.0, 2.0, 3.0}
-    assert votes.max() == 3
 
 
 @pytest.mark.parametrize("changes", [{}, {"ssvd_order": "perturb-first"}], ids=str)

@@ -7,10 +7,10 @@ that what is left is the noise of one honest site. It looks at the noise along t
 """
 
 import math
-import secrets
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -56,7 +56,7 @@ DELTA = 1e-5
 RHO = rho_of(4.0, DELTA)
 TIMES = 400
 SURE = 1 + 4 / math.sqrt(2 * TIMES)
-"""Four deviations of a deviation that is measured so often: one sound run in 30,000 looks faulty."""
+"""Four deviations of a deviation that is measured so often."""
 
 MAP = FourierMap(
     *(np.array([end]) for end in (0.0, 1.0)),
@@ -143,8 +143,9 @@ class OneHonestSite:
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    # New noise for every answer, as at a hospital.
-    monkeypatch.setattr(private, "lasting_secret", lambda _: secrets.token_bytes(32))
+    # New noise for every answer, as at a hospital; the same in each run of a test.
+    keys = count()
+    monkeypatch.setattr(private, "lasting_secret", lambda _: next(keys).to_bytes(32, "big"))
 
 
 def answer(task: Task[Any, Any], rows: Rows, sites: int = 2, colluders: int = 1) -> dict[str, Any]:

@@ -153,24 +153,3 @@ def test_whole_runs_are_refused_with_a_clear_error(
     settings = make_settings(**{"sites": 3, **config})  # type: ignore[arg-type]
     with pytest.raises(PanSVMError, match=message):
         run(settings, hospitals(settings, hospital_files, node))
-
-
-def test_hospitals_that_agree_disclose_their_extremes(
-    hospital_files: list[Path], hospitals: MakeGrid
-) -> None:
-    settings = make_settings(sites=3, min_cluster=2, scaling="minmax", privacy="exact", tol=1e-3)
-    strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, hospital_files, {"extremes": "agreed"}))
-    assert strategy.training.progress[0].gap <= 1e-3
-
-
-@pytest.mark.parametrize("privacy", ["perturbed", "exact"])
-def test_whole_runs_that_keep_to_all_pins_train(
-    privacy: str, hospital_files: list[Path], hospitals: MakeGrid
-) -> None:
-    settings = make_settings(sites=3, aggregation="k-secure", privacy=privacy, noise=0.5)
-    node = {"aggregation": "k-secure", "k": 2, "min-sites": 3, "min-cluster": 5}
-    strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, hospital_files, {**node, "privacy": privacy, "noise": 0.5}))
-    (progress,) = strategy.training.progress
-    assert progress.gap <= settings.tol

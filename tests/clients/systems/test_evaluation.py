@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any, cast
 
 import numpy as np
@@ -130,7 +131,9 @@ def cells_of(model: Model, rows: Rows, classes: int, rho: float = 0.01) -> NDArr
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    seen: list[float] = []
+    """Return how long the hospital has waited each time, as it grows: the same in each run of a test."""
+    seen, draw = list[float](), Random(0)
+    monkeypatch.setattr(evaluation, "SystemRandom", lambda: draw)
     monkeypatch.setattr(evaluation.time, "sleep", seen.append)
     return seen
 

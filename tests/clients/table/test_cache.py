@@ -114,13 +114,6 @@ def test_a_copy_of_libsvm_text_still_says_that_absent_columns_are_zero(
     assert align(again, ["f1", "f2", "f3", "f4"]).columns == ("f1", "f2", "f3", "f4")
 
 
-def test_the_cells_of_a_copy_align_to_float64(ward: Path, folder: Path, parsed: Parse) -> None:
-    read_through_cache(ward, "outcome", folder)
-    aligned = align(read_through_cache(ward, "outcome", folder), ["dose", "age"])
-    assert aligned.X.dtype == np.float64
-    np.testing.assert_array_equal(aligned.X, [[0.5, 63], [-2, np.nan], [np.nan, 1e5]])
-
-
 @pytest.mark.parametrize(
     ("cell", "stored"),
     [

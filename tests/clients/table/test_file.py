@@ -35,35 +35,6 @@ def write(tmp_path):
     return write
 
 
-def test_csv_cells_stay_text(write):
-    frame = read_frame(write("a.csv", b"age,label\n063,01\n,NA\n"))
-    assert frame.to_numpy().tolist() == [["063", "01"], ["", "NA"]]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"age,label\n1,2\n",
-        b"age,label\n1,2",
-        b"age,label\r\n1,2\r\n",
-        b"\xef\xbb\xbfage,label\n1,2\n",
-        b" age , label\n1,2\n\n",
-        b'"age","label"\n"1","2"\n',
-    ],
-    ids=["unix", "no end of line", "windows", "excel utf-8", "spaces and blank line", "quoted"],
-)
-def test_dialects_of_csv_read_alike(write, content):
-    for path in (write("a.csv", content), write("a.csv.gz", gzip.compress(content)), write("A.CSV", content)):
-        frame = read_frame(path)
-        assert list(frame.columns) == ["age", "label"]
-        assert frame.to_numpy().tolist() == [["1", "2"]]
-
-
-def test_a_quoted_line_break_does_not_shift_rows(write):
-    frame = read_frame(write("a.csv", b'"age\nyears",note\n1,"two\nlines"\n3,x\n'))
-    assert frame.to_numpy().tolist() == [["1", "two\nlines"], ["3", "x"]]
-
-
 def test_libsvm_is_one_based_and_leaves_zeros_out(write):
     content = b"+1 1:2 3:0.5\n-1 2:nan # remark\n"
     for path in (

@@ -221,12 +221,6 @@ def test_dates_and_infinity_in_parquet_are_refused(tmp_path):
     assert "1 of 2 rows, the first is data row 1" in _failure(read_table, path)
 
 
-def test_a_wholly_empty_column_and_a_constant_one_are_allowed(write):
-    table = read_table(write("age,chol,site,label\n1,,7,a\n2,,7,b\n"))
-    assert np.isnan(table.X[:, 1]).all()
-    assert (table.X[:, 2] == 7).all()
-
-
 def test_libsvm_labels_and_the_name_of_its_label(write):
     path = write("+1 1:2\n-1 3:4\n", "a.libsvm")
     table = read_table(path)

@@ -4,27 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flwr.app import RecordDict
-from hypothesis import given
-from hypothesis import strategies as st
 
-from flower_pansvm import records
 from flower_pansvm.errors import SumError
 from flower_pansvm.summing import AllKeys, PublicKeys
 
-PARTS = st.builds(PublicKeys, *[st.binary(max_size=70)] * 4)
 THREE = {
     "a": PublicKeys(b"1" * 32, b"", b"", b""),
     "b": PublicKeys(b"2" * 32, b"p", b"e", b"s"),
     "c": PublicKeys(b"", b"", b"", b""),
 }
-
-
-@given(st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), PARTS, min_size=1))
-def test_what_sites_have_published_comes_out_of_a_message_as_it_was(public: dict[str, PublicKeys]) -> None:
-    content = RecordDict()
-    records.write(content, "keys", AllKeys.of(public))
-    assert records.read(content, "keys", AllKeys).by_site() == public
 
 
 @pytest.mark.parametrize(

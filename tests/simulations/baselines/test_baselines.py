@@ -40,16 +40,6 @@ def test_svc_has_scikit_learns_figures() -> None:
     assert found.auc == pytest.approx(roc_auc_score(y, svc.decision_function(pool.test.X)))
 
 
-def test_several_classes_are_averaged_as_scikit_learn_does() -> None:
-    found = run("central:naive-bayes", data="iris", seed=1).evaluation
-    pool = pooled(settings_of(data="iris", seed=1))
-    assert found.rows == len(pool.test.X)
-    assert found.auc is not None
-    assert 0.9 < found.auc <= 1
-    assert found.f1 is not None
-    assert 0.85 < found.f1 <= 1
-
-
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.slow] * name.startswith("fedavg:")) for name in all_baselines()],

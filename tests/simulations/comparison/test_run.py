@@ -56,13 +56,6 @@ def test_a_baseline_reads_the_settings_of_pan_svm_and_takes_no_round_trip() -> N
     assert (plain["round_trips"], plain["disclosed"], plain["converged"]) == (0, "all rows", True)
 
 
-def test_a_reason_of_several_lines_is_one_in_the_table() -> None:
-    # Every site tells of its own.
-    found = attempt(run_case, case_of("local-only", data="iris", test_fraction=0.99))
-    assert "site-001" in found["error"]
-    assert "\n" not in found["error"]
-
-
 def test_an_error_that_nobody_foresaw_is_one_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("out of luck")

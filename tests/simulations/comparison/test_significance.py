@@ -47,19 +47,6 @@ def test_the_tests_are_scipys() -> None:
     assert p[frozenset("ac")] == pytest.approx(wilcoxon(values[:, 0], values[:, 2]).pvalue, abs=0.01)
 
 
-@given(st.lists(st.floats(-1, 1), min_size=2, max_size=6))
-@pytest.mark.slow
-def test_a_signed_rank_test_has_no_side(differences: list[float]) -> None:
-    zero = [0.0] * len(differences)
-    one, other = (
-        pair_tests(blocks)["p"].item()
-        for blocks in (table(a=differences, b=zero), table(a=zero, b=differences))
-    )
-    assert 2.0 ** (1 - len(differences)) <= one + 1e-12
-    assert one <= 1
-    assert one == pytest.approx(other)
-
-
 @given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=6, max_size=6))
 @pytest.mark.slow
 def test_holm_keeps_the_order_and_is_between_p_and_bonferroni(rows: list[list[float]]) -> None:

@@ -1,7 +1,6 @@
 """Data sets by name: where each is found, and what is said if it is not."""
 
 import socket
-from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
@@ -11,7 +10,7 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from flower_pansvm.errors import SettingError, TableError
-from simulations.data.datasets import load_dataset, locate
+from simulations.data.datasets import load_dataset
 
 
 @pytest.fixture(autouse=True)
@@ -71,13 +70,6 @@ def test_a_file_is_read_as_a_hospital_would_read_it(folder):
         load_dataset(str(folder / "none.csv"))
     with pytest.raises(TableError, match="'outcome'"):
         load_dataset(str(folder / "plain.csv"), "outcome")
-
-
-def test_locate(folder):
-    assert locate("breast_cancer") is None
-    assert locate("openml:diabetes") is None
-    assert locate("ward.t", folder) == folder / "ward.t.csv.gz"
-    assert locate("a/b.parquet") == Path("a/b.parquet")
 
 
 def test_an_unknown_name_names_near_matches_and_where_it_looked(folder):

@@ -44,15 +44,6 @@ def test_the_parts_of_one_data_set():
     assert number_of_sites(_of()) == 3
 
 
-def test_a_fresh_process_gets_the_same_table():
-    first = table_of(_of(split="dirichlet:0.5"), 1)
-    sites_module._parts.cache_clear()
-    second = table_of(_of(split="dirichlet:0.5"), 1)
-    assert first is not second
-    np.testing.assert_array_equal(first.X, second.X)
-    np.testing.assert_array_equal(first.labels, second.labels)
-
-
 def test_every_setting_of_the_run_matters():
     first = table_of(_of(), 0)
     assert not np.array_equal(first.X, table_of(_of(seed=1), 0).X)

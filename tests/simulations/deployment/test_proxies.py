@@ -12,7 +12,7 @@ from flower_pansvm.errors import SettingError
 from simulations.deployment import supernode
 from simulations.deployment.connection import check_server, proxy_variables
 from simulations.engines import flower_engine
-from simulations.engines.processes import flower_environment, without_proxies
+from simulations.engines.processes import flower_environment
 from tests.simulations.deployment.conftest import Study
 
 ADDRESS = "coordinator.example.org:443"
@@ -52,11 +52,6 @@ def client_works(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -
             patch.setenv(name, value)
         with httpx.Client() as client:
             return not any(client._mounts.values())
-
-
-@pytest.mark.usefixtures("proxies")
-def test_a_process_for_this_machine_knows_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert client_works(without_proxies(os.environ), monkeypatch)
 
 
 @pytest.mark.usefixtures("proxies")

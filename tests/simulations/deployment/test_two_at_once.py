@@ -125,18 +125,19 @@ def test_a_folder_that_was_made_for_nothing_goes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [COMMAND, RUN])
 def test_one_of_many_gets_the_lock(name: str, tmp_path: Path) -> None:
-    inside, ended = [], threading.Event()
+    refused = threading.Semaphore(0)
 
-    def work(number: int) -> None:
-        with locked(tmp_path / "out", name):
-            inside.append(number)
-            ended.wait(10)
+    def work(_: int) -> None:
+        try:
+            with locked(tmp_path / "out", name):
+                for _ in range(AT_ONCE - 1):
+                    assert refused.acquire(timeout=60)
+        except SettingError:
+            refused.release()
+            raise
 
-    watch = threading.Timer(0.5, ended.set)
-    watch.start()
-    _, failed = at_once(work)
-    watch.cancel()
-    assert len(inside) == 1
+    done, failed = at_once(work)
+    assert len(done) == 1
     assert len(failed) == AT_ONCE - 1
     assert all("Another process works in" in str(error) for error in failed), failed
     assert list((tmp_path / "out").iterdir()) == []

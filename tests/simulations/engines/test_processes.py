@@ -2,14 +2,13 @@
 
 import os
 import signal
-import socket
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from simulations.engines.processes import exit_on_signals, free_port, started_process
+from simulations.engines.processes import exit_on_signals, started_process
 
 PARENT = """
 import subprocess, sys, time
@@ -54,13 +53,6 @@ def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
     assert_ended(child)
 
 
-def test_output_goes_to_the_log(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with started_process([sys.executable, "-c", "print('hello')"], tmp_path, os.environ, log) as process:
-        process.wait(timeout=60)
-    assert log.read_text() == "hello\n"
-
-
 def test_sigterm_leaves_the_block_properly() -> None:
     with pytest.raises(SystemExit) as caught, exit_on_signals():
         signal.raise_signal(signal.SIGTERM)
@@ -76,8 +68,3 @@ def test_ignored_signal_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-def test_free_port_can_be_bound() -> None:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", free_port()))

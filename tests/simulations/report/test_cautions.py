@@ -37,6 +37,7 @@ def test_a_good_run_has_none() -> None:
         ({"accuracy": None, "confusion": None, "rows_test": 0}, "it was tried on no patient"),
         ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "is not better than no model"),
         ({"confusion": [[175, 5], [10, 10]], "accuracy": 0.925}, "may not be better than no model"),
+        ({"confusion": [[150, 10], [30, 10]], "accuracy": 0.8}, "“healthy” is right for 80%"),
         ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "The model never says “ill”"),
         (
             {"confusion": [[95, 5], [1, 18]], "accuracy": 113 / 119, "rows_test": 119},
@@ -58,13 +59,6 @@ def test_a_good_run_has_none() -> None:
 )
 def test_a_caution_is_there_where_it_is_true(changes: dict[str, Any], words: str) -> None:
     assert [text for text in cautions({**GOOD, **changes}) if words in text]
-    assert not [text for text in cautions(GOOD) if words in text]
-
-
-def test_as_good_as_naming_the_largest_class_is_told_with_both_shares() -> None:
-    (text, *_) = cautions({**GOOD, "confusion": [[150, 10], [30, 10]], "accuracy": 0.8})
-    assert "always says “healthy” is right for 80%" in text
-    assert "the model for 80%" in text
 
 
 def test_the_model_is_not_blamed_for_classes_that_no_test_patient_has() -> None:

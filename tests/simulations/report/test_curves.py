@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from flower_pansvm.counts import decision_histogram
 from flower_pansvm.metrics import decision_groups
 from simulations.report.curves import bands_of, roc_curves
-from simulations.report.plots import calibration_figure, roc_figure
+from simulations.report.plots import roc_figure
 
 
 def group(others: int, of_class: int, probability: float | None = None) -> dict[str, Any]:
@@ -59,11 +59,3 @@ def test_the_models_own_threshold_is_marked_on_the_curve() -> None:
     assert (marked.get_xdata()[0], marked.get_ydata()[0]) == (0.1, 0.8)
     chance = roc_figure({**result, "confusion": None}, roc_curves(result)).axes[0]
     assert len(chance.lines) == len(axes.lines) - 1
-
-
-def test_calibration_is_drawn_with_its_intervals() -> None:
-    (axes,) = calibration_figure(bands_of(THREE, bands=3)).axes
-    ideal, measured = axes.lines[0], axes.lines[1]
-    assert list(np.asarray(ideal.get_xdata())) == [0, 1]
-    assert np.asarray(measured.get_xdata()) == pytest.approx([0.1, 0.4, 0.9])
-    assert np.asarray(measured.get_ydata()) == pytest.approx([0.0, 0.4, 8 / 9])

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from simulations.report.page import headline
-from simulations.report.section import SECTIONS, Result, Section, render, sections_of, some, svg
+from simulations.report.section import sections_of
 
 PHASE = {
     "seconds": 1.5,
@@ -55,51 +53,9 @@ def test_a_run_without_figures_of_its_own_has_the_sections_that_every_run_has() 
     assert titles({**BARE, "chosen": None}) == titles(BARE)
 
 
-def test_every_section_renders_names_as_text() -> None:
-    result = {
-        **BARE,
-        "config": {"data": "<script>"},
-        "disclosed": [
-            {"task": "<b>", "result": "r", "how": "summed", "numbers_per_site": 3, "times": 1},
-        ],
-        "phases": {"<i>": PHASE},
-    }
-    pages = {section.title: section.html(result) for section in sections_of(result)}
-    for title in ("What left each site", "Time", "Settings and versions"):
-        assert "&lt;" in pages[title]
-    for html in pages.values():
-        assert "<script>" not in html
-        assert "<b>" not in html
-        assert "<i>" not in html
-
-
 def test_the_headline_of_a_run_without_model_and_evaluation() -> None:
     figures = headline(BARE)
     assert figures["test accuracy"] == "not measured"
     assert figures["rows trained on / tested on"] == "not known / 0"
     assert figures["model"] == "none"
     assert figures["round trips"] == "2"
-
-
-def test_a_section_of_its_own_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Votes(Section):
-        title, place, figures = "Votes", 15, ("votes_of_sites",)
-
-        def html(self, result: Result) -> str:
-            return render("<p>{{ votes | join(', ') }}</p>", votes=result["votes_of_sites"])
-
-        def headline(self, result: Result) -> dict[str, str]:
-            return {"votes": str(len(result["votes_of_sites"]))}
-
-    monkeypatch.setitem(SECTIONS.data, "votes", Votes)
-    result = {**BARE, "votes_of_sites": ["yes", "no"]}
-    assert titles(result)[1] == "Votes"
-    assert sections_of(result)[1].html(result) == "<p>yes, no</p>"
-    assert headline(result)["votes"] == "2"
-    assert "votes" not in headline(BARE)
-
-
-def test_no_plot_is_no_text_and_long_lists_are_shortened() -> None:
-    assert svg(None) == ""
-    assert some(list("abc")) == "a, b, c"
-    assert some(list("abcdefgh")) == "a, b, c, d, e, f and 2 more"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulations.report.shares import class_figures, count, percent
+from simulations.report.shares import class_figures
 from strategies.shares import all_right, share
 
 TWO = {
@@ -105,10 +105,3 @@ def test_without_room_for_the_noise_the_intervals_would_miss_the_share_too_often
 def test_accuracy_of_noisy_counts_has_room_for_the_noise_of_all_of_them() -> None:
     exact, noisy = all_right(TWO), all_right({**TWO, "count_noise": 4.0})
     assert noisy.low < exact.low < exact.high < noisy.high
-
-
-def test_shares_and_counts_as_text() -> None:
-    assert [percent(value) for value in (0.0, 0.004, 0.5, 0.994, 0.9999, 1.0)] == [
-        *("0%", "0.4%", "50%", "99.4%", "> 99.9%", "100%")
-    ]
-    assert (count(1200), count(3.4)) == ("1,200", "about 3")

@@ -65,15 +65,6 @@ def test_an_outsider_with_as_many_rows_as_columns_has_the_matrix() -> None:
     assert pytest.approx(B, abs=1e-8) == np.linalg.solve(X, K).T
 
 
-def test_blocks_combine_to_the_whole_kernel() -> None:
-    from flower_pansvm.systems.random_kernel import combined  # noqa: PLC0415
-
-    X, B = np.random.default_rng(0).random((9, 7)), random_matrix(bytes(32), 3, 7)
-    for kernel in KERNELS:
-        cells = [kernel(X[:, part], B[:, part]) for part in (slice(0, 2), slice(2, 3), slice(3, 7))]
-        assert combined(kernel, cells) == pytest.approx(kernel(X, B), abs=1e-12)
-
-
 def test_two_runs_with_other_ranges_give_all_rows_without_a_column_of_zero_and_one() -> None:
     """B stays the same from run to run, but the units of the columns are the coordinator's and the other sites'."""
     generator = np.random.default_rng(0)

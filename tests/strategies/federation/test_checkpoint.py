@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import random
 import stat
 import subprocess
 import sys
@@ -101,7 +100,7 @@ def test_a_killed_process_is_resumed_to_the_same_model(tmp_path: Path) -> None:
         with subprocess.Popen(started, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
             while process.poll() is None and not any((folder / FOLDER).glob("*.npz")):
                 time.sleep(0.01)
-            time.sleep(random.uniform(0.0, 0.5))
+            time.sleep(0.2 * attempt)
             process.kill()
         if (folder / "result.json").exists():
             continue  # the run was faster than the murderer

@@ -26,7 +26,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     ScoresQuestion,
 )
 from flower_pansvm.systems.scaling import MOMENTS
-from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.systems.selection import SUPPORT
 from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process
 from strategies.federation.checks import AggregateResult, KnownRows, Request, check_sum
@@ -155,13 +155,6 @@ def test_counts_are_compared_with_what_was_counted_before() -> None:
     check(scores([[5, 1], [1, 2]], sites=("a", "b")))
     with pytest.raises(FederationError, match="test rows that the sites have counted"):
         check(scores([[5, 1], [1, 4]], sites=("a", "b")))
-
-
-def test_no_class_has_more_cells_of_a_column_than_rows() -> None:
-    sums = {"count": np.repeat(ROWS.train.T, 3, axis=1), "total": np.zeros((2, 3)), "square": np.ones((2, 3))}
-    check(result_of(CLASS_MOMENTS, Nothing(), sums, np.inf))
-    with pytest.raises(FederationError, match="more cells of a column than there are rows of a class"):
-        check(result_of(CLASS_MOMENTS, Nothing(), {**sums, "count": sums["count"] + 1}, np.inf))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -30,18 +30,3 @@ def test_waiting_is_told_apart_from_the_coordinator_s_own_work(monkeypatch: pyte
         "cutting planes": {**nothing, "seconds": 24.0, "round_trips": 2, "waiting": 20.0, "work": 2.0},
         "feature map": {**nothing, "seconds": 0.5, "work": 0.25},
     }
-
-
-def test_a_wait_that_ends_with_an_error_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(costs_module.time, "monotonic", lambda: now[0])
-    costs = Costs()
-
-    def lose() -> None:
-        with costs.wait():
-            now[0] = 3.0
-            raise ValueError("lost")
-
-    with pytest.raises(ValueError, match="lost"):
-        lose()
-    assert costs.waiting == 3.0

@@ -21,20 +21,3 @@ def test_broadcasts_ride_until_all_sites_have_them_and_stay_in_the_names_of_sums
     pending.delivered({})
     assert not records.has(message_to(pending, "north"), "broadcast.scaling")
     assert pending.digests == {"scaling": records.digest({"shift": 1.0})}
-
-
-def test_a_second_broadcast_replaces_the_first_of_its_name() -> None:
-    pending = Pending()
-    for shift in (1.0, 2.0):
-        pending.add_broadcast("scaling", {"shift": shift})
-    assert records.get(message_to(pending, "north"), "broadcast.scaling") == {"shift": 2.0}
-    assert pending.digests == {"scaling": records.digest({"shift": 2.0})}
-
-
-def test_notes_go_to_their_receivers_only_and_once() -> None:
-    pending = Pending()
-    pending.delivered({"north": {"south": b"sealed"}})
-    assert records.get(message_to(pending, "north"), "notes") == {"south": b"sealed"}
-    assert records.get(message_to(pending, "south"), "notes") == {}
-    pending.delivered({})
-    assert records.get(message_to(pending, "north"), "notes") == {}

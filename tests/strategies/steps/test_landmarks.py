@@ -73,17 +73,14 @@ def warnings_of(caplog: pytest.LogCaptureFixture, **config: Any) -> list[str]:
     return [record.getMessage() for record in caplog.records if "landmarks" in record.getMessage()]
 
 
-def test_fewer_landmarks_than_asked_for_are_explained_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    (text,) = warnings_of(caplog, data="wine", landmarks="60")
-    assert "instead of 60: each is the mean of at least min-cluster=5 rows" in text
-
-
-def test_few_landmarks_by_auto_are_a_warning_that_says_what_more_would_disclose(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("config", "told"), [({"landmarks": "60"}, "min-cluster=5"), ({}, "single rows")], ids=str
+)
+def test_few_landmarks_are_explained_in_one_line(
+    config: dict[str, Any], told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (text,) = warnings_of(caplog, data="wine")
-    assert "min-cluster=1" in text
-    assert "single rows" in text
+    (text,) = warnings_of(caplog, data="wine", **config)
+    assert told in text
 
 
 @pytest.mark.parametrize(
