@@ -252,7 +252,7 @@ def _said_of_cells(schema: TableSchema) -> list[str]:
     said = [[one.name, one.kind, one.missing, one.below_limit] for one in schema.columns]
     said = [one for one in said if one[1:] != [NUMBER, (), ""]]
     reading = [list(one) for one in schema.reading if one[0] in READ_OTHERWISE]
-    return [json.dumps(one) for one in sorted([*said, *reading])]
+    return sorted(json.dumps(one) for one in (*said, *reading))
 
 
 def _blocks(table: Table, units: Sequence[Unit]) -> Iterator[Block]:
