@@ -56,7 +56,7 @@ def passing(name: str, text: str, scores: FilterScores) -> NDArray[np.bool_]:
     >>> passing("fisher", "50%", FilterScores(*np.array([[3.0, 1.0, 2.0]] * 4)))
     array([ True, False,  True])
     """
-    (kind, number), own = parsed(name, text), getattr(scores, name)
+    (kind, number), own = parsed(name, text), np.asarray(getattr(scores, name), dtype=np.float64)
     if kind == "p":
         return (own > 0) & (scores.p < number)
     if kind == "%":

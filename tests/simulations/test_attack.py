@@ -21,10 +21,9 @@ from simulations.attack.copies import SiteRecords, filtered, records_of, whole_c
 from simulations.attack.counting import counted
 from simulations.attack.equations import Equations, Guess, determined
 from simulations.attack.findings import Found, found, membership
-from simulations.attack.fit import fit, start_from_landmarks
+from simulations.attack.fit import Replacement, fit, start_from_landmarks
 from simulations.attack.knowledge import Knowledge, knowledge_of, sums_by_map
 from simulations.attack.moments import records_in_moments
-from simulations.attack.replacing import Replacement
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.settings import Settings, make_settings
