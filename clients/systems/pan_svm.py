@@ -150,17 +150,19 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> tasks.LandmarksA
 
 def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> tuple[Floats, Ints]:
     """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean."""
-    min_cluster, clusters = _agreed_min_cluster(site, question.min_cluster), _clusters(site, question, number)
+    asked, least = question.min_cluster, site.least_rows
+    if asked < least:
+        raise SettingError(
+            f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
+            f"patients. Start the run with min-cluster={least}, or lower it in the node config if the hospital agrees."
+        )
+    rows = len(_rows_outside(site, int(question.folds[number])))
+    clusters = min(question.slots_per_site, max(1, round(float(question.shares[number]) * rows)))
     X = sampled_rows(site, number, int(question.folds[number]), clusters)
     made = clusters if clusters >= FEW_CENTRES else CLUSTERS_OF_FEW
-    centres, sizes = cluster_centres(X, made, min_cluster, question.seed)
+    centres, sizes = cluster_centres(X, made, asked, question.seed)
     # Those that k-means has first, which begins at random rows.
     return centres[:clusters], sizes[:clusters]
-
-
-def _clusters(site: Site, question: tasks.LandmarksQuestion, number: int) -> int:
-    rows = len(_rows_outside(site, int(question.folds[number])))
-    return min(question.slots_per_site, max(1, round(float(question.shares[number]) * rows)))
 
 
 def _rows_outside(site: Site, fold: int) -> Ints:
@@ -177,16 +179,6 @@ def sampled_rows(site: Site, scaling: int, fold: int, centres: int) -> Floats:
     if len(chosen) > most:
         chosen = np.sort(np.random.default_rng(most).choice(chosen, most, replace=False))
     return scaled(site, site.train().X[chosen], scaling)
-
-
-def _agreed_min_cluster(site: Site, asked: int) -> int:
-    least = site.least_rows
-    if asked < least:
-        raise SettingError(
-            f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
-            f"patients. Start the run with min-cluster={least}, or lower it in the node config if the hospital agrees."
-        )
-    return asked
 
 
 WARM_START_ROWS = 10_000
