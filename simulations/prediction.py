@@ -71,11 +71,6 @@ class Predictions:
     ambiguous: tuple[str, ...] = ()
     empty: int = 0
 
-    @property
-    def accuracy(self) -> float | None:
-        """Share of the rows predicted right; None if it is not known of any row."""
-        return None if self.right is None else self.right.value
-
 
 def predict_file(
     model_path: Path,
@@ -128,26 +123,16 @@ def predict_file(
     numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
     ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
-    answer = _said(model, cells)
+    answer, skipped = _said(model, cells), cells.isna().all(axis=1).to_numpy()
     predicted = answer["prediction"].to_numpy()
-    some = cells_unknown.any(axis=1).to_numpy()
-    skipped = cells.isna().all(axis=1).to_numpy()
-    if skipped.any():
-        answer = answer.astype(object).where(~pd.Series(skipped), None)
-    if some.any():
-        answer["unknown"] = ["; ".join(cells_unknown.columns[row]) for row in cells_unknown.to_numpy()]
+    answer = _with_doubts(answer, cells_unknown, skipped)
     if row_id is not None:
         # Its name may be that of another column of the answer.
         answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
-    found = Predictions(
-        answer,
-        None,
-        unused,
-        {str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()},
-        _rows(skipped),
-        ambiguous=ambiguous,
-        empty=empty,
-    )
+    unknown = {
+        str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()
+    }
+    found = Predictions(answer, None, unused, unknown, _rows(skipped), ambiguous=ambiguous, empty=empty)
     if label is None:
         return found
     said = np.array([schema.classes.index(str(one)) for one in predicted])
@@ -174,6 +159,15 @@ def _said(model: Model, cells: pd.DataFrame) -> pd.DataFrame:
             _add_by_class(answer, "decision", classes, decisions)
     if hasattr(model, "predict_proba"):
         _add_by_class(answer, "probability", classes, model.predict_proba(cells))
+    return answer
+
+
+def _with_doubts(answer: pd.DataFrame, unknown: pd.DataFrame, skipped: NDArray[np.bool_]) -> pd.DataFrame:
+    """Return what a model says without that of the rows that are skipped, and with each row's unknown columns."""
+    if skipped.any():
+        answer = answer.astype(object).where(~pd.Series(skipped), None)
+    if unknown.to_numpy().any():
+        answer["unknown"] = ["; ".join(unknown.columns[row]) for row in unknown.to_numpy()]
     return answer
 
 

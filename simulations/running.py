@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -147,26 +147,15 @@ def with_sites_of_data(settings: Settings) -> Settings:
     return replace(settings, sites=number_of_sites(settings))
 
 
-@dataclass(frozen=True)
-class Audited:
-    """How a run is audited if its settings say so.
-
-    Parameters
-    ----------
-    how : {'sums', 'attack', 'record'}
-        By sums alone, by an attack, too, or not now: the record of the sums is kept.
-    minutes : float
-        Most time of an attack.
-    also : sequence of Path
-        Folders of other runs of the same sites whose record it uses.
-    """
-
-    how: str = "sums"
-    minutes: float = 0.0
-    also: Sequence[Path] = ()
-
-
-def run(settings: Settings, engine: str, show: Callable[[str], None], audited: Audited = Audited()) -> Path:
+def run(
+    settings: Settings,
+    engine: str,
+    show: Callable[[str], None],
+    *,
+    audit: str = "sums",
+    minutes: float = 0.0,
+    also: Sequence[Path] = (),
+) -> Path:
     """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
 
     Parameters
@@ -177,8 +166,12 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], audited: A
         Flower's simulation engine, or this process.
     show : callable
         Receives each line of progress.
-    audited : Audited
-        How.
+    audit : {'sums', 'attack', 'record'}
+        How it is audited: by sums alone, by an attack, too, or not now: the record of the sums is kept.
+    minutes : float
+        Most time of an attack.
+    also : sequence of Path
+        Folders of other runs of the same sites whose record it uses.
 
     Returns
     -------
@@ -197,22 +190,24 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], audited: A
     else:
         run_on_flower(settings.run_config, settings.sites, show)
     try:
-        if settings.audit and audited.how != "record":
-            _audit(settings, folder, show, audited)
+        if settings.audit and audit != "record":
+            _audit(settings, folder, show, minutes if audit == "attack" else 0.0, also)
     finally:
         # The run itself has succeeded, whatever an attack does not know how to read.
         write_report(folder)
     return folder
 
 
-def _audit(settings: Settings, folder: Path, show: Callable[[str], None], audited: Audited) -> None:
-    """Audit a finished run, attack it if that is wanted, and forget what was asked."""
+def _audit(
+    settings: Settings, folder: Path, show: Callable[[str], None], minutes: float, also: Sequence[Path]
+) -> None:
+    """Audit a finished run, attack it for so many minutes if any, and forget what was asked."""
     try:
         found = audit(settings, folder)
         show(str(found))
         add_to_result(folder, {"audit": found.entries})
-        if audited.how == "attack":
-            attacked = attack(settings, folder, audited.minutes, show, audited.also)
+        if minutes:
+            attacked = attack(settings, folder, minutes, show, also)
             show(str(attacked))
             add_to_result(folder, {"attack": asdict(attacked)})
     finally:

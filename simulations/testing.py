@@ -16,20 +16,18 @@ In a file of pytest's, for a strategy that is registered:
 """
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from flwr.app import Message
 from sklearn.datasets import make_moons
 
-from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import SettingError
@@ -38,13 +36,12 @@ from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.terms import Scalar
 from simulations import running
 from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import grid_of, in_process_grid
 from strategies.app import run
 from strategies.federation.checkpoint import sums_in
 from strategies.registry import all_strategies
-from strategies.results import RESULT_FILE
+from strategies.results import read_result
 from strategies.settings import Settings, setting_fields, settings_from
-
-Kind = TypeVar("Kind", bound=InProcessGrid)
 
 Result = Mapping[str, Any]
 """What a run writes into ``result.json``."""
@@ -103,7 +100,7 @@ def check_resumes(strategy: str) -> None:
     for stop in range(max(2, whole["round_trips"] // 2), whole["round_trips"]):
         with _folder() as folder:
             settings = _settings(strategy, folder)
-            stopping = _grid(settings, _StoppingGrid)
+            stopping = grid_of(_StoppingGrid, settings)
             stopping.left = stop
             with contextlib.suppress(_Stopped):
                 run(stopping, settings, Path(settings.out))
@@ -119,7 +116,7 @@ def check_survives_a_lost_site(strategy: str) -> None:
     """Check that the others go on when a site falls silent half way, and that the result says so."""
     with _folder() as folder:
         settings = _settings(strategy, folder, {"timeout": 0.05})
-        losing = _grid(settings, _LosingGrid)
+        losing = grid_of(_LosingGrid, settings)
         losing.left = _trained(strategy)["round_trips"] // 2
         result = _train(settings, losing)
     assert result["dropped_sites"] == [LOST], f"dropped_sites is {result['dropped_sites']} in place of {LOST}"
@@ -191,7 +188,7 @@ def check_same_on_both_engines(strategy: str) -> None:
     with _folder() as folder:
         settings, log = _settings(strategy, folder), list[str]()
         running.run(settings, "simulation", log.append)
-        _same(_trained(strategy), _read(settings), "on Flower's engine", SAME)
+        _same(_trained(strategy), read_result(Path(settings.out)), "on Flower's engine", SAME)
 
 
 CHECKS: tuple[Callable[[str], None], ...] = (
@@ -258,7 +255,7 @@ def _whole_run(strategy: str, level: str) -> tuple[Result, list[Message]]:
     """Return the result of an undisturbed run and all that the sites have answered."""
     with _folder() as folder:
         settings = _settings(strategy, folder, {"privacy": level})
-        grid = _grid(settings, InProcessGrid)
+        grid = in_process_grid(settings)
         return _train(settings, grid), grid.replies
 
 
@@ -267,13 +264,8 @@ def _trained(strategy: str, level: str = "") -> Result:
 
 
 def _train(settings: Settings, grid: InProcessGrid | None = None) -> Result:
-    run(grid or _grid(settings, InProcessGrid), settings, Path(settings.out))
-    return _read(settings)
-
-
-def _read(settings: Settings) -> Result:
-    result: Result = json.loads((Path(settings.out) / RESULT_FILE).read_text(encoding="utf-8"))
-    return result
+    run(grid or in_process_grid(settings), settings, Path(settings.out))
+    return read_result(Path(settings.out))
 
 
 def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = None) -> Settings:
@@ -286,13 +278,6 @@ def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = 
     quick = {key: QUICK[key] for key in own if key in QUICK} | QUICK_OF.get(strategy, {})
     common: dict[str, Scalar] = {"data": str(data), "sites": SITES, "out": str(Path(folder) / "out")}
     return settings_from({**common, "strategy": strategy, **quick, **(config or {})})
-
-
-def _grid(settings: Settings, kind: type[Kind]) -> Kind:
-    nodes: list[dict[str, Scalar]] = [
-        {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
-    ]
-    return kind(app, nodes, settings.run_config)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

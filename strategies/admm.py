@@ -14,13 +14,13 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
+from strategies.master.packing import pack_problems
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.binary_problems import binary_problems
 from strategies.steps.feature_maps import map_rows
 from strategies.steps.joining import join
 from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.steps.scoring import evaluate
 from strategies.strategy import PhasedStrategy

@@ -6,6 +6,7 @@ Models are in :mod:`flower_pansvm.models`, the questions of each system in :mod:
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from strategies.federation.federation import Federation
+from strategies.master.packing import pack_problems
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.settings import Settings
@@ -13,7 +14,6 @@ from strategies.steps.binary_problems import binary_problems
 from strategies.steps.feature_maps import map_rows
 from strategies.steps.joining import join
 from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.steps.scoring import evaluate, evaluate_counts
 from strategies.strategy import PhasedStrategy

@@ -56,7 +56,6 @@ class SvmEnsemble(PhasedStrategy):
             counts = federation.secure_sum(ENSEMBLE_SCORES, question).confusion
         evaluation = evaluate_counts(counts)
         figures = {
-            "confusion": counts.astype(int).tolist(),
             "rows_voted_on": len(votes),
             "unanimous": float((most == votes.sum(axis=1)).mean()),
             "tied": float(((votes == most[:, None]).sum(axis=1) > 1).mean()),

@@ -33,5 +33,4 @@ class LocalOnly(PhasedStrategy):
             join(federation, self.settings)
         with federation.costs.phase("local training"):
             counts = federation.secure_sum(LOCAL_SCORES, local_question(self.settings)).confusion
-        evaluation = evaluate_counts(counts)
-        return Outcome(evaluation=evaluation, figures={"confusion": counts.astype(int).tolist()})
+        return Outcome(evaluation=evaluate_counts(counts))

@@ -134,11 +134,11 @@ def quality(models: Models, others: Models, rows: Floats, seed: int) -> float:
     return float(np.average(found, weights=rows[list(models)]))
 
 
-def try_global_model(federation: Federation, mixtures: ClassModels) -> tuple[Floats, Evaluation]:
-    """Tell the sites the model, and return their counts of test rows, shape (classes, classes), and what these say."""
+def try_global_model(federation: Federation, mixtures: ClassModels) -> Evaluation:
+    """Tell the sites the model, and return what their counts of test rows say."""
     federation.broadcast(GLOBAL_MIXTURE, mixtures)
     counts = federation.secure_sum(MIXTURE_SCORES, Nothing())
-    return counts.confusion, Evaluation.from_counts(counts.confusion, counts.histogram)
+    return Evaluation.from_counts(counts.confusion, counts.histogram)
 
 
 @dataclass(frozen=True)
@@ -196,10 +196,9 @@ class WeakMixtures(PhasedStrategy):
             given_out = {one: model.perturbed(PERTURBATION) for one, model in self.combined.items()}
             mixtures = ClassModels.of(given_out, rows, features, features > MOST_FULL)
         with phase("evaluation"):
-            confusion, evaluation = try_global_model(federation, mixtures)
+            evaluation = try_global_model(federation, mixtures)
         model = GaussianMixtures.from_parts(schema, scaled.scaling, mixtures)
         figures = {
-            "confusion": confusion.astype(int).tolist(),
             "constant_columns": moments.constant_columns(schema.columns),
             **self._figures(schema, given_out, rows),
         }

@@ -1,8 +1,8 @@
-"""What a run leaves in its folder: ``result.json``, ``model.npz`` if it made a model, ``grid.csv`` if it chose one."""
+"""What a run leaves in its folder: ``result.json``, and ``model.npz`` if it made a model."""
 
-import csv
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -17,7 +17,6 @@ from strategies.strategy import PhasedStrategy
 
 MODEL_FILE = "model.npz"
 RESULT_FILE = "result.json"
-GRID_FILE = "grid.csv"
 ONCE_MORE = "Copy it again from where it was written, or run the training again."
 PACKAGES = ("flower-pansvm", "flwr", "numpy", "scipy", "scikit-learn", "piqp", "cryptography")
 
@@ -38,7 +37,6 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     rows = federation.rows
     # A site with too few rows of a class does not name it.
     one_class = [name for name, site in federation.sites.items() if len(site.classes) == 1]
-    tried = outcome.evaluation or Evaluation(0, None, None, None, None)
     result = {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
@@ -47,24 +45,18 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "tested_on": federation.tested_on,
         "sites": len(federation.sites),
         "rows_train": None if rows is None else int(rows.train.sum()),
-        "rows_test": tried.rows,
         "classes": None if schema is None else list(schema.classes),
         "features": None if schema is None else len(schema.columns),
-        "accuracy": tried.accuracy,
-        "balanced_accuracy": tried.balanced_accuracy,
-        "f1": tried.f1,
-        "auc": tried.auc,
-        "confusion": tried.confusion and [list(map(_whole, counts)) for counts in tried.confusion],
-        "wrong_and_right": tried.wrong_and_right and [list(counts) for counts in tried.wrong_and_right],
-        "count_noise": tried.count_noise,
-        "decision_groups": [[asdict(group) for group in groups] for groups in tried.groups] or None,
+        **_of_test(outcome.evaluation or Evaluation(0, None, None, None, None)),
         "rows_train_by_class": None if rows is None else rows.train.sum(axis=0).astype(int).tolist(),
         **outcome.figures,
         "round_trips": costs.round_trips,
         "bytes_up": costs.bytes_up,
         "bytes_down": costs.bytes_down,
-        "seconds": {phase: round(seconds, 3) for phase, seconds in costs.seconds.items()},
-        "phases": costs.phases(),
+        "phases": {
+            phase: {kind: round(count, 3) for kind, count in counts.items()}
+            for phase, counts in costs.phases.items()
+        },
         "disclosed": costs.disclosed(),
         "site_names": list(federation.sites),
         "sites_with_one_class": one_class,
@@ -85,6 +77,21 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     }
 
 
+def _of_test(found: Evaluation) -> dict[str, Any]:
+    """Return what a model did on the test rows."""
+    return {
+        "rows_test": found.rows,
+        "accuracy": found.accuracy,
+        "balanced_accuracy": found.balanced_accuracy,
+        "f1": found.f1,
+        "auc": found.auc,
+        "confusion": found.confusion and [list(map(_whole, counts)) for counts in found.confusion],
+        "wrong_and_right": found.wrong_and_right and [list(counts) for counts in found.wrong_and_right],
+        "count_noise": found.count_noise,
+        "decision_groups": [[asdict(group) for group in groups] for groups in found.groups] or None,
+    }
+
+
 def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
     """Write the model, if there is one, and the description of the run into a folder, which is made if need be."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,15 +100,13 @@ def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
         (folder / MODEL_FILE).unlink(missing_ok=True)
     else:
         strategy.outcome.model.save(folder / MODEL_FILE)
-    result = describe(strategy, settings)
+    write_result(folder, describe(strategy, settings))
+
+
+def write_result(folder: Path, result: Mapping[str, Any]) -> None:
+    """Write the ``result.json`` of a run's folder."""
     text = json.dumps(result, indent=2, ensure_ascii=False)
     (folder / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
-    if result.get("chosen") is not None:
-        grid = result["chosen"]["grid"]
-        with (folder / GRID_FILE).open("w", encoding="utf-8", newline="") as file:
-            lines = csv.DictWriter(file, grid[0])
-            lines.writeheader()
-            lines.writerows(grid)
 
 
 def read_result(folder: Path) -> dict[str, Any]:

@@ -36,22 +36,6 @@ from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import SvmSettings
 
 
-@dataclass(frozen=True)
-class PublishedRows:
-    """Distorted rows of all sites.
-
-    Parameters
-    ----------
-    X : ndarray of shape (rows, columns)
-        Their cells.
-    classes : ndarray of shape (rows,)
-        Class index of each.
-    """
-
-    X: NDArray[np.float64]
-    classes: NDArray[np.int64]
-
-
 def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
     """Return the columns that more than half of the sites vote for, shape (columns,).
 
@@ -72,8 +56,10 @@ def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
     return chosen
 
 
-def gather_rows(federation: Federation, schema: Schema, columns: NDArray[np.bool_]) -> PublishedRows:
-    """Return the distorted training rows of all sites, one site after the other.
+def gather_rows(
+    federation: Federation, schema: Schema, columns: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distorted training rows of all sites, one site after the other, and the class index of each.
 
     Parameters
     ----------
@@ -110,7 +96,7 @@ def gather_rows(federation: Federation, schema: Schema, columns: NDArray[np.bool
             f"No site has published a training row of the class '{schema.classes[missing[0]]}'. Lower test-fraction, "
             "or merge rare classes with the setting 'positive'."
         )
-    return PublishedRows(X, classes)
+    return X, classes
 
 
 def _fits(answer: DistortedRowsAnswer, columns: int, classes: int) -> bool:
@@ -164,24 +150,23 @@ class Ssvd(PhasedStrategy):
             with phase("votes"):
                 columns = vote_on_columns(federation)
         with phase("distorted rows"):
-            train = gather_rows(federation, schema, columns)
+            X, classes = gather_rows(federation, schema, columns)
         if chosen.ssvd_order == "perturb-first":
             with phase("selection"):
-                kept = select(train.X, train.classes)
+                kept = select(X, classes)
                 if not kept.any():
                     raise SettingError(
                         "No column of the published rows tells anything of the classes. Is the label column the right "
                         "one at every site? Else use another strategy."
                     )
-                columns[columns] = kept
-                train = PublishedRows(train.X[:, kept], train.classes)
+                columns[columns], X = kept, X[:, kept]
         with phase("training"):
-            model, converged = train_svc(chosen, of_schema(schema, columns), train)
+            model, converged = train_svc(chosen, of_schema(schema, columns), X, classes)
         with phase("evaluation"):
             evaluation = evaluate_at_sites(federation, model, columns)
         figures = {
-            "rows_train": len(train.X),
-            "rows_train_by_class": np.bincount(train.classes, minlength=len(schema.classes)).tolist(),
+            "rows_train": len(X),
+            "rows_train_by_class": np.bincount(classes, minlength=len(schema.classes)).tolist(),
             "columns_kept": list(model.schema_.columns),
             "support_vectors": len(model.feature_map_.landmarks),
             "converged": converged,
@@ -194,13 +179,15 @@ def of_schema(schema: Schema, columns: NDArray[np.bool_]) -> Schema:
     return replace(schema, columns=tuple(np.array(schema.columns)[columns].tolist()))
 
 
-def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> tuple[PanSVC, bool]:
+def train_svc(
+    settings: SsvdSettings, schema: Schema, X: NDArray[np.float64], classes: NDArray[np.int64]
+) -> tuple[PanSVC, bool]:
     """Return scikit-learn's SVC as a model made of its support vectors, and whether its solver has converged.
 
     A Nyström map whose landmarks are all support vectors is exact, but for rounding: decisions are those of the SVC.
     """
-    scaling = scaling_of_rows(settings.scaling, train.X)
-    X = scaling.transform(train.X)
+    scaling = scaling_of_rows(settings.scaling, X)
+    X = scaling.transform(X)
     (C,), (gamma,) = settings.C_values, settings.gamma_values(scale_gamma(X.shape[1], float(X.var())))
     kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
     svc = SVC(
@@ -210,7 +197,7 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
         class_weight="balanced" if settings.class_weight == "balanced" else None,
         decision_function_shape="ovo",
         max_iter=MOST_STEPS,
-    ).fit(X, train.classes)
+    ).fit(X, classes)
     # Of several classes libsvm has the earlier of a pair positive, a PanSVC the later.
     sign = 1.0 if len(schema.classes) == 2 else -1.0
     feature_map = fit_map(kernel, X[svc.support_])

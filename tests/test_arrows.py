@@ -24,6 +24,12 @@ FROM_BOTTOM_TO_TOP = {
         "table", "ledger", "perturb_kept", "perturb", "classes", "rows",
         "membership", "site", "scaling", "seeds", "systems", "gate", "app", "executor", "budget",
     ),
+    "strategies": (
+        "registry", "constraints", "settings", "svm_settings", "locking", "shares", "outcome",
+        "master", "federation", "steps", "strategy",
+        "admm", "dp_svm", "local_only", "ensemble", "mixture", "output_perturbation", "pan_svm", "random_kernel",
+        "selection", "ssvd", "results", "app", "api",
+    ),
     "simulations": (
         "files", "selecting", "settings_page",
         "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",

@@ -35,8 +35,8 @@ def _is_calibrated(model: "PanSVC") -> bool:
 class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[misc]
     """A trained PAN-SVM; ``predict``, ``decision_function`` and ``score`` work as in scikit-learn.
 
-    So do ``predict_proba`` and ``predict_log_proba`` if the run was asked for probabilities
-    (``--probability true``); else the model has no such methods.
+    So does ``predict_proba`` if the run was asked for probabilities (``--probability true``); else the model has no
+    such method.
 
     It is made by a federated run (:class:`strategies.pan_svm.strategy.PanSVM`) or read from ``model.npz``, not by
     ``fit``. Missing cells (NaN) are filled with the federated mean, as in training.
@@ -175,13 +175,6 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         """
         calibration: Calibration = self.calibration_
         return calibration.probabilities(self._decisions(X))
-
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the logarithms of :meth:`predict_proba`, shape (rows, classes); -inf for a probability of 0."""
-        with np.errstate(divide="ignore"):
-            logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
-        return logarithms
 
     def _binary(self, X: Floats) -> Floats:
         mapped = self.feature_map_.transform(self.scaling_.transform(X))

@@ -5,7 +5,6 @@ were received for each unknown cell, and what level the run was at: at `exact` h
 `perturbed` the most that can be made of all copies. A task that no file examines is named, and never counts as 0.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import every_system, sentences
 from strategies.federation.transcript import TranscriptSum, read_transcript
-from strategies.results import RESULT_FILE
+from strategies.results import read_result, write_result
 from strategies.settings import Settings
 
 
@@ -133,14 +132,10 @@ def audit(settings: Settings, folder: Path) -> Audit:
 
 def _answered(transcript: Sequence[TranscriptSum], folder: Path) -> set[str]:
     """Return the names of all tasks of which the coordinator has received a result, summed or disclosed."""
-    result = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
     # What was summed before a run was resumed is in the record only.
-    return {one.task for one in transcript} | {one["task"] for one in result["disclosed"]}
+    return {one.task for one in transcript} | {one["task"] for one in read_result(folder)["disclosed"]}
 
 
 def add_to_result(folder: Path, findings: Mapping[str, Any]) -> None:
     """Add entries, such as those of an audit, to a run's ``result.json``."""
-    path = folder / RESULT_FILE
-    result = json.loads(path.read_text(encoding="utf-8"))
-    text = json.dumps({**result, **findings}, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_result(folder, {**read_result(folder), **findings})

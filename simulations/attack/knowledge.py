@@ -17,8 +17,7 @@ from flower_pansvm.systems.common import MOMENTS, NO_FOLD, SCALING
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET
 from strategies.federation.transcript import TranscriptSum
-from strategies.master.curvature import curvature_matrix
-from strategies.steps.packing import unpack_answers
+from strategies.master.packing import curvature_matrix, unpack_answers
 
 
 @dataclass(frozen=True)

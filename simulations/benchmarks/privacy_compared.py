@@ -24,10 +24,10 @@ from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar
+from simulations.attack.active.levels import TABLES, lines
 from simulations.attack.attack import attack
 from simulations.attack.audit import audit
 from simulations.attack.findings import Found, found
-from simulations.attack.levels import TABLES, lines
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled

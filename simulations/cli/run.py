@@ -1,10 +1,10 @@
 """``pansvm run``, ``tune`` and ``select``: train with simulated sites, and say what was found."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -18,15 +18,13 @@ from simulations.cli.options import Given, Set, SettingsCommand, given, single
 from simulations.cli.output import Overwrite, cautions_of, check_folder_early, run_folder
 from strategies.settings import Settings, make_settings, settings_from
 
-if TYPE_CHECKING:
-    from simulations.running import Audited
-
 DEFAULT_ENGINE = "simulation"
 DEFAULT_SELECTION = "voted-wrapper"
 """What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""
 
 DEFAULT_ATTACK_MINUTES = 60.0
 AUDITS = ("sums", "attack", "record")
+DEFAULT_AUDIT = AUDITS[0]
 
 PANEL = "Engine, folder and output"
 Engine = Annotated[str, typer.Option(help="simulation (Flower's own) or in-process.", rich_help_panel=PANEL)]
@@ -85,12 +83,9 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Train and evaluate a model with simulated sites."""
-    from simulations.running import Audited  # noqa: PLC0415
-
     _check_audit(audit, attack_minutes, audit_also)
-    audited = Audited(audit, attack_minutes or DEFAULT_ATTACK_MINUTES, audit_also or ()) if audit else None
     training = Training("run", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
-    training.run(training.settings({}), audited)
+    training.run(training.settings({}), audit, attack_minutes or DEFAULT_ATTACK_MINUTES, audit_also or ())
 
 
 @cli.command(cls=SettingsCommand, rich_help_panel=TRAINING)
@@ -197,7 +192,9 @@ class Training:
             typer.echo(f"Warning: {text}", err=True)
         return settings
 
-    def run(self, settings: Settings, audited: "Audited | None" = None) -> None:
+    def run(
+        self, settings: Settings, audit: str = "", minutes: float = 0.0, also: Sequence[Path] = ()
+    ) -> None:
         """Train, audit if that is wanted, and print what was found."""
         from simulations import running  # noqa: PLC0415
         from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
@@ -206,9 +203,10 @@ class Training:
         progress = RunDisplay(quiet=self.quiet, brief=brief)
         place = run_folder(self.resume or self.out, self.overwrite, new=self.resume is None)
         with exit_on_signals(), place as folder, progress as display:
-            settings = replace(settings, out=str(folder), audit=audited is not None or settings.audit)
+            settings = replace(settings, out=str(folder), audit=bool(audit) or settings.audit)
+            how = audit or DEFAULT_AUDIT
             try:
-                running.run(settings, self.engine, display.show, audited or running.Audited())
+                running.run(settings, self.engine, display.show, audit=how, minutes=minutes, also=also)
             except KeyboardInterrupt:
                 self._say_how_to_go_on(folder)
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None

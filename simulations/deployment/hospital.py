@@ -79,19 +79,9 @@ def make_hospital(
         If a value cannot be, there is no such table, or there is something in the folder; nothing has been written.
     """
     check_name(name)
-    if not is_printable(f"{folder}{data}{label or ''}"):
-        raise SettingError(
-            "The path of the table or of the folder, or the label, holds a control character. Rename it."
-        )
-    table = Path(data).expanduser().absolute()
-    if not table.is_file():
-        raise SettingError(f"There is no table {table}. Is the path right?")
-    agreed: dict[str, float | str] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "privacy": privacy,
-        "noise": noise,
-    }
+    table = _table(folder, data, label)
+    agreed: dict[str, float | str]
+    agreed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "noise": noise}
     HospitalPolicy(**agreed)  # type: ignore[arg-type] # checks the values
     if epsilon == 0 or not 0 <= test_fraction < 1:
         raise SettingError(
@@ -113,6 +103,18 @@ def make_hospital(
     file = folder / f"{name}.registration.json"
     write_new(file, registration.to_json(), PUBLIC)
     return file, registration
+
+
+def _table(folder: Path, data: str, label: str | None) -> Path:
+    """Return the path of a table; SettingError if there is none, or a name cannot be written into a node config."""
+    if not is_printable(f"{folder}{data}{label or ''}"):
+        raise SettingError(
+            "The path of the table or of the folder, or the label, holds a control character. Rename it."
+        )
+    table = Path(data).expanduser().absolute()
+    if not table.is_file():
+        raise SettingError(f"There is no table {table}. Is the path right?")
+    return table
 
 
 def own_registration(folder: Path) -> Registration:

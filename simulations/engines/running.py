@@ -1,11 +1,15 @@
 """A training with all sites in this process."""
 
+from typing import TypeVar
+
 from clients.app import app
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.registry import all_strategies
 from strategies.settings import Settings
 from strategies.strategy import PhasedStrategy
+
+Kind = TypeVar("Kind", bound=InProcessGrid)
 
 
 def train_in_process(settings: Settings) -> PhasedStrategy:
@@ -17,7 +21,12 @@ def train_in_process(settings: Settings) -> PhasedStrategy:
 
 def in_process_grid(settings: Settings) -> InProcessGrid:
     """Return a grid with all the sites of a run in this process."""
+    return grid_of(InProcessGrid, settings)
+
+
+def grid_of(kind: type[Kind], settings: Settings) -> Kind:
+    """Return the same of a kind of grid of one's own."""
     nodes: list[dict[str, Scalar]] = [
         {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
     ]
-    return InProcessGrid(app, nodes, settings.run_config)
+    return kind(app, nodes, settings.run_config)

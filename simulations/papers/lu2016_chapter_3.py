@@ -42,7 +42,8 @@ def chapter_3(one: ThesisSet, strategy: str = "pan-svm", **more: Scalar) -> Setu
 
 def seconds(result: Result) -> float:
     """Return the seconds of the phases that solve the SVM."""
-    return float(sum(result["seconds"].get(phase, 0.0) for phase in TRAINING))
+    phases = result["phases"]
+    return float(sum(phases[phase]["seconds"] for phase in TRAINING if phase in phases))
 
 
 def rounds(result: Result) -> float:
@@ -219,5 +220,5 @@ PARTS = {"k-means": "landmarks", "decomposition": "feature map", "training": "cu
 declared(
     "lu-figure-3.12",
     {(one.name, part): OF_TWELVE[one.name] for one in TWELVE for part in PARTS},
-    per_cell(lambda place, result: result["seconds"].get(PARTS[place[1]], 0.0)),
+    per_cell(lambda place, result: result["phases"].get(PARTS[place[1]], {}).get("seconds", 0.0)),
 )

@@ -29,7 +29,7 @@ PREPARED: dict[str, Prepared] = {**lu2016_sets.PREPARED, **li2014.PREPARED}
 """Data sets that are made from files of the folder, by the name that runs use."""
 
 KEPT = (
-    *("auc", "accuracy", "cut_rounds", "consensus_rounds", "bytes_up", "seconds"),
+    *("auc", "accuracy", "cut_rounds", "consensus_rounds", "bytes_up", "phases"),
     *("accuracy_by_count", "selected"),
 )
 """What is kept of a ``result.json``, if it is there."""

@@ -87,7 +87,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "model": _known(result["model_sha256"] and result["model_kind"], "none"),
         "round trips": f"{result['round_trips']}",
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
-        "seconds": f"{sum(result['seconds'].values()):.1f}",
+        "seconds": f"{sum(phase['seconds'] for phase in result['phases'].values()):.1f}",
     }
 
 

@@ -39,10 +39,8 @@ class Costs:
         Bytes of all records from the sites to the coordinator, and back.
     waiting : float
         Wall-clock seconds from a question to the last answer, over all round trips.
-    seconds : dict of str to float
-        Wall-clock seconds of each phase.
-    added : dict of str to dict
-        Round trips, bytes up and down, seconds of waiting and of work of each phase.
+    phases : dict of str to dict
+        Wall-clock seconds, round trips, bytes up and down, seconds of waiting and of work of each phase.
     disclosures : dict
         For each task and result, the level of its sums, or that it was disclosed; how many numbers left each site, and
         how often.
@@ -54,8 +52,7 @@ class Costs:
     bytes_up: int = 0
     bytes_down: int = 0
     waiting: float = 0.0
-    seconds: dict[str, float] = field(default_factory=dict)
-    added: dict[str, dict[str, float]] = field(default_factory=dict)
+    phases: dict[str, dict[str, float]] = field(default_factory=dict)
     disclosures: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     _processor_waiting: float = 0.0
@@ -79,27 +76,17 @@ class Costs:
     def phase(self, name: str) -> Iterator[None]:
         """Measure a phase, and write a line when it begins and one about it when it is over."""
         log(INFO, "%s begins", name)
-        started, before = time.monotonic(), self._counts()
+        before = self._counts()
         yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
         added = {kind: count - before[kind] for kind, count in self._counts().items()}
-        earlier = self.added.get(name, {})
-        self.added[name] = {kind: earlier.get(kind, 0) + count for kind, count in added.items()}
-        trips = added["round_trips"]
-        log(
-            INFO, "%-16s %5.1f s  %d round trip%s", name, self.seconds[name], trips, "" if trips == 1 else "s"
-        )
+        earlier = self.phases.get(name, {})
+        self.phases[name] = {kind: earlier.get(kind, 0) + count for kind, count in added.items()}
+        seconds, trips = self.phases[name]["seconds"], added["round_trips"]
+        log(INFO, "%-16s %5.1f s  %d round trip%s", name, seconds, trips, "" if trips == 1 else "s")
 
     def _counts(self) -> dict[str, float]:
         kinds = ("round_trips", "bytes_up", "bytes_down", "waiting", "work")
-        return {kind: getattr(self, kind) for kind in kinds}
-
-    def phases(self) -> dict[str, dict[str, float]]:
-        """Return seconds, waiting, work, round trips and bytes of each phase for ``result.json``."""
-        return {
-            name: {kind: round(count, 3) for kind, count in {"seconds": seconds, **self.added[name]}.items()}
-            for name, seconds in self.seconds.items()
-        }
+        return {"seconds": time.monotonic()} | {kind: getattr(self, kind) for kind in kinds}
 
     def record_disclosure(self, task: Task[Any, Any], how: str, result: str, numbers: int) -> None:
         """Count a result that has left every site, of ``numbers`` values at one site."""

@@ -14,8 +14,7 @@ from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
 from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, SCORES, CutsAnswer
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
-from strategies.master.curvature import curvature_diagonal, curvature_size
-from strategies.steps.packing import unpack_answers
+from strategies.master.packing import curvature_diagonal, curvature_size, unpack_answers
 
 CURVATURE_ROUNDING = 1e-4
 """As `ROUNDING`, of a curvature, which the sites sum in single precision; relative to its largest number."""

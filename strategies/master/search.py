@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
-from strategies.master.curvature import curvature_matrix, curvature_size
+from strategies.master.packing import curvature_matrix, curvature_size
 from strategies.master.progress import Progress
 from strategies.master.proximal import TrustedCurvature, proximal_targets
 

@@ -166,13 +166,12 @@ class PrivateSvm(PhasedStrategy):
             found = exact_weights(federation, noise.size, noise.C, noise.tol)
         scale = checked_scale(noise, found.rows)
         weights = perturbed(found.weights, scale, random_bits(self._key()))
-        evaluation, figures = None, {}
+        evaluation = None
         if settings.test_fraction > 0:
             with phase("evaluation"):
-                confusion, evaluation = score(federation, weights)
-            figures = {"confusion": confusion.astype(int).tolist()}
+                evaluation = score(federation, weights)
         told = self._told(scale, found.gap, rows=found.rows)
-        return weights, evaluation, {**figures, **told, "cut_rounds": found.rounds}
+        return weights, evaluation, {**told, "cut_rounds": found.rounds}
 
     def _local(
         self, federation: Federation, question: LocalWeightsQuestion

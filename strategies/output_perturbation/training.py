@@ -128,19 +128,11 @@ def _ask(federation: Federation, question: Question) -> Answer:
     )
 
 
-def score(federation: Federation, weights: Floats) -> tuple[Floats, Evaluation]:
-    """Try a model on the test rows of all sites, by exact sums.
-
-    Returns
-    -------
-    ndarray of shape (2, 2)
-        Rows by class and predicted class.
-    Evaluation
-        The figures.
-    """
+def score(federation: Federation, weights: Floats) -> Evaluation:
+    """Try a model on the test rows of all sites, by exact sums."""
     scale = SPREAD * float(np.linalg.norm(weights)) or 1.0
     sums = federation.secure_sum(RFF_SCORES, RffScoresQuestion(weights, scale))
-    return sums.confusion, Evaluation.from_counts(sums.confusion, sums.histogram[None])
+    return Evaluation.from_counts(sums.confusion, sums.histogram[None])
 
 
 LEAST = 3

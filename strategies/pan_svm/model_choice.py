@@ -5,9 +5,8 @@ that its rows are new to everything they are tried on. Only sums leave a site: t
 fold, centres, cutting planes, and how many rows of a fold were predicted right.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from logging import INFO, WARNING
 from typing import Any
@@ -43,9 +42,9 @@ class GridPoint:
     ----------
     C, gamma : float
         The setting.
-    accuracy, deviation : float
-        Mean and standard deviation over the folds of the share of rows predicted right; NaN if it failed.
-    gap : float
+    accuracy, deviation : float or None
+        Mean and standard deviation over the folds of the share of rows predicted right; None if it failed.
+    gap : float or None
         The largest relative gap that a fold's training has left. A setting that is hard to train, mostly one of a large
         C, is compared as far as it has come.
     failure : str
@@ -54,9 +53,9 @@ class GridPoint:
 
     C: float
     gamma: float
-    accuracy: float
-    deviation: float
-    gap: float
+    accuracy: float | None
+    deviation: float | None
+    gap: float | None
     failure: str = ""
 
 
@@ -83,12 +82,7 @@ class Choice:
         """
         return sorted(
             self.points,
-            key=lambda point: (
-                bool(point.failure),
-                0.0 if point.failure else -point.accuracy,
-                point.C,
-                point.gamma,
-            ),
+            key=lambda point: (bool(point.failure), -(point.accuracy or 0.0), point.C, point.gamma),
         )
 
     @property
@@ -109,17 +103,7 @@ class Choice:
 
     def figures(self, kernel: str) -> dict[str, Any]:
         """Return all points, best first, ready for JSON; one that failed has no accuracy but the reason."""
-        grid = [
-            {
-                "C": point.C,
-                "gamma": None if kernel == "linear" else point.gamma,
-                "accuracy": None if point.failure else point.accuracy,
-                "deviation": None if point.failure else point.deviation,
-                "gap": None if point.failure else point.gap,
-                "failure": point.failure,
-            }
-            for point in self.ranked
-        ]
+        grid = [asdict(point) | ({"gamma": None} if kernel == "linear" else {}) for point in self.ranked]
         return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": self.cut_rounds, "grid": grid}
 
 
@@ -162,7 +146,7 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
         failed = failures.get(gamma) or next((one.failure for one in own if one.failure), "")
         if failed:
             log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
-            points.append(GridPoint(C, gamma, math.nan, math.nan, math.nan, failed))
+            points.append(GridPoint(C, gamma, None, None, None, failed))
             continue
         by_fold, gap = accuracies[C, gamma], max(state.gap for state in own)
         points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))

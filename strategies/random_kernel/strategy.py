@@ -102,16 +102,16 @@ class RandomKernel(PhasedStrategy):
         model = RandomKernelSVC.from_parts(schema, parts)
         with phase("evaluation"):
             test = gather_kernel(federation, layout, question, KERNEL_POINTS)
-            evaluation, confusion = tried(model.of_kernel(test.K), test.classes)
-        return Outcome(model, evaluation, {**_figures(train, model), "confusion": confusion})
+            evaluation = tried(model.of_kernel(test.K), test.classes)
+        return Outcome(model, evaluation, _figures(train, model))
 
 
-def tried(decisions: Floats, classes: Ints) -> tuple[Evaluation, list[list[int]]]:
-    """Return how good decision values of test rows are, and their counts by true and predicted class."""
+def tried(decisions: Floats, classes: Ints) -> Evaluation:
+    """Return how good decision values of test rows are."""
     confusion = confusion_counts(classes, (decisions > 0).astype(np.int64), 2)
     scale = float(np.median(np.abs(decisions))) if decisions.any() else 1.0
     histogram = decision_histogram(decisions, classes == 1, scale=scale or 1.0)
-    return Evaluation.from_counts(confusion, histogram[None]), confusion.astype(int).tolist()
+    return Evaluation.from_counts(confusion, histogram[None])
 
 
 def _figures(train: KernelRows, model: RandomKernelSVC) -> dict[str, Any]:

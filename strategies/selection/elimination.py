@@ -24,7 +24,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by
-from strategies.selection.schedule import Schedule, parse_schedule, schedules
+from strategies.selection.schedule import schedules, step_size
 from strategies.selection.subsets import Mask, Score, Subsets, Trained, Wanted, carry_over
 from strategies.svm_settings import PanSvmSettings
 
@@ -120,7 +120,7 @@ class EliminationLog:
 class SelectionSettings(PanSvmSettings):
     """The settings of the strategies that select features."""
 
-    step: Schedule = setting(parse_schedule("auto"), schedules(), "Features that each step removes.")
+    step: str = setting("auto", schedules(), "Features that each step removes.")
     features: int | None = setting(
         None,
         or_word("auto", whole(1)),
@@ -226,7 +226,7 @@ class Elimination(PanSVM):
 
     def size(self, features: Mask) -> int:
         """Return how many features this step removes."""
-        return self.settings.step.size(int(np.count_nonzero(features)))
+        return step_size(self.settings.step, int(np.count_nonzero(features)))
 
     def mask(self, features: Iterable[int]) -> Mask:
         """Return features as a mask of all of them."""

@@ -5,8 +5,7 @@ without enough cells on both sides; a feature that is constant on each side, at 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +36,13 @@ def _sides(sums: NDArray[np.float64], pair: Pair) -> NDArray[np.float64]:
     return np.stack([positive, negative])
 
 
-@dataclass(frozen=True)
-class FilterScores:
-    """Scores of every feature by the three filters.
+class FilterScores(NamedTuple):
+    """Scores of every feature by the three filters, all of shape (features,); larger is more important, a p smaller."""
 
-    Parameters
-    ----------
-    fisher, welch, scatter : ndarray of shape (features,)
-        Fisher score (6.1), Welch's |t| (6.2) and scatter ratio (6.3); larger is more important.
-    p : ndarray of shape (features,)
-        P-value of the Welch test; smaller is more important.
-    """
-
-    fisher: NDArray[np.float64]
-    welch: NDArray[np.float64]
-    p: NDArray[np.float64]
-    scatter: NDArray[np.float64]
+    fisher: NDArray[np.float64]  # (6.1)
+    welch: NDArray[np.float64]  # |t| of (6.2)
+    p: NDArray[np.float64]  # of Welch's test
+    scatter: NDArray[np.float64]  # (6.3)
 
 
 def by_classes(classes: ClassMoments, pairs: Sequence[Pair]) -> FilterScores:
@@ -69,12 +59,10 @@ def by_classes(classes: ClassMoments, pairs: Sequence[Pair]) -> FilterScores:
         The binary problems, of :func:`flower_pansvm.class_pairs.one_versus_all`.
     """
     problems = [classes.sides(pair) for pair in pairs]
-    return FilterScores(
-        fisher=np.sum([fisher_score(sides) for sides in problems], axis=0),
-        welch=np.sum([welch_t(sides) for sides in problems], axis=0),
-        p=np.minimum(len(problems) * np.min([welch_p(sides) for sides in problems], axis=0), 1.0),
-        scatter=scatter_ratio(classes),
-    )
+    fisher = np.sum([fisher_score(sides) for sides in problems], axis=0)
+    welch = np.sum([welch_t(sides) for sides in problems], axis=0)
+    p = np.minimum(len(problems) * np.min([welch_p(sides) for sides in problems], axis=0), 1.0)
+    return FilterScores(fisher, welch, p, scatter_ratio(classes))
 
 
 def fisher_score(sides: ClassMoments) -> NDArray[np.float64]:

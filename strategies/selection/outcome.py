@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from flower_pansvm.errors import SettingError
-
 T = TypeVar("T")
 
 RANKS = "ranks"
@@ -98,8 +96,6 @@ class Screening:
 
     Parameters
     ----------
-    scores : mapping of str to tuple of float
-        Score of every feature by each filter, larger is better; for the Welch test |t|.
     passed : mapping of str to int
         Number of features that each filter keeps.
     thresholds : mapping of str to str
@@ -108,7 +104,6 @@ class Screening:
         The voted feature set: features that all filters keep.
     """
 
-    scores: Mapping[str, tuple[float, ...]]
     passed: Mapping[str, int]
     thresholds: Mapping[str, str]
     kept: tuple[int, ...]
@@ -157,14 +152,9 @@ def choose(points: Sequence[Point], wanted: int | None) -> int:
     points : sequence of Point
         Subsets from all features down, at least one.
     wanted : int or None
-        Number of features to keep. If no subset has it, because steps removed several features at once, the
-        next larger subset is chosen. None for the fewest that are not less accurate than any other subset, that of
-        all features included.
-
-    Raises
-    ------
-    SettingError
-        If more features are wanted than the first point has. A call with that point alone says so early.
+        Number of features to keep, at most those of the first point. If no subset has it, because steps removed
+        several features at once, the next larger subset is chosen. None for the fewest that are not less accurate
+        than any other subset, that of all features included.
 
     Examples
     --------
@@ -177,9 +167,4 @@ def choose(points: Sequence[Point], wanted: int | None) -> int:
         able = [index for index, point in enumerate(points) if point.accuracy >= needed]
     else:
         able = [index for index, point in enumerate(points) if point.features >= wanted]
-    if not able:
-        raise SettingError(
-            f"features is {wanted}, but the elimination starts with {points[0].features}: the table has no more, or "
-            "the filters left no more. Ask for fewer features or loosen the filters."
-        )
     return min(able, key=lambda index: points[index].features)

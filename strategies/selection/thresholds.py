@@ -19,54 +19,8 @@ ENOUGH = 10
 """Number of features that suggested thresholds would keep."""
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """What a feature must reach to pass a filter; one of the three is set.
-
-    Parameters
-    ----------
-    text : str
-        The setting it came from.
-    count : int or None
-        Number of best features that pass.
-    percent : float or None
-        Percentage of the features that pass, the best ones, rounded up.
-    p : float or None
-        P-value below which a feature passes.
-    """
-
-    text: str
-    count: int | None = None
-    percent: float | None = None
-    p: float | None = None
-
-    def keeps(self, scores: NDArray[np.float64], p_values: NDArray[np.float64] | None) -> NDArray[np.bool_]:
-        """Return which features pass, shape (features,); never one whose score is 0 or NaN.
-
-        Of features with equal scores the earlier columns pass first.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (features,)
-            Larger is better.
-        p_values : ndarray of shape (features,), or None
-            Needed by a threshold on them only.
-        """
-        scored = scores > 0
-        if self.p is not None:
-            assert p_values is not None
-            return scored & (p_values < self.p)
-        number = self.count
-        if self.percent is not None:
-            # 33.3 * 1000 / 100 is more than 333 by rounding only, and must not become 334.
-            number = math.ceil(self.percent * len(scores) / 100 - 1e-9)
-        best = np.zeros(len(scores), dtype=bool)
-        best[best_first(scores)[:number]] = True
-        return scored & best
-
-
-def parse_threshold(name: str, text: str) -> Threshold:
-    """Return the threshold that a text describes.
+def parsed(name: str, text: str) -> tuple[str, float]:
+    """Return the kind of a threshold, ``p``, ``%`` or ``count``, and its number.
 
     Parameters
     ----------
@@ -80,31 +34,46 @@ def parse_threshold(name: str, text: str) -> Threshold:
     ------
     ValueError
         If it is none of these.
+    """
+    if name == "welch" and text.startswith("p="):
+        kind, number, most = "p", float(text[2:]), 1.0
+    elif text.endswith("%"):
+        kind, number, most = "%", float(text[:-1]), 100.0
+    else:
+        kind, number, most = "count", float(int(text)), math.inf
+    if not 0 < number <= most:
+        raise ValueError
+    return kind, number
+
+
+def passing(name: str, text: str, scores: FilterScores) -> NDArray[np.bool_]:
+    """Return which features pass a filter, shape (features,); never one whose score is 0 or NaN.
+
+    A percentage is rounded up. Of features with equal scores the earlier columns pass first. Parameters as of `parsed`.
 
     Examples
     --------
-    >>> parse_threshold("fisher", "50%").keeps(np.array([3.0, 1.0, 2.0]), None)
+    >>> passing("fisher", "50%", FilterScores(*np.array([[3.0, 1.0, 2.0]] * 4)))
     array([ True, False,  True])
     """
-    text = text.strip()
-    if name == "welch" and text.startswith("p="):
-        threshold, valid = Threshold(text, p=(p := float(text[2:]))), 0 < p <= 1
-    elif text.endswith("%"):
-        threshold, valid = Threshold(text, percent=(percent := float(text[:-1]))), 0 < percent <= 100
-    else:
-        threshold, valid = Threshold(text, count=(count := int(text))), count >= 1
-    if not valid:
-        raise ValueError
-    return threshold
+    (kind, number), own = parsed(name, text), np.asarray(getattr(scores, name), dtype=np.float64)
+    if kind == "p":
+        return (own > 0) & (scores.p < number)
+    if kind == "%":
+        # 33.3 * 1000 / 100 is more than 333 by rounding only, and must not become 334.
+        number = math.ceil(number * len(own) / 100 - 1e-9)
+    best = np.zeros(len(own), dtype=np.bool_)
+    best[best_first(own)[: int(number)]] = True
+    return (own > 0) & best
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What each filter keeps."""
+    """What a feature must reach to pass each filter, as in the setting: see `parsed`."""
 
-    fisher: Threshold = Threshold("75%", percent=75.0)
-    welch: Threshold = Threshold("p=0.01", p=0.01)
-    scatter: Threshold = Threshold("75%", percent=75.0)
+    fisher: str = "75%"
+    welch: str = "p=0.01"
+    scatter: str = "75%"
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -115,23 +84,19 @@ class Thresholds:
         ValueError
             If it names no filter, one twice, or one with a threshold that it cannot have.
         """
-        found: dict[str, Threshold] = {}
+        found: dict[str, str] = {}
         for part in text.split(","):
-            name, _, threshold = part.partition("=")
-            name = name.strip()
+            name, _, threshold = map(str.strip, part.partition("="))
             if name not in FILTERS or name in found:
                 raise ValueError
-            found[name] = parse_threshold(name, threshold)
+            parsed(name, threshold)
+            found[name] = threshold
         return cls(**found)
-
-    def by_name(self) -> dict[str, Threshold]:
-        """Return them by the filter's name."""
-        return {name: getattr(self, name) for name in FILTERS}
 
     @property
     def text(self) -> str:
         """The setting that they are written as."""
-        return ",".join(f"{name}={threshold.text}" for name, threshold in self.by_name().items())
+        return ",".join(f"{name}={threshold}" for name, threshold in vars(self).items())
 
 
 def thresholds() -> Constraint:
@@ -159,23 +124,14 @@ def screen(scores: FilterScores, thresholds: Thresholds) -> Screening:
     TrainingError
         If no feature passes all filters. The text says how many each keeps, and what would keep more.
     """
+    texts = vars(thresholds)
     values = {name: getattr(scores, name) for name in FILTERS}
-    passing = {}
-    texts = {}
-    for name in FILTERS:
-        threshold = getattr(thresholds, name)
-        passing[name] = threshold.keeps(values[name], scores.p if name == "welch" else None)
-        texts[name] = threshold.text
-    passed = {name: int(mask.sum()) for name, mask in passing.items()}
-    kept = np.flatnonzero(np.all(list(passing.values()), axis=0))
+    masks = {name: passing(name, text, scores) for name, text in texts.items()}
+    passed = {name: int(mask.sum()) for name, mask in masks.items()}
+    kept = np.flatnonzero(np.all(list(masks.values()), axis=0))
     if len(kept) == 0:
         raise _nothing_left(values, passed, texts)
-    return Screening(
-        scores={name: tuple(map(float, value)) for name, value in values.items()},
-        passed=passed,
-        thresholds=texts,
-        kept=tuple(map(int, kept)),
-    )
+    return Screening(passed, texts, tuple(map(int, kept)))
 
 
 def _nothing_left(

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.selection import SUPPORT
 from strategies.federation.federation import Federation
+from strategies.master.packing import pack_duals
 from strategies.registry import strategies
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.elimination import Elimination
 from strategies.selection.filters import ClassMoments
 from strategies.selection.subsets import Score, Trained, Wanted, without
 from strategies.selection.voting import least_important, rank_sums, settle, vote
-from strategies.steps.packing import pack_duals
 
 
 @strategies.register("voted-wrapper")

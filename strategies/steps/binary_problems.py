@@ -14,7 +14,7 @@ from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import LARGEST_WEIGHT, Problem
 from flower_pansvm.systems.pan_svm.tasks import WARM_START
 from strategies.federation.federation import Federation
-from strategies.steps.packing import pack_problems
+from strategies.master.packing import pack_problems
 from strategies.svm_settings import NystroemSettings, PanSvmSettings
 
 

@@ -15,10 +15,10 @@ from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
+from strategies.master.packing import pack_questions, unpack_answers
 from strategies.master.progress import Progress
 from strategies.master.search import PATIENCE, PointSearch
 from strategies.steps.binary_problems import weighted_rows
-from strategies.steps.packing import pack_questions, unpack_answers
 from strategies.svm_settings import PanSvmSettings
 
 SHORT_PATIENCE = 4

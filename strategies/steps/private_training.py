@@ -201,9 +201,5 @@ def tested_on_true_records(
         told["true_accuracy"] = before.accuracy
     else:
         told["accuracy_of_copies"] = before.accuracy
-    figures = {name: figure for name, figure in outcome.figures.items() if name != "confusion"}
-    return replace(
-        outcome,
-        evaluation=evaluation,
-        figures={**figures, "tested_on": TRUE_RECORDS, "test_on_true_records": told},
-    )
+    told_of_test = {"tested_on": TRUE_RECORDS, "test_on_true_records": told}
+    return replace(outcome, evaluation=evaluation, figures={**outcome.figures, **told_of_test})

@@ -146,8 +146,6 @@ class Moments:
     ----------
     rows : ndarray of shape (folds, classes)
         Training rows of each class.
-    test_rows : int
-        Rows kept for evaluation.
     cells : ColumnSums
         Of shape (folds, features).
     low, high : ndarray of shape (folds, features)
@@ -159,7 +157,6 @@ class Moments:
     """
 
     rows: NDArray[np.float64]
-    test_rows: int
     cells: ColumnSums
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -211,7 +208,6 @@ def learn_moments(federation: Federation, scaling: str) -> Moments:
         low, high = learn_extremes(federation, EXTREMES, len(sums.rows))
     return Moments(
         rows=sums.rows,
-        test_rows=int(sums.test_rows[0]),
         cells=ColumnSums(sums.count, sums.total, sums.square),
         low=low,
         high=high,

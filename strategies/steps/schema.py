@@ -39,6 +39,20 @@ def common_schema(
         If a site lacks a column that another site has, two classes differ only in their spelling, or there are
         fewer than two classes or more than `MOST_CLASSES`.
     """
+    _check_columns(columns, absent_is_zero)
+    _check_spellings(classes)
+    found = {name for names in classes.values() for name in names}
+    _check_number(found, positive_labels)
+    everywhere = {column for names in columns.values() for column in names}
+    common = list(columns[min(columns)])
+    if len(common) < len(everywhere):
+        # f2 before f10: a smaller number is a shorter text, or of the same length and first in the alphabet.
+        common = sorted(everywhere, key=lambda column: (len(column), column))
+    return Schema(tuple(common), tuple(sorted(found, key=_natural)), tuple(positive_labels))
+
+
+def _check_columns(columns: Mapping[str, Sequence[str]], absent_is_zero: Collection[str]) -> None:
+    """Check that no site lacks a column that another has."""
     everywhere = {column for names in columns.values() for column in names}
     for site in sorted(columns):
         missing = sorted(everywhere - set(columns[site]))
@@ -53,8 +67,10 @@ def common_schema(
                 f"need the same columns: add it at '{site}' (empty cells are allowed), or remove it elsewhere. "
                 f"If it has another name there: {hint}".rstrip(": ")
             )
-    _check_spellings(classes)
-    found = {name for names in classes.values() for name in names}
+
+
+def _check_number(found: Collection[str], positive_labels: Sequence[str]) -> None:
+    """Check that there are two classes at least, and not too many."""
     if len(found) < 2:
         what = f"only the class '{next(iter(found))}'" if found else "no class"
         reason = " Do the labels in 'positive' occur in the tables?" if positive_labels else ""
@@ -69,11 +85,6 @@ def common_schema(
             "label column the right one at every site? If so, name the labels that count as positive in the "
             "setting 'positive', which makes two classes of all."
         )
-    common = list(columns[min(columns)])
-    if len(common) < len(everywhere):
-        # f2 before f10: a smaller number is a shorter text, or of the same length and first in the alphabet.
-        common = sorted(everywhere, key=lambda column: (len(column), column))
-    return Schema(tuple(common), tuple(sorted(found, key=_natural)), tuple(positive_labels))
 
 
 def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:

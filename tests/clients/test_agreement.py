@@ -44,9 +44,9 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
+from strategies.master.packing import pack_duals, pack_problems, pack_questions
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
-from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 from tests.conftest import MakeGrid, kept_rows, write_hospitals
 from tests.grids import meddle
 

@@ -44,7 +44,7 @@ from flower_pansvm.tasks import UNKNOWN, Broadcast, Nothing, Task, bounds_of, su
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
-from strategies.steps.packing import pack_questions, unpack_answers
+from strategies.master.packing import pack_questions, unpack_answers
 from tests.conftest import kept_rows
 from tests.grids import meddle
 

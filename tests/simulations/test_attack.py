@@ -21,10 +21,9 @@ from simulations.attack.copies import SiteRecords, filtered, records_of, whole_c
 from simulations.attack.counting import counted
 from simulations.attack.equations import Equations, Guess, determined
 from simulations.attack.findings import Found, found, membership
-from simulations.attack.fit import fit, start_from_landmarks
+from simulations.attack.fit import Replacement, fit, start_from_landmarks
 from simulations.attack.knowledge import Knowledge, knowledge_of, sums_by_map
 from simulations.attack.moments import records_in_moments
-from simulations.attack.replacing import Replacement
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.settings import Settings, make_settings
@@ -42,7 +41,7 @@ def run(folder: Path, level: str, **more: object) -> tuple[Settings, Path]:
     out = folder / level
     chosen: dict[str, object] = {"sites": SITES, "privacy": level, "C": 4.0, "test_fraction": 0.0, **more}
     settings = make_settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
-    running.run(settings, "in-process", lambda _: None, running.Audited("record"))
+    running.run(settings, "in-process", lambda _: None, audit="record")
     return settings, out
 
 
@@ -306,10 +305,12 @@ def test_sums_of_several_runs_are_attacked_together(
 
     monkeypatch.setattr(attacking, "solve", counting)
     other = replace(settings, C=1.0, out=str(tmp_path / "other"))  # type: ignore[call-arg]
-    running.run(other, "in-process", lambda _: None, running.Audited("record"))
+    running.run(other, "in-process", lambda _: None, audit="record")
     lines: list[str] = []
     last = replace(settings, C=2.0, out=str(tmp_path / "last"))  # type: ignore[call-arg]
-    running.run(last, "in-process", lines.append, running.Audited("attack", 0.02, [folder, Path(other.out)]))
+    running.run(
+        last, "in-process", lines.append, audit="attack", minutes=0.02, also=[folder, Path(other.out)]
+    )
     assert "attack" in json.loads((tmp_path / "last" / "result.json").read_text())
     attack(settings, folder, 0.01, lambda _: None)
     of_three, alone = cuts

@@ -131,7 +131,7 @@ class BegunError(Exception):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with what the commands are about; a run that begins raises BegunError with its settings."""
 
-    def begin(settings: object, *_: object) -> None:
+    def begin(settings: object, *_: object, **__: object) -> None:
         raise BegunError(settings)
 
     monkeypatch.setattr(running, "run", begin)

@@ -13,7 +13,7 @@ import pytest
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.terms import Scalar
-from simulations.attack import levels
+from simulations.attack.active import levels
 from simulations.benchmarks import (
     comparison,
     large_tables,

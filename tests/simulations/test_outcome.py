@@ -26,7 +26,7 @@ from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
-from simulations.running import Audited, run
+from simulations.running import run
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import all_strategies, strategies
@@ -172,7 +172,7 @@ def test_its_model_predicts_the_rows_of_a_file(pansvm: Run, tmp_path: Path) -> N
     predictions = predict_file(tmp_path / "out" / "model.npz", tmp_path / "rows.csv", None)
     assert list(predictions.frame) == ["prediction"]
     assert list(predictions.frame["prediction"]) == list(model.predict(X))
-    assert predictions.accuracy == np.mean(model.predict(X) == y) > 0.9
+    assert predictions.right.value == np.mean(model.predict(X) == y) > 0.9
     assert predictions.unused == ("ward",)
     code, out, _ = pansvm("predict", tmp_path / "out" / "model.npz", tmp_path / "rows.csv")
     assert (code, out.splitlines()[0]) == (0, "prediction")
@@ -235,7 +235,7 @@ def test_a_strategy_without_a_model_says_so_wherever_one_is_asked_for(pansvm: Ru
 def test_an_attack_on_a_run_without_sums_to_solve_leaves_a_report(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     settings = make_settings(data="wine", sites=3, strategy="counts-only", out=str(folder), audit=True)
-    run(settings, "in-process", lambda line: None, Audited("attack", 0.1))
+    run(settings, "in-process", lambda line: None, audit="attack", minutes=0.1)
     assert "curious coordinator" in (folder / "report.html").read_text()
     assert sorted(path.name for path in folder.iterdir()) == ["report.html", "result.json"]
 

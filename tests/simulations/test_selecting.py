@@ -73,7 +73,7 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
         "cut_rounds": 9,
         "bytes_up": 5_000_000,
         "bytes_down": 3_000_000,
-        "seconds": {"elimination": 44.0},
+        "phases": {},
         "model_sha256": "abc",
         "config": make_settings(strategy="voted-wrapper").to_config(),
     }

@@ -92,7 +92,7 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
 
     seen: list[Settings] = []
 
-    def stop(settings: Settings, *_: object) -> None:
+    def stop(settings: Settings, *_: object, **__: object) -> None:
         seen.append(settings)
         raise SettingError("enough")
 

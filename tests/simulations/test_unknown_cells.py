@@ -216,7 +216,7 @@ def test_the_accuracy_is_over_the_rows_with_labels(
     if counted:
         known = pd.Series(labels).str.lower().isin(["yes", "no"])
         right = (found.frame["prediction"] == pd.Series(labels).str.lower())[known].mean()
-        assert found.accuracy == pytest.approx(right)
+        assert found.right.value == pytest.approx(right)
 
 
 def test_rows_that_are_not_predicted_do_not_count(models: dict[str, Path], tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def assert_same_as_central(pool: Callable[..., Any], settings: Any) -> dict[str,
         assert figures["rows_voted_on"] == len(true)
         assert strategy.federation.costs.round_trips == 4
         assert figures["unanimous"] == pytest.approx((said == said[0]).all(axis=0).mean())
-    assert figures["confusion"] == confusion_matrix(true, predicted, labels=classes).tolist()
+    assert np.array_equal(found.confusion, confusion_matrix(true, predicted, labels=classes))
     assert found.accuracy == pytest.approx(accuracy_score(true, predicted))
     assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(true, predicted))
     average = "binary" if len(classes) == 2 else "macro"
@@ -123,16 +123,16 @@ def test_a_site_of_one_class_predicts_that_class_and_of_a_tie_the_first_is_taken
     if strategy == "svm-ensemble":
         assert (figures["tied"], figures["unanimous"]) == (0.0, 0.0)
         two = settings_of(data="|".join(files[:2]), sites=2, min_sites=2)
-        tied = trained(two).outcome.figures
-        assert (tied["tied"], tied["confusion"]) == (1.0, [[10, 0], [10, 0]])
+        tied = trained(two).outcome
+        assert (tied.figures["tied"], tied.evaluation.confusion) == (1.0, ((10, 0), (10, 0)))
 
 
 @pytest.mark.filterwarnings("ignore:Solver terminated early")
 def test_an_svm_that_does_not_come_to_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_of(strategy="local-only", data="breast_cancer")
-    whole = trained(settings).outcome.figures["confusion"]
+    whole = trained(settings).outcome.evaluation.confusion
     monkeypatch.setattr("clients.systems.local_only.MOST_STEPS", 1)
-    assert trained(settings).outcome.figures["confusion"] != whole
+    assert trained(settings).outcome.evaluation.confusion != whole
 
 
 def test_without_test_rows_there_is_nothing_to_vote_on() -> None:

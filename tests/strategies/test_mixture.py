@@ -130,7 +130,7 @@ def test_a_class_at_one_site_only_is_still_predicted_and_one_at_none_never(
     text = " ".join(record.getMessage() for record in caplog.records)
     assert "class '2' is shared by one site only, 'site-001'" in text
     assert "class '3' is shared by no site, and is never predicted" in text
-    confusion = np.array(strategy.outcome.figures["confusion"])
+    confusion = np.array(strategy.outcome.evaluation.confusion)
     assert confusion[2, 2] == confusion[2].sum() > 0
     assert confusion[:, 3].sum() == 0 < confusion[3].sum()
 

@@ -11,10 +11,7 @@ TEMPLATE = """\
 <td>{{ usual }}</td><td class="long">{{ meaning }}</td></tr>
 {% endfor %}</tbody></table></div>
 {% else %}<p>All settings were at their defaults.</p>
-{% endif %}<details><summary>All settings, those of other strategies and secure sums too</summary>
-<table class="small">{% for name, value in result.config.items() %}<tr><th scope="row"><code>{{ name }}</code></th><td>{{ value }}</td></tr>
-{% endfor %}</table></details>
-<h3>Versions</h3>
+{% endif %}<h3>Versions</h3>
 <table class="small">{% for name, value in result.versions.items() %}<tr><th scope="row">{{ name }}</th><td>{{ value }}</td></tr>
 {% endfor %}</table>
 {% if result.model_sha256 %}<p>Model digest (SHA-256): <code class="digest">{{ result.model_sha256 }}</code></p>
@@ -23,7 +20,7 @@ TEMPLATE = """\
 
 @SECTIONS.register("settings")
 class SettingsSection(Section):
-    """Settings that differ from the default, all settings, versions of the packages, digest of the model."""
+    """Settings that differ from the default, versions of the packages, digest of the model."""
 
     title = "Settings and versions"
     place = 90

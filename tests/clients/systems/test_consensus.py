@@ -18,7 +18,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.admm import CONSENSUS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
-from strategies.steps.packing import pack_problems
+from strategies.master.packing import pack_problems
 from tests.clients.systems.conftest import SCALE, SHIFT
 from tests.conftest import kept_rows
 

@@ -14,7 +14,7 @@ from flower_pansvm.systems.pan_svm.cuts import Duals, Problem
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
-from strategies.steps.packing import pack_duals
+from strategies.master.packing import pack_duals
 from tests.clients.systems.conftest import SCALE, SHIFT
 from tests.conftest import kept_rows
 

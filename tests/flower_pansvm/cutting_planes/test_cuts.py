@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.systems.pan_svm import cuts as module
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Labels, Question, cuts_at
-from strategies.master.curvature import curvature_matrix, curvature_size
+from strategies.master.packing import curvature_matrix, curvature_size
 
 Matrix = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import Duals, Labels, Problem, Question, cuts_at
 from flower_pansvm.systems.selection import row_duals
 from strategies.master.engine import solve
+from strategies.master.packing import pack_duals
 from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
-from strategies.steps.packing import pack_duals
 
 Matrix = NDArray[np.float64]
 

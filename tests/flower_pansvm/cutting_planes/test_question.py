@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import Labels, Problem, Question, cuts_at
-from strategies.steps.packing import pack_questions
+from strategies.master.packing import pack_questions
 
 seeds = st.integers(0, 10**6)
 

@@ -152,11 +152,10 @@ def test_weights_for_another_number_of_problems_are_refused() -> None:
 
 def test_without_calibration_there_are_no_probabilities() -> None:
     for model in (make_model(), make_model(("a", "b", "c")), PanSVC()):
-        for method in ("predict_proba", "predict_log_proba"):
-            assert not hasattr(model, method)
-            with pytest.raises(AttributeError, match=method) as caught:
-                getattr(model, method)(make_rows())
-            assert "--probability true" in str(caught.value.__cause__)
+        assert not hasattr(model, "predict_proba")
+        with pytest.raises(AttributeError, match="predict_proba") as caught:
+            model.predict_proba(make_rows())
+        assert "--probability true" in str(caught.value.__cause__)
 
 
 @calibrated_models
@@ -174,14 +173,6 @@ def test_probabilities_are_the_sigmoids_of_the_class_decisions(model: PanSVC) ->
     assert found.shape == (50, len(model.classes_))
     assert found == pytest.approx(by_hand)
     assert found.sum(axis=1) == pytest.approx(np.ones(50))
-    assert model.predict_log_proba(X) == pytest.approx(np.log(by_hand))
-
-
-def test_the_logarithm_of_a_probability_of_0_needs_no_warning() -> None:
-    model = make_model(calibration=Calibration(np.array([1e6]), np.zeros(1)))
-    logarithms = model.predict_log_proba(make_rows())
-    assert np.isneginf(logarithms).any()
-    assert not np.isnan(logarithms).any()
 
 
 def test_missing_cells_are_filled_with_the_federated_mean() -> None:

@@ -27,8 +27,8 @@ from flower_pansvm.systems.pan_svm.tasks import (
 from flower_pansvm.systems.selection import SUPPORT, SupportQuestion
 from flower_pansvm.tasks import LARGEST_CELL, MOST_ROWS, UNKNOWN, Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
+from strategies.master.packing import pack_duals, pack_problems, pack_questions
 from strategies.settings import make_settings
-from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 from strategies.steps.scaling import scaling_of_rows
 from tests.tasks import TASKS
 

@@ -34,7 +34,7 @@ def test_every_row_is_once_in_the_pool_and_belongs_to_its_site(split: str) -> No
 def test_the_federation_tests_on_as_many_rows_of_each_class(level: str) -> None:
     settings = make_settings(strategy="local-only", data="iris", split="dirichlet:2", seed=1, privacy=level)
     pool, strategy = pooled(settings), train_in_process(settings)
-    counted = np.array(strategy.outcome.figures["confusion"]).sum(axis=1)
+    counted = np.array(strategy.outcome.evaluation.confusion).sum(axis=1)
     assert counted.tolist() == np.bincount(pool.test.classes, minlength=3).tolist()
 
 

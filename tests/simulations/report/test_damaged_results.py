@@ -105,9 +105,7 @@ def test_a_changed_entry_gives_a_page_or_an_error(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "key", ["accuracy", "classes", "confusion", "phases", "config", "disclosed", "seconds"]
-)
+@pytest.mark.parametrize("key", ["accuracy", "classes", "confusion", "phases", "config", "disclosed"])
 @pytest.mark.parametrize("wrong", ["left out", [], 7, "text", {"x": [None]}], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_entries_that_every_report_needs(

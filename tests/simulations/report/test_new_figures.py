@@ -62,7 +62,6 @@ def test_groups_hold_all_test_patients_and_are_not_small(result: dict[str, Any])
 def test_phases_add_up(result: dict[str, Any]) -> None:
     for kind in ("round_trips", "bytes_up", "bytes_down"):
         assert sum(phase[kind] for phase in result["phases"].values()) == result[kind]
-    assert {name: phase["seconds"] for name, phase in result["phases"].items()} == result["seconds"]
 
 
 def test_what_is_odd_about_the_tables_is_found(result: dict[str, Any]) -> None:

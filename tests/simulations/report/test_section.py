@@ -36,7 +36,6 @@ BARE: dict[str, Any] = {
     "round_trips": 2,
     "bytes_up": 1_000_000,
     "bytes_down": 0,
-    "seconds": {"join": 1.5},
     "phases": {"join": PHASE},
     "disclosed": [],
     "config": {"strategy": "another"},

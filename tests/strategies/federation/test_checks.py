@@ -31,9 +31,8 @@ from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process
 from strategies.federation.checks import AggregateResult, KnownRows, Request, check_sum
 from strategies.federation.relations import RELATIONS
-from strategies.master.curvature import curvature_diagonal, curvature_matrix, curvature_size
+from strategies.master.packing import curvature_diagonal, curvature_matrix, curvature_size, pack_questions
 from strategies.settings import make_settings
-from strategies.steps.packing import pack_questions
 
 LIAR = "site-001"
 

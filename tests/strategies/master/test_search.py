@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
-from strategies.master.curvature import curvature_size
 from strategies.master.master import MasterSolution
+from strategies.master.packing import curvature_size
 from strategies.master.progress import Progress
 from strategies.master.search import (
     PATIENCE,

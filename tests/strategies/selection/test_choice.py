@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flower_pansvm.errors import SettingError
 from strategies.selection.outcome import Point, choose
 
 
@@ -25,11 +24,6 @@ def test_equally_good_subsets_give_the_smallest_even_if_a_larger_one_is_worse() 
 @pytest.mark.parametrize(("wanted", "index"), [(100, 0), (99, 0), (90, 1), (50, 2), (12, 2), (10, 3), (1, 3)])
 def test_a_wanted_number_is_met_or_the_next_larger_subset_chosen(wanted: int, index: int) -> None:
     assert choose(points((100, 0.5), (90, 0.6), (50, 0.9), (10, 0.1)), wanted) == index
-
-
-def test_more_features_than_there_are_cannot_be_wanted() -> None:
-    with pytest.raises(SettingError, match="features"):
-        choose(points((30, 0.9)), 40)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))

@@ -12,14 +12,15 @@ from scipy.stats import rankdata
 from flower_pansvm.errors import TrainingError
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening
-from strategies.selection.thresholds import Thresholds, filter_order, parse_threshold, screen
+from strategies.selection.thresholds import Thresholds, filter_order, parsed, passing, screen
 
 SCORES = np.array([0.5, 3.0, 0.0, 1.0, 2.0])
 ANYTHING = {"fisher": "100%", "welch": "100%", "scatter": "100%"}
 
 
-def passing(text: str, scores: NDArray[np.float64], name: str = "fisher") -> list[int]:
-    return np.flatnonzero(parse_threshold(name, text).keeps(scores, None)).tolist()
+def kept_by(text: str, scores: NDArray[np.float64]) -> list[int]:
+    threshold = Thresholds.parse(f"fisher={text}").fisher
+    return np.flatnonzero(passing("fisher", threshold, scores_of(scores, scores, scores))).tolist()
 
 
 def scores_of(
@@ -43,30 +44,31 @@ def scores_of(
     ],
 )
 def test_counts_and_shares_keep_the_best_but_never_a_score_of_zero(text: str, kept: list[int]) -> None:
-    assert passing(text, SCORES) == kept
+    assert kept_by(text, SCORES) == kept
 
 
 def test_a_share_is_rounded_up_but_not_by_rounding_errors() -> None:
     ascending = np.arange(1.0, 1001.0)
-    assert len(passing("33.3%", ascending)) == 333
-    assert len(passing("0.01%", ascending)) == 1
-    assert len(passing("7%", ascending[:100])) == 7
+    assert len(kept_by("33.3%", ascending)) == 333
+    assert len(kept_by("0.01%", ascending)) == 1
+    assert len(kept_by("7%", ascending[:100])) == 7
 
 
 def test_of_equal_scores_the_earlier_columns_pass() -> None:
-    assert passing("3", np.array([1.0, 2.0, 1.0, 2.0, 1.0])) == [0, 1, 3]
-    assert passing("2", np.full(4, np.inf)) == [0, 1]
+    assert kept_by("3", np.array([1.0, 2.0, 1.0, 2.0, 1.0])) == [0, 1, 3]
+    assert kept_by("2", np.full(4, np.inf)) == [0, 1]
 
 
 def test_a_score_that_is_no_number_never_passes() -> None:
-    assert passing("100%", np.array([np.nan, 1.0, np.nan])) == [1]
-    assert passing("1", np.array([np.nan, 1.0, 2.0])) == [2]
+    assert kept_by("100%", np.array([np.nan, 1.0, np.nan])) == [1]
+    assert kept_by("1", np.array([np.nan, 1.0, 2.0])) == [2]
 
 
 def test_a_p_value_keeps_what_is_below_it() -> None:
-    threshold = parse_threshold("welch", "p=0.01")
     p_values = np.array([0.009, 0.01, 0.0, np.nan, 0.001])
-    assert threshold.keeps(np.array([3.0, 2.0, np.inf, 1.0, 0.0]), p_values).tolist() == [
+    own = np.array([3.0, 2.0, np.inf, 1.0, 0.0])
+    scores = FilterScores(own, own, p_values, own)
+    assert passing("welch", "p=0.01", scores).tolist() == [
         True,
         False,
         True,
@@ -81,28 +83,24 @@ def test_a_p_value_keeps_what_is_below_it() -> None:
 @pytest.mark.parametrize("name", ["fisher", "welch"])
 def test_anything_else_is_refused(name: str, text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - as of int and float
-        parse_threshold(name, text)
+        parsed(name, text)
 
 
 @pytest.mark.parametrize("text", ["p=", "p=0", "p=-1", "p=1.5", "p=nan", "p=small"])
 def test_a_p_value_must_be_one(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - as of float
-        parse_threshold("welch", text)
+        parsed("welch", text)
 
 
 @pytest.mark.parametrize("name", ["fisher", "scatter"])
 def test_only_the_welch_test_has_p_values(name: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - as of int
-        parse_threshold(name, "p=0.01")
+        parsed(name, "p=0.01")
 
 
 def test_a_filter_that_is_not_named_is_as_usual() -> None:
     found = Thresholds.parse("scatter = 3, welch=p=0.5")
-    assert found.by_name() == {
-        "fisher": Thresholds().fisher,
-        "welch": parse_threshold("welch", "p=0.5"),
-        "scatter": parse_threshold("scatter", "3"),
-    }
+    assert found == Thresholds(welch="p=0.5", scatter="3")
     assert Thresholds.parse(found.text) == found
     assert Thresholds.parse(Thresholds().text) == Thresholds()
 
@@ -115,7 +113,6 @@ def test_features_that_all_filters_keep_are_voted_for() -> None:
     assert found.kept == (0, 2)
     assert found.passed == {"fisher": 3, "welch": 3, "scatter": 3}
     assert found.thresholds == {"fisher": "75%", "welch": "p=0.01", "scatter": "3"}
-    assert found.scores["welch"] == (9.0, 1.0, 8.0, 7.0)
 
 
 def test_a_constant_column_is_screened_out() -> None:

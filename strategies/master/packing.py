@@ -1,4 +1,4 @@
-"""Problems, questions and duals as the fields of a message, and a message's sums as answers.
+"""Problems, questions and duals as the fields of a message, and a message's sums as answers and curvatures.
 
 The other halves are the sites': `flower_pansvm/systems/pan_svm/tasks.py` and `flower_pansvm/systems/selection.py`.
 """
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Duals, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
 from flower_pansvm.systems.selection import SupportQuestion
-from strategies.master.curvature import curvature_size
 
 
 def pack_problems(problems: Sequence[Problem]) -> ProblemsQuestion:
@@ -71,3 +70,27 @@ def _fields_of(problems: Sequence[Problem]) -> dict[str, NDArray[Any]]:
         "problem_rows": np.array([problem.rows for problem in problems], dtype=np.float64),
         "C": np.array([problem.C for problem in problems], dtype=np.float64),
     }
+
+
+def curvature_size(rank: int, leading: int) -> int:
+    """Return how many numbers a curvature is."""
+    return 0 if leading < 0 else (leading + 1) * (leading + 2) // 2 + rank - leading
+
+
+def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) -> NDArray[np.float64]:
+    """Return the numbers of an answer as a symmetric matrix, shape (rank + 1, rank + 1); the bias is last."""
+    inner = [*range(leading), rank]
+    lower = np.zeros((leading + 1, leading + 1))
+    triangle = (leading + 1) * (leading + 2) // 2
+    lower[np.tri(leading + 1, dtype=np.bool_)] = curvature[:triangle]
+    matrix = np.zeros((rank + 1, rank + 1))
+    matrix[np.ix_(inner, inner)] = lower + np.tril(lower, -1).T
+    rest = np.arange(leading, rank)
+    matrix[rest, rest] = curvature[triangle:]
+    return matrix
+
+
+def curvature_diagonal(curvature: NDArray[np.float64], leading: int) -> NDArray[np.float64]:
+    """Return the diagonal of a curvature from the numbers of an answer, shape (rank + 1,); the bias is not last."""
+    sides = np.arange(1, leading + 2)
+    return np.append(curvature[np.cumsum(sides) - 1], curvature[sides.sum() :])
