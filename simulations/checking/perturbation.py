@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
-from clients.perturb import PerturbedTerms, perturbed_table, replaced_share
+from clients.perturb import PerturbedTerms, perturbed_table
 from clients.table.table import Table, columns_text
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.table_schema import CATEGORY, TableSchema
-from flower_pansvm.terms import MIN_CLUSTER
+from flower_pansvm.terms import MIN_CLUSTER, replaced_share
 from simulations.checking.cells import FEW
 from simulations.checking.finding import NOTE, WARNING, Finding
 
