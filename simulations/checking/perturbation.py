@@ -85,7 +85,7 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools) -> Finding:
         return Finding(
             WARNING,
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
-            f"many for so few records, as genes are. {told} Use level dp.",
+            f"many for so few records, as genes are. {told} Use level dp, with fewer columns than rows.",
         )
     near = errors[-1] <= TWO_COPIES * NOISES[-1]
     names = [table.columns[place] for place in np.flatnonzero(columns)[near]]
