@@ -33,9 +33,9 @@ NINE = (
     *("heart", "diabetes", "australian", "liver-disorders", "ionosphere", "breast-cancer", "fourclass"),
     *("splice", "german.numer"),
 )
-LARGER = ("sonar", "spambase", "a9a", "letter")
+LARGER = ("spambase", "a9a", "letter")
 AT_LEVELS = {
-    **dict.fromkeys(NINE, ("pan-svm", "svm-ensemble", "svm-admm", "voted-wrapper")),
+    **dict.fromkeys((*NINE, "sonar"), ("pan-svm", "svm-ensemble", "svm-admm", "voted-wrapper")),
     **dict.fromkeys(LARGER, ("pan-svm", "svm-ensemble")),
 }
 NOISES = {"exact": (0.25,), "perturbed": (0.25, 0.5)}
