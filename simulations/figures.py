@@ -81,6 +81,18 @@ def levels(comparison: Result) -> str:
     return _table(("", *header), values, "{:.1f}")
 
 
+def rare(comparison: Result) -> str:
+    """Return what PAN-SVM reaches at each level where a class is rare, in percent, by class weights."""
+    found = comparison.frame("rare")
+    found["level"] = found["noise"].map({0.25: "0.25", 0.5: "0.5"}).fillna("`exact`")
+    found["table"] = found["data"] + ", `" + found["class_weight"] + "`"
+    measures = {"auc": "AUC", "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
+    columns = [(measure, level) for measure in measures for level in ("`exact`", "0.25", "0.5")]
+    values = 100 * found.pivot_table(index="table", columns="level", values=list(measures), sort=False)
+    header = [f"{measures[measure]} {level}" if level == "`exact`" else level for measure, level in columns]
+    return _table(("", *header), values[columns], "{:.1f}")
+
+
 def systems(comparison: Result) -> str:
     """Return what each system reaches and costs over data sets and repeats, by split."""
     found = comparison.frame("systems").pivot_table(
@@ -177,6 +189,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "rounds": ("training", rounds),
     "central": ("training", central),
     "levels": ("comparison", levels),
+    "rare": ("comparison", rare),
     "systems": ("comparison", systems),
     "kept": ("privacy", kept),
     "private-accuracy": ("private_accuracy", private_accuracy),

@@ -132,14 +132,16 @@ def mapped_train(site: Site, number: int) -> Mapped:
 @answers(tasks.LANDMARKS)
 def landmarks(site: Site, question: tasks.LandmarksQuestion) -> tasks.LandmarksAnswer:
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1)."""
-    slots, total = own_slots(site, question.slots_per_site, question.slots)
+    total = slot_count(site, question)
     scalings, features = len(question.folds), site.train().X.shape[1]
     site.check_size(float(scalings) * total * features)
     answer = tasks.LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
-    for number in range(scalings) if len(slots) else ():
-        centres, _ = own_centres(site, question, number)
-        used = slots[: len(centres)]
-        answer.centres[number, used], answer.filled[number, used] = centres, 1.0
+    for number in range(scalings):
+        slots = own_slots(site, question.slots_per_site, total, number)
+        if len(slots):
+            centres, _ = own_centres(site, question, number)
+            used = slots[: len(centres)]
+            answer.centres[number, used], answer.filled[number, used] = centres, 1.0
     return answer
 
 
@@ -297,7 +299,7 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
 
 def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
     """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
-    weighted = site.terms.class_weight != "none"
+    weighted = site.terms.class_weight != "none" or site.level == "perturbed"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if weighted else (1.0, 1.0)
     problems = question.problems()
     if not all(least <= weight <= largest for problem in problems for weight in problem.weights):
@@ -309,29 +311,35 @@ def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem
     return problems
 
 
-def own_slots(site: Site, slots_per_site: int, most: int) -> tuple[Ints, int]:
-    """Return the rows of the landmark matrix that are this site's, and how many rows it has: ``most`` or fewer.
+def slot_count(site: Site, question: tasks.LandmarksQuestion) -> int:
+    """Return how many rows the landmark matrix of a scaling has; SettingError if it is none or too many."""
+    assert site.participation is not None  # landmarks are summed
+    total = min(question.slots_per_site * len(site.participation.this.roster), question.slots)
+    if not 1 <= total <= MOST_LANDMARKS:
+        raise SettingError(
+            f"Site '{site.name}' was asked to fill {question.slots_per_site} landmark slots, and takes at most "
+            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
+        )
+    return total
+
+
+def own_slots(site: Site, slots_per_site: int, total: int, scaling: int) -> Ints:
+    """Return the rows of a scaling's landmark matrix that are this site's, of ``total``: ``slots_per_site`` or fewer.
 
     All sites know it, and the coordinator does not: they deal out the slots by the same secret seed, which the first
-    site draws (:mod:`clients.seeds`). A run has one seed, and each sum is dealt anew from it: two sums whose slots were
-    related, such as one with more slots for each site, would tell which landmarks are of the same site.
+    site draws (:mod:`clients.seeds`). A run has one seed, and each scaling of each sum is dealt anew from it: two whose
+    slots were related, such as one with more landmarks, would tell which landmarks are of the same site.
 
     Where that is less than a row for each site, the seed says whose turn it is, and the others have none.
     """
     participation = site.participation
     assert participation is not None  # landmarks are summed
-    sites = len(participation.this.roster)
-    total = min(slots_per_site * sites, most)
-    if not 1 <= total <= MOST_LANDMARKS:
-        raise SettingError(
-            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
-            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
-        )
-    seed = cast(bytes, site.remembered(SLOTS))
-    key = hmac.digest(seed, join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
+    seed, sites = cast(bytes, site.remembered(SLOTS)), len(participation.this.roster)
+    about = join_fields(tags.SLOTS, sum_context(participation.this), str(scaling).encode())
+    key = hmac.digest(seed, about, "sha256")
     place = participation.this.roster.index(site.name)
     if total < sites:
         turn = np.flatnonzero(np.argsort(keystream(key, sites), kind="stable") == place)
-        return turn[turn < total], total
+        return turn[turn < total]
     order = np.argsort(keystream(key, total), kind="stable")
-    return order[place * slots_per_site : (place + 1) * slots_per_site], total
+    return order[place * slots_per_site : (place + 1) * slots_per_site]

@@ -224,9 +224,10 @@ class _Listed:
         return self.seed
 
 
-def slots(this: SumRound, seed: bytes, slots_per_site: int) -> dict[str, set[int]]:
+def slots(this: SumRound, seed: bytes, slots_per_site: int, scaling: int = 0) -> dict[str, set[int]]:
+    total = slots_per_site * len(this.roster)
     return {
-        name: set(own_slots(cast(Site, _Listed(name, seed, this)), slots_per_site, 1000)[0].tolist())
+        name: set(own_slots(cast(Site, _Listed(name, seed, this)), slots_per_site, total, scaling).tolist())
         for name in this.roster
     }
 
@@ -238,25 +239,30 @@ def test_slots_of_a_sum_are_dealt_out_once_and_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "slots_per_site"),
+    ("change", "slots_per_site", "scaling"),
     [
-        ({"round_trip": 5}, 40),
-        ({"attempt": 1}, 40),
-        ({"task": "landmarks y"}, 40),
-        ({"task": "landmarks y"}, 41),
+        ({"round_trip": 5}, 40, 0),
+        ({"attempt": 1}, 40, 0),
+        ({"task": "landmarks y"}, 40, 0),
+        ({"task": "landmarks y"}, 41, 0),
+        ({}, 40, 1),
     ],
     ids=str,
 )
-def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
-    change: dict[str, Any], slots_per_site: int
+def test_slots_of_two_sums_or_scalings_have_nothing_to_do_with_each_other(
+    change: dict[str, Any], slots_per_site: int, scaling: int
 ) -> None:
-    """With more slots for each site, those of the first site were always among the lowest of the same draw."""
+    """With more slots for each site, those of the first site were always among the lowest of the same draw.
+
+    One question with several shares of rows as landmarks told which are of the same site, and how many rows it has.
+    """
     this = SumRound("r", "landmarks x", 4, 0, NAMES)
     seeds = [number.to_bytes(32, "big") for number in range(40)]
     shares = [
         len(first[name] & second[name]) / 40
         for seed in seeds
-        for first, second in [(slots(this, seed, 40), slots(replace(this, **change), seed, slots_per_site))]
+        for first in [slots(this, seed, 40)]
+        for second in [slots(replace(this, **change), seed, slots_per_site, scaling)]
         for name in NAMES
     ]
     assert abs(np.mean(shares) - 0.2) < 0.02
