@@ -40,7 +40,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.table_schema import CATEGORY, NUMBER, TableSchema
-from flower_pansvm.terms import MIN_CLUSTER, NOISES
+from flower_pansvm.terms import MIN_CLUSTER, NOISES, replaced_share
 
 GRID_BITS = 20  # by which the copy's grid is finer than a deviation
 BLOCK = 2**20  # cells that are perturbed at a time
@@ -76,11 +76,6 @@ def copy_of(hospital: Hospital, table: Table) -> Table:
         return perturbed_through_cache(Path(hospital.policy.data), about, folder, make)
 
     return perturbed_table(table, label, schema_of(hospital), terms, key_of(hospital), keep)
-
-
-def replaced_share(noise: float) -> float:
-    """Return r, the probability that a code is drawn anew: 0.10 at σ = 0.25, 0.25 at 0.5, and on that line."""
-    return 0.6 * noise - 0.05 if noise else 0.0
 
 
 def perturbed_table(

@@ -23,6 +23,11 @@ NOISES = (0.25, 0.5, 1.0)
 """What the noise of level perturbed may be, in deviations of a column: the steps by which it grows."""
 
 
+def replaced_share(noise: float) -> float:
+    """Return r, the probability that a code is drawn anew: 0.10 at σ = 0.25, 0.25 at 0.5, and on that line."""
+    return 0.6 * noise - 0.05 if noise else 0.0
+
+
 @dataclass(frozen=True)
 class Terms:
     """What a site checks and needs of a run's settings; beside each what it may be and what it means."""

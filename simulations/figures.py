@@ -81,6 +81,18 @@ def levels(comparison: Result) -> str:
     return _table(("", *header), values, "{:.1f}")
 
 
+def rare(comparison: Result) -> str:
+    """Return what PAN-SVM reaches at each level where a class is rare, in percent, by class weights."""
+    found = comparison.frame("rare")
+    found["level"] = found["noise"].map({0.25: "0.25", 0.5: "0.5"}).fillna("`exact`")
+    found["table"] = found["data"] + ", `" + found["class_weight"] + "`"
+    measures = {"auc": "AUC", "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
+    columns = [(measure, level) for measure in measures for level in ("`exact`", "0.25", "0.5")]
+    values = 100 * found.pivot_table(index="table", columns="level", values=list(measures), sort=False)
+    header = [f"{measures[measure]} {level}" if level == "`exact`" else level for measure, level in columns]
+    return _table(("", *header), values[columns], "{:.1f}")
+
+
 def systems(comparison: Result) -> str:
     """Return what each system reaches and costs over data sets and repeats, by split."""
     found = comparison.frame("systems").pivot_table(
@@ -110,23 +122,14 @@ def kept(privacy: Result) -> str:
     at = (EXACT, *NOISES)
     columns = [
         ("records", "run", EXACT),
-        *(("found", "run", level) for level in at),
-        *(("membership", how, level) for how in ("run", "months") for level in at),
+        *(("found", how, level) for how in ("run", "seeds") for level in at),
+        *(("membership", "seeds", level) for level in at),
     ]
     header = (
-        *(
-            "table",
-            "training records",
-            "found: exact",
-            "0.25",
-            "0.5",
-            "membership, run: exact",
-            "0.25",
-            "0.5",
-        ),
-        *("months: exact", "0.25", "0.5"),
+        *("table", "training records", "one run: `exact`", "0.25", "0.5"),
+        *("twelve runs: `exact`", "0.25", "0.5", "membership: `exact`", "0.25", "0.5"),
     )
-    return _table(header, found.reindex(columns=columns), *["{:.0f}"] * 4, *["{:.2f}"] * 6)
+    return _table(header, found.reindex(columns=columns), *["{:.0f}"] * 7, *["{:.2f}"] * 3)
 
 
 def private_accuracy(models: Result) -> str:
@@ -139,6 +142,38 @@ def private_accuracy(models: Result) -> str:
         of_dp[name] = found[found["method"] == name].set_index("data")["accuracy"]
     header = ("set", *(f"ε = {epsilon:g}" for epsilon in EPSILONS), "exact SVM", "largest class")
     return _table(header, 100 * of_dp[[*EPSILONS, "exact SVM", "majority"]], "{:.1f}")
+
+
+def large_tables(contestants: Result) -> str:
+    """Return time, bytes, rounds, accuracy and memory of PAN-SVM and of central solvers on large tables."""
+    found = contestants.frame("contestants")
+    found["accuracy"] *= 100
+    found.index = [f"{data}, `{name}`" for data, name in zip(found["data"], found["system"], strict=True)]
+    header = ("", "seconds", "MB sent", "rounds", "accuracy, %", "GB of memory")
+    columns = ["seconds", "megabytes_up", "rounds", "accuracy", "peak_gb"]
+    return _table(header, found[columns], "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}", "{:.1f}")
+
+
+def rows(scale: Result) -> str:
+    """Return time, rounds, memory and accuracy of runs with many rows."""
+    found = scale.frame("rows")
+    found["accuracy"] *= 100
+    found.index = [
+        f"{rows:,}, `{level}`" for rows, level in zip(found["rows"], found["privacy"], strict=True)
+    ]
+    header = ("rows", "seconds", "rounds", "GB of memory", "accuracy, %")
+    columns = ["seconds", "rounds", "peak_gb", "accuracy"]
+    return _table(header, found[columns], "{:.0f}", "{:.0f}", "{:.1f}", "{:.2f}")
+
+
+def sites(scale: Result) -> str:
+    """Return time, round trips and bytes of runs with many sites."""
+    found = scale.frame("sites")
+    found.index = [
+        f"{count:,}, `{name}`" for count, name in zip(found["sites"], found["aggregation"], strict=True)
+    ]
+    header = ("sites", "seconds", "round trips", "MB")
+    return _table(header, found[["seconds", "round_trips", "megabytes"]], "{:.1f}", "{:.0f}", "{:.1f}")
 
 
 def sums(secure_sums: Result) -> str:
@@ -154,9 +189,13 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "rounds": ("training", rounds),
     "central": ("training", central),
     "levels": ("comparison", levels),
+    "rare": ("comparison", rare),
     "systems": ("comparison", systems),
     "kept": ("privacy", kept),
     "private-accuracy": ("private_accuracy", private_accuracy),
+    "large-tables": ("large_tables", large_tables),
+    "many-rows": ("scale", rows),
+    "many-sites": ("scale", sites),
     "sums": ("secure_sums", sums),
 }
 """Each table of a page: its result file, and the function that makes it."""

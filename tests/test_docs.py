@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clients.policy import POLICY_KEYS, HospitalPolicy
-from flower_pansvm.consents import CONSENTS
+from flower_pansvm.consents import CONSENTS, LEVELS
 from flower_pansvm.constraints import key_of
 from simulations import figures
 
@@ -61,6 +61,14 @@ def anchors(page: Path) -> set[str]:
     ]
     # GitHub makes two hyphens of " & ", mkdocs one: such headings have no anchor that works in both.
     return {re.sub(r"\s", "-", one) for one in words if "  " not in one}
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/threat-model.md"])
+def test_the_levels_and_their_defaults_are_told_first(name: str) -> None:
+    first = " ".join((ROOT / name).read_text(encoding="utf-8").split()[:200])
+    assert all(f"`{level}`" in first for level in LEVELS)
+    assert "default" in first.lower()
+    assert re.search("coordinator (can compute|computes) most records of a small table", first)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

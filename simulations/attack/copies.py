@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clients.perturb import replaced_share
 from clients.perturb_kept import settled_column
 from clients.site import Site
 from clients.table.table import align
 from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.terms import replaced_share
 from simulations.attack.findings import area
 
 

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
-from clients.perturb import PerturbedTerms, perturbed_table, replaced_share
+from clients.perturb import PerturbedTerms, perturbed_table
 from clients.table.table import Table, columns_text
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.table_schema import CATEGORY, TableSchema
-from flower_pansvm.terms import MIN_CLUSTER
+from flower_pansvm.terms import MIN_CLUSTER, replaced_share
 from simulations.checking.cells import FEW
 from simulations.checking.finding import NOTE, WARNING, Finding
 
@@ -85,7 +85,7 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools) -> Finding:
         return Finding(
             WARNING,
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
-            f"many for so few records, as genes are. {told} Use level dp.",
+            f"many for so few records, as genes are. {told} Use level dp, with fewer columns than rows.",
         )
     near = errors[-1] <= TWO_COPIES * NOISES[-1]
     names = [table.columns[place] for place in np.flatnonzero(columns)[near]]

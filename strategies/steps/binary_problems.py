@@ -13,6 +13,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.pan_svm.cuts import LARGEST_WEIGHT, Problem
 from flower_pansvm.systems.pan_svm.tasks import WARM_START
 from flower_pansvm.systems.scaling import NO_FOLD
+from flower_pansvm.terms import replaced_share
 from strategies.federation.federation import Federation
 from strategies.master.packing import pack_problems
 from strategies.svm_settings import NystroemSettings, PanSvmSettings
@@ -114,7 +115,23 @@ def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.flo
                 "with the setting 'positive'."
             )
         problem = replace(problem, weights=weights)
+    elif settings.level == "perturbed" and rows.shape[1] == 2:
+        least, weights = _against_wrong_labels(replaced_share(settings.noise), sides)
+        problem = replace(problem, C=2 * least * problem.C, weights=weights)
     return replace(problem, rows=weighted_rows(problem, rows))
+
+
+def _against_wrong_labels(r: float, sides: tuple[float, float]) -> tuple[float, tuple[float, float]]:
+    """Return the smaller weight of the two sides, and both in shares of it, that make up for labels drawn anew.
+
+    With probability r a label is drawn anew, which takes more records from a rare class than it brings. Of records that
+    are as likely of either class, (1 - r) / 2 + r p have the label of a class with share p of all. So a row weighs as
+    much as that is for the other class: the model divides the copy where it would divide the true records (Natarajan
+    et al. 2013, Theorem 9). Of several classes the largest decision wins, and this brings nothing (measured).
+    """
+    positive, negative = ((1 - r) / 2 + r * side / sum(sides) for side in sides)
+    least = min(positive, negative)
+    return least, (negative / least, positive / least)
 
 
 def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[float, tuple[float, float]]:

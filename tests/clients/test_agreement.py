@@ -255,10 +255,13 @@ def test_slots_of_a_sum_are_dealt_out_once_and_all() -> None:
     ],
     ids=str,
 )
-def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
+def test_slots_of_two_sums_or_scalings_have_nothing_to_do_with_each_other(
     change: dict[str, Any], slots_per_site: int
 ) -> None:
-    """With more slots for each site, those of the first site were always among the lowest of the same draw."""
+    """With more slots for each site, those of the first site were always among the lowest of the same draw.
+
+    One question with several shares of rows as landmarks told which are of the same site, and how many rows it has.
+    """
     this = SumRound("r", "landmarks x", 4, 0, NAMES)
     changed = {"number": 0, **change}
     number = changed.pop("number")  # of the scaling, within one sum

@@ -242,7 +242,13 @@ def test_a_hospital_has_the_same_copy_in_each_run_for_each_system_and_after_a_re
         true = pd.read_csv(file)
         assert not np.isin(one.X, true[["age", "dose"]].to_numpy()).any()
         assert np.mean(one.labels != true["label"].astype(str)) < 0.2
-    for run_id, changed in enumerate(({}, {"strategy": "svm-admm", "seed": 7}, {"gamma": 0.3}), start=5):
+    others: list[dict[str, Any]] = [
+        {},
+        {"strategy": "svm-admm", "seed": 7},
+        {"scaling": "none"},
+        {"C": "1,8"},
+    ]
+    for run_id, changed in enumerate(others, start=5):
         forget()
         settings = make_settings(sites=3, **changed)
         for one, other in zip(

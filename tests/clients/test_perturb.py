@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from clients.budget import end_ledger, new_ledger
 from clients.ledger.ledger import FILE, link_table, read_ledger
 from clients.ledger.tables import tables_home
-from clients.perturb import GRID_BITS, NOISES, PerturbedTerms, perturbed_table, replaced_share
+from clients.perturb import GRID_BITS, NOISES, PerturbedTerms, perturbed_table
 from clients.perturb_kept import Kept
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, SettingError, TableError
 from flower_pansvm.table_schema import CATEGORY, TableColumn, TableSchema
+from flower_pansvm.terms import replaced_share
 
 KEY = bytes(range(32))
 HALF = PerturbedTerms(0.5)

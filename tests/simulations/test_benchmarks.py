@@ -299,11 +299,16 @@ def test_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "lines", few)
     monkeypatch.setattr(comparison, "AT_LEVELS", {"breast_cancer": ("pan-svm",)})
     monkeypatch.setattr(comparison, "LEVEL_REPEATS", 1)
+    monkeypatch.setattr(comparison, "REPEATS", 1)
+    monkeypatch.setattr(comparison, "RARE", {10: 1000})
     comparison.main(NO_FOLDER, tmp_path)
     tables = tables_of(tmp_path / "comparison.json")
     told = [(line["level"], line["noise"]) for line in tables["levels"]]
     assert told == [("exact", None), ("perturbed", 0.25), ("perturbed", 0.5)]
     assert all(line["accuracy"] > 0.8 for line in tables["levels"])
+    rare = [(line["class_weight"], line["level"]) for line in tables["rare"]]
+    assert rare == [(weights, level) for weights in comparison.CLASS_WEIGHTS for level, _ in levels]
+    assert all(line["auc"] > 0.7 for line in tables["rare"])
     lines = tables["systems"]
     assert {(line["split"], line["system"]) for line in lines} == {
         (split, name) for split in comparison.SPLITS for name in ("pan-svm", "fedavg:logistic")

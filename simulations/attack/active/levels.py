@@ -112,7 +112,7 @@ def _of_seeds(data: str, data_dir: Path, level: str, noise: float) -> Attack:
 
 
 def _of_months(data: str, data_dir: Path, level: str, noise: float) -> Attack:
-    """Attack twelve months, in each of which a hospital adds a record."""
+    """Attack a study of `MONTHS` months, in each of which a hospital adds a record."""
     table = _table(data, data_dir)
     tables = dict(zip(HOSPITALS, _parts(table[MONTHS:]), strict=True))
     with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clients.perturb import PerturbedTerms, perturbed_table, replaced_share
+from clients.perturb import PerturbedTerms, perturbed_table
 from clients.table.table import Table
 from flower_pansvm.table_schema import TableColumn, TableSchema
+from flower_pansvm.terms import replaced_share
 from simulations.checking.finding import NOTE, WARNING, Finding
 from simulations.checking.perturbation import filter_errors, membership_auc, of_level, standardised
 

@@ -1,19 +1,22 @@
 """Class weights, and several classes told apart one versus all or one versus one: as central solvers do it."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
 from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.multiclass import REST, Pair, signs
 from flower_pansvm.systems.pan_svm.cuts import Problem
+from flower_pansvm.terms import NOISES, replaced_share
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
 from strategies.master.progress import Progress
@@ -189,6 +192,48 @@ def test_class_weights_are_told_so_that_the_smallest_is_one(
     assert (found.C, found.weights) == (2.0 * told[0], told[1])
     with pytest.raises(SettingError):
         with_rows(problem, settings, np.ones((1, len(given) + 1)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_weights_make_up_for_labels_that_are_drawn_anew(noise: float) -> None:
+    """Where a record is as likely of either class, the two labels that its copy may have weigh as much together."""
+    rows, r = np.array([[90.0, 10.0], [20.0, 30.0]]), replaced_share(noise)
+    settings, before = (
+        make_settings(privacy="perturbed", noise=noise),
+        Problem("", 1, 0.0, 2.0, Pair(1, REST)),
+    )
+    problem = with_rows(replace(before, fold=1), settings, rows)  # type: ignore[arg-type]
+    positive, negative = problem.weights
+    assert positive * ((1 - r) / 2 + r * 0.1) == pytest.approx(negative * ((1 - r) / 2 + r * 0.9))
+    assert positive > negative == 1
+    assert problem.C * (positive + negative) == pytest.approx(4.0)
+    assert problem.rows == pytest.approx(10 * positive + 90)
+    # Not at another level, of equal classes, of several, or where the user has chosen.
+    for other, told in (
+        (make_settings(privacy="exact"), rows),
+        (settings, rows[:1, [1, 1]]),
+        (settings, rows[:1, [0, 0, 1]]),
+        (make_settings(privacy="perturbed", class_weight=(1.0, 1.0)), rows),
+    ):
+        plain = with_rows(before, other, told)  # type: ignore[arg-type]
+        assert (plain.C, plain.weights) == (2.0, (1.0, 1.0))
+
+
+@pytest.mark.slow
+def test_a_rare_class_is_named_at_level_perturbed_as_often_as_the_true_labels_say(tmp_path: Path) -> None:
+    """Of labels one in eleven is positive; at noise 0.5 a model without weights names a third of them."""
+    X, y = make_classification(
+        8000, 10, n_informative=6, n_redundant=0, weights=[10 / 11], flip_y=0, random_state=0
+    )
+    pd.DataFrame(X).add_prefix("x").assign(label=y).to_csv(tmp_path / "rare.csv", index=False)
+    at = {"data": str(tmp_path / "rare.csv"), "landmarks": "100", "test_fraction": 0.5, "noise": 0.5}
+    own, equal, balanced = (
+        train_in_process(make_settings(**at, privacy="perturbed", class_weight=weights)).outcome.evaluation
+        for weights in ("none", (1.0, 1.0), "balanced")
+    )
+    assert own.accuracy > equal.accuracy + 0.005
+    assert own.accuracy > balanced.accuracy
+    assert min(own.auc, equal.auc, balanced.auc) > 0.9
 
 
 @pytest.mark.parametrize("strategy", ["ssvd", "local-only", "svm-ensemble"])
