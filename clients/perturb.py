@@ -12,11 +12,13 @@ system and coordinator, after a restart, in another order of rows or columns, an
   code has other draws than the one it was, or the change would tell both; so do labels of equal records without ids.
   These have otherwise equal copies: without ids a record is known by all its features, and a corrected one gets a
   second copy, which an attacker averages with the first.
-- The bits of a float can tell x (Mironov 2012). So the copy is, in deviations from the column's mean, a multiple of
-  2^-20. Its distribution over them differs by less than 2^-28 from a rounded normal one, whatever x is.
+- The bits of a float can tell x (Mironov 2012). So the copy is rounded to a multiple of a power of 2, about 2^-20
+  deviations. Its distribution over them differs by less than 2^-28 from a rounded normal one, whatever x is. Were it a
+  multiple of a share of the deviation, copies would tell exact deviation and mean: all but one record's, that one.
 """
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,12 +39,13 @@ from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.secure_sum.wire import join_fields
-from flower_pansvm.table_schema import CATEGORY, TableSchema
+from flower_pansvm.table_schema import CATEGORY, NUMBER, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, replaced_share
 
-GRID = 2.0**-20
+GRID_BITS = 20  # by which the copy's grid is finer than a deviation
 BLOCK = 2**20  # cells that are perturbed at a time
 LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
+READ_OTHERWISE = ("decimal", "missing", "thousands")  # options of reading that decide what a cell is
 LOW_BITS = np.uint64(2**32 - 1)
 
 Words = NDArray[np.uint64]
@@ -93,7 +96,7 @@ def perturbed_table(
         Name of the label column, which the hospital chooses and not the coordinator: another one is a second set of
         codes beside the same features.
     schema : TableSchema or None
-        Which columns of 0 and 1 are one category.
+        Which columns of 0 and 1 are one category, and what is missing.
     how : PerturbedTerms
         What is settled already stays, whatever its min-cluster says now.
     key : Path or bytes
@@ -119,7 +122,7 @@ def perturbed_table(
     units = _units(table, schema)
 
     def settled(kept: Kept) -> Kept:
-        return _settled(kept, table, units, label, how)
+        return _settled(kept, table, units, label, how, schema)
 
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
 
@@ -161,7 +164,8 @@ def _perturbed(
     cipher = Cipher(algorithms.AES256(hashlib.sha256(secret).digest()), modes.ECB())
     copy = np.empty(cells.shape)
     for place, column in enumerate(columns):
-        x = (np.clip(cells[:, place], column.low, column.high) - column.mean) / column.deviation
+        x = np.clip(cells[:, place], column.low, column.high)
+        grid = 2.0 ** (math.frexp(column.deviation)[1] - GRID_BITS)
         codes, counts = _codes(cells[:, place], column), np.array(column.counts)
         missing, measured = len(counts) - 2, len(counts) - 1
         # A code of too few records is missing; where missing cells are as rare, it is drawn anew.
@@ -176,13 +180,14 @@ def _perturbed(
             anew = ((choice >> np.uint64(32)) < share * 2.0**32) | (counts[codes] == 0)
             rank = ((choice & LOW_BITS) * np.uint64(counts.sum())) >> np.uint64(32)
             drawn = np.where(anew, np.searchsorted(np.cumsum(counts), rank, side="right"), codes)
-            z = ndtri(((normal >> np.uint64(12)) + 0.5) * 2.0**-52)
+            z = column.deviation * ndtri(((normal >> np.uint64(12)) + 0.5) * 2.0**-52)
             # A measurement where there was none is made up: it looks like one of the column.
             made_up = (drawn == measured) & (codes != measured)
-            x = np.where(made_up, math.sqrt(1 + above**2) * z, x + math.sqrt(above**2 - below**2) * z)
-            x, codes = np.round(x / GRID) * GRID, drawn
+            like_one = column.mean + math.sqrt(1 + above**2) * z
+            x = np.where(made_up, like_one, x + math.sqrt(above**2 - below**2) * z)
+            x, codes = np.round(x / grid) * grid, drawn
         written = np.array([*column.values, np.nan, np.nan], dtype=np.float64)[codes]
-        copy[:, place] = np.where(codes == measured, column.mean + column.deviation * x, written)
+        copy[:, place] = np.where(codes == measured, x, written)
     return copy
 
 
@@ -199,9 +204,17 @@ def _perturbed_labels(
     return names[_perturbed(cells, [as_numbers], secret, words, nth, noise)[:, 0].astype(np.int64)]
 
 
-def _settled(kept: Kept, table: Table, units: Sequence[Unit], label: str, how: PerturbedTerms) -> Kept:
+def _settled(
+    kept: Kept,
+    table: Table,
+    units: Sequence[Unit],
+    label: str,
+    how: PerturbedTerms,
+    schema: TableSchema | None,
+) -> Kept:
     """Return what is kept, with what has to be settled at first use; TableError if the table is another one."""
     fields = [name for unit, places in units for name in (unit, *(table.columns[place] for place in places))]
+    fields += _said_of_cells(schema) if schema else []
     columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
     records = (record for _, _, block in _blocks(table, units) for record in block)
     if kept.columns:
@@ -223,6 +236,18 @@ def _settled(kept: Kept, table: Table, units: Sequence[Unit], label: str, how: P
         column = KeptColumn(names[enough].tolist(), [*counts[enough].tolist(), 0, 0])
         kept = replace(kept, labels={**kept.labels, label: column})
     return kept
+
+
+def _said_of_cells(schema: TableSchema) -> list[str]:
+    """Return what a schema file says of how cells are read, if it says anything.
+
+    A coordinator may send other files. With each that takes another code for missing, the records that have it would
+    get one more copy.
+    """
+    said = [[one.name, one.kind, one.missing, one.below_limit] for one in schema.columns]
+    said = [one for one in said if one[1:] != [NUMBER, (), ""]]
+    reading = [list(one) for one in schema.reading if one[0] in READ_OTHERWISE]
+    return sorted(json.dumps(one) for one in (*said, *reading))
 
 
 def _blocks(table: Table, units: Sequence[Unit]) -> Iterator[Block]:

@@ -70,8 +70,9 @@ class Kept:
         """Check that the table is the one whose copy was begun; else TableError."""
         if self.columns != columns:
             raise TableError(
-                "The table does not have the columns that its copy for level perturbed was begun with, and each record "
-                "would get a second copy. Put the columns back, and the kinds in the schema file."
+                "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
+                "file reads cells otherwise, and records would get a second copy. Put the columns back, and in the "
+                "schema file the kinds, and what is missing or below a limit. If cells are wrong, correct the table."
             )
         wanted = set(self.marks)
         lost = wanted.copy()

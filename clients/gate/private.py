@@ -79,8 +79,9 @@ def _honest_sites(site: Site) -> int:
     """Return among how many sites the noise of this sum is shared."""
     if site.participation is None:
         raise SumError("A private answer was asked for outside a secure sum. Start the run again.")
-    most, sites = site.terms.colluders, len(site.participation.this.roster)
-    if not (site.participation.protocol.protected or site.simulated):
+    this, protocol = site.participation.this, site.participation.protocol
+    most, sites = site.terms.colluders, len(this.roster)
+    if not (protocol.protected or site.simulated):
         raise BudgetError(
             f"Site '{site.name}' gives private answers in secure sums only: alone, its share of the noise does not "
             "keep the promise. Start the run with aggregation=ring."
@@ -89,6 +90,12 @@ def _honest_sites(site: Site) -> int:
         raise BudgetError(
             f"Site '{site.name}' cannot share noise among {sites} sites of which {most} may collude. Find more sites, "
             "or lower colluders if all hospitals agree."
+        )
+    if sites - most > 1 and protocol.isolating(this) <= most:
+        raise BudgetError(
+            f"Site '{site.name}' does not share noise in a sum that {most} colluding sites can take apart: that of a "
+            "part of the others does not keep the promise. Start the run with aggregation=k-secure and a k above "
+            f"{most}, or lower colluders if all hospitals agree."
         )
     return sites - most
 

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from clients.classes import allowed_classes
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import answers
@@ -17,6 +18,7 @@ from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, is_exact, row_blocks
 from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.schema import class_names
 from flower_pansvm.systems import output_perturbation as tasks
 from flower_pansvm.systems.pan_svm.cuts import Labels, Question, cuts_at
 
@@ -89,6 +91,10 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
             f"Site '{site.name}' gives weights of its own model for an epsilon of {tasks.LEAST_EPSILON} or more. Start "
             "the run with a larger one."
         )
+    schema = site.schema()
+    all_classes = class_names(allowed_classes(site) or schema.classes, schema.positive_labels)
+    # Of some of its classes the rows are no public number: from three such numbers followed that of each class.
+    sound &= set(all_classes) <= set(schema.classes)
     if not sound or question.size != site.get_broadcast(tasks.RFF).size:
         raise _misfit(site)
     rows = site.train()

@@ -132,7 +132,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
 @answers(tasks.LANDMARKS)
 def landmarks(site: Site, question: tasks.LandmarksQuestion) -> tasks.LandmarksAnswer:
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1)."""
-    total = slot_count(site, question)
+    total = slots_of_all(site, question.slots_per_site, question.slots)
     scalings, features = len(question.folds), site.train().X.shape[1]
     site.check_size(float(scalings) * total * features)
     answer = tasks.LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
@@ -311,35 +311,39 @@ def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem
     return problems
 
 
-def slot_count(site: Site, question: tasks.LandmarksQuestion) -> int:
-    """Return how many rows the landmark matrix of a scaling has; SettingError if it is none or too many."""
-    assert site.participation is not None  # landmarks are summed
-    total = min(question.slots_per_site * len(site.participation.this.roster), question.slots)
-    if not 1 <= total <= MOST_LANDMARKS:
+def slots_of_all(site: Site, slots_per_site: int, most: int) -> int:
+    """Return how many rows the landmark matrix has: as many for each site, or fewer rows than sites, one for each turn.
+
+    SettingError if they are too many, or not enough for all: the sites after the first ones would have none left, and
+    the coordinator would know whose the landmarks are.
+    """
+    participation = site.participation
+    assert participation is not None  # landmarks are summed
+    wanted = slots_per_site * len(participation.this.roster)
+    total = min(wanted, most)
+    if not 1 <= total <= MOST_LANDMARKS or (total < wanted and slots_per_site > 1):
         raise SettingError(
-            f"Site '{site.name}' was asked to fill {question.slots_per_site} landmark slots, and takes at most "
-            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
+            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots of {most}, and takes as many as all "
+            f"other sites, at most {MOST_LANDMARKS} over all. Ask for fewer landmarks."
         )
     return total
 
 
-def own_slots(site: Site, slots_per_site: int, total: int, scaling: int) -> Ints:
-    """Return the rows of a scaling's landmark matrix that are this site's, of ``total``: ``slots_per_site`` or fewer.
+def own_slots(site: Site, slots_per_site: int, total: int, number: int) -> Ints:
+    """Return which rows of the landmark matrix of one of the scalings are this site's.
 
     All sites know it, and the coordinator does not: they deal out the slots by the same secret seed, which the first
-    site draws (:mod:`clients.seeds`). A run has one seed, and each scaling of each sum is dealt anew from it: two whose
-    slots were related, such as one with more landmarks, would tell which landmarks are of the same site.
+    site draws (:mod:`clients.seeds`). A run has one seed, and each matrix of each sum is dealt anew from it: two whose
+    slots were related, such as one with more slots for each site, would tell which landmarks are of the same site.
 
-    Where that is less than a row for each site, the seed says whose turn it is, and the others have none.
+    Where there is less than a row for each site, the seed says whose turn it is, and the others have none.
     """
     participation = site.participation
     assert participation is not None  # landmarks are summed
-    seed, sites = cast(bytes, site.remembered(SLOTS)), len(participation.this.roster)
-    about = join_fields(tags.SLOTS, sum_context(participation.this), str(scaling).encode())
-    key = hmac.digest(seed, about, "sha256")
+    sites = len(participation.this.roster)
+    seed = cast(bytes, site.remembered(SLOTS))
+    about = join_fields(tags.SLOTS, sum_context(participation.this), number.to_bytes(8, "big"))
+    order = np.argsort(keystream(hmac.digest(seed, about, "sha256"), max(total, sites)), kind="stable")
     place = participation.this.roster.index(site.name)
-    if total < sites:
-        turn = np.flatnonzero(np.argsort(keystream(key, sites), kind="stable") == place)
-        return turn[turn < total]
-    order = np.argsort(keystream(key, total), kind="stable")
-    return order[place * slots_per_site : (place + 1) * slots_per_site]
+    own = order[place * slots_per_site : (place + 1) * slots_per_site]
+    return own[own < total]

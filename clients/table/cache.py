@@ -24,7 +24,7 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 
-VERSION = 7
+VERSION = 8
 """Part of every key. Raise it when the copies' format changes, or what `read_table` or `perturbed_table` makes."""
 
 

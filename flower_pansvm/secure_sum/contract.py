@@ -100,6 +100,13 @@ class SecureSum(ABC):
         """
         return b"", b""
 
+    def isolating(self, this: SumRound) -> int:  # noqa: ARG002
+        """Return how many sites that collude with the coordinator can learn the sum over fewer than all others.
+
+        Two, the neighbours of a site in a ring, unless a protocol says otherwise.
+        """
+        return 2
+
     @abstractmethod
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return what site ``member`` sends first, and what it keeps for later relay steps (maybe empty)."""

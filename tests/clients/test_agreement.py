@@ -224,11 +224,13 @@ class _Listed:
         return self.seed
 
 
-def slots(this: SumRound, seed: bytes, slots_per_site: int, scaling: int = 0) -> dict[str, set[int]]:
-    total = slots_per_site * len(this.roster)
+def slots(
+    this: SumRound, seed: bytes, slots_per_site: int, total: int = 0, number: int = 0
+) -> dict[str, set[int]]:
+    total = total or slots_per_site * len(this.roster)
+    sites = {name: cast(Site, _Listed(name, seed, this)) for name in this.roster}
     return {
-        name: set(own_slots(cast(Site, _Listed(name, seed, this)), slots_per_site, total, scaling).tolist())
-        for name in this.roster
+        name: set(own_slots(site, slots_per_site, total, number).tolist()) for name, site in sites.items()
     }
 
 
@@ -236,33 +238,36 @@ def test_slots_of_a_sum_are_dealt_out_once_and_all() -> None:
     dealt = slots(SumRound("r", "landmarks x", 4, 0, NAMES), bytes(32), 7)
     assert all(len(own) == 7 for own in dealt.values())
     assert set.union(*dealt.values()) == set(range(35))
+    turns = [slots(SumRound("r", "landmarks x", trip, 0, NAMES), bytes(32), 1, total=2) for trip in range(40)]
+    assert all(sorted(map(len, dealt.values())) == [0, 0, 0, 1, 1] for dealt in turns)
+    assert all(set.union(*dealt.values()) == {0, 1} for dealt in turns)
+    assert all(any(dealt[name] for dealt in turns) for name in NAMES)
 
 
 @pytest.mark.parametrize(
-    ("change", "slots_per_site", "scaling"),
+    ("change", "slots_per_site"),
     [
-        ({"round_trip": 5}, 40, 0),
-        ({"attempt": 1}, 40, 0),
-        ({"task": "landmarks y"}, 40, 0),
-        ({"task": "landmarks y"}, 41, 0),
-        ({}, 40, 1),
+        ({"round_trip": 5}, 40),
+        ({"attempt": 1}, 40),
+        ({"task": "landmarks y"}, 40),
+        ({"task": "landmarks y"}, 41),
+        ({"number": 1}, 40),
     ],
     ids=str,
 )
-def test_slots_of_two_sums_or_scalings_have_nothing_to_do_with_each_other(
-    change: dict[str, Any], slots_per_site: int, scaling: int
+def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
+    change: dict[str, Any], slots_per_site: int
 ) -> None:
-    """With more slots for each site, those of the first site were always among the lowest of the same draw.
-
-    One question with several shares of rows as landmarks told which are of the same site, and how many rows it has.
-    """
+    """With more slots for each site, those of the first site were always among the lowest of the same draw."""
     this = SumRound("r", "landmarks x", 4, 0, NAMES)
-    seeds = [number.to_bytes(32, "big") for number in range(40)]
+    changed = {"number": 0, **change}
+    number = changed.pop("number")  # of the scaling, within one sum
+    other = replace(this, **changed)
+    seeds = [count.to_bytes(32, "big") for count in range(40)]
     shares = [
         len(first[name] & second[name]) / 40
         for seed in seeds
-        for first in [slots(this, seed, 40)]
-        for second in [slots(replace(this, **change), seed, slots_per_site, scaling)]
+        for first, second in [(slots(this, seed, 40), slots(other, seed, slots_per_site, number=number))]
         for name in NAMES
     ]
     assert abs(np.mean(shares) - 0.2) < 0.02

@@ -270,6 +270,16 @@ def test_a_request_for_a_huge_matrix_is_refused_before_it_is_made(
         gather_landmarks(federation, slots_per_site=slots, slots=slots)
 
 
+@pytest.mark.parametrize("slots", [60, 100, 179, 2])
+def test_slots_that_do_not_do_for_all_sites_are_refused(
+    slots: int, federation: Federation, ask_moments: Any
+) -> None:
+    """The first site's landmarks alone filled the first slots, and so on by name."""
+    ask_moments(federation)
+    with pytest.raises(SettingError, match="slots"):
+        gather_landmarks(federation, slots_per_site=60, slots=slots)
+
+
 @dataclass(frozen=True)
 class Odd:
     """What a site keeps of itself under other names."""

@@ -1,7 +1,9 @@
 """A hospital's rows never change sides: whatever a coordinator sends, at every level, with ids or without."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,14 @@ import pytest
 from flwr.app import RecordDict
 
 from clients.budget import end_ledger, new_ledger
-from clients.ledger.lasting_split import lasting_split
+from clients.ledger.budget import Ledger
+from clients.ledger.lasting_split import lasting_numbers, lasting_split
 from clients.rows import link_own_table
 from clients.site import Site
+from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, TableError
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.terms import Scalar
 from tests.contexts import own_hospital
@@ -96,16 +101,44 @@ def test_positive_labels_that_are_told_have_to_be_the_hospitals(
 
 
 def test_rows_are_on_the_same_side_at_every_level(node: dict[str, Scalar]) -> None:
-    """The copy of a record is where the record is."""
+    """The copy of a record is where the record is, but in an order that tells nothing."""
     exact, perturbed, dp = (site_of(node, level) for level in LEVELS)
     kept = sides(node)
     assert 0.1 < kept.mean() < 0.3
     for site in (exact, perturbed, dp):
         X = site.table().X
-        assert np.array_equal(site.test().X, X[kept], equal_nan=True)
-        assert np.array_equal(site.train().X, X[~kept], equal_nan=True)
+        in_order = sorted if site is perturbed else list
+        assert in_order(site.test().X.tolist()) == in_order(X[kept].tolist())
+        assert in_order(site.train().X.tolist()) == in_order(X[~kept].tolist())
+    assert site_of(node, "perturbed").train().X.tolist() != perturbed.table().X[~kept].tolist()
     assert not np.array_equal(perturbed.test().X, exact.test().X, equal_nan=True)
     assert np.array_equal(dp.test().X, exact.test().X)
+
+
+@pytest.mark.parametrize("level", ["exact", "perturbed"])
+def test_who_knows_the_ids_does_not_know_the_order(level: str, node: dict[str, Scalar], ward: Path) -> None:
+    """Anyone can hash case numbers: with the copies in that order, each was known by its number."""
+    site = site_of(node, level)
+    split, ids = site._split(), np.sort(pd.read_csv(ward)["mrn"].to_numpy())[~sides(node)]
+    hashed = np.array(
+        [int.from_bytes(hashlib.sha256(tags.SIDE + one.encode()).digest()[:8], "little") for one in ids]
+    )
+    rows = {tuple(row): place for row, place in zip(split.train.X.tolist(), split.places, strict=True)}
+    places = np.array([rows[tuple(row)] for row in site.table().X[~sides(node)].tolist()])
+    for one in np.unique(site.labels()[~sides(node)]):
+        own = site.labels()[~sides(node)] == one
+        assert abs(np.corrcoef(np.argsort(np.argsort(hashed[own])), places[own])[0, 1]) < 0.4
+        assert abs(np.corrcoef(np.arange(own.sum()), places[own])[0, 1]) < 0.4
+
+
+def test_the_order_of_codes_does_not_go_with_the_codes() -> None:
+    """It was that of a sum over the cells: all differences between two records that differ in one column were equal."""
+    X = np.array(list(product((0.0, 1.0), repeat=6)))
+    table, ledger = Table(tuple("abcdef"), X, None), Ledger(0.2, "5a" * 32, tuple("abcdef"))
+    numbers = lasting_numbers(table, ledger)[1]
+    differences = numbers[X[:, 0] == 1] - numbers[X[:, 0] == 0]
+    assert len(np.unique(differences)) == len(differences)
+    assert len(np.unique(numbers)) == len(X)
 
 
 def test_folds_are_even_within_each_class(node: dict[str, Scalar]) -> None:

@@ -26,6 +26,7 @@ from clients.table.reading import read_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.summing import EPOCH_BYTES, AllKeys
 from flower_pansvm.systems.common import JoinQuestion, SchemaBroadcast
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
@@ -436,7 +437,7 @@ def test_no_row_is_looked_at_for_a_site_that_has_not_joined(
 ) -> None:
     monkeypatch.setattr(Site, "train", lambda _: pytest.fail("looks at rows"))
     roster = SimpleNamespace(roster=NAMES)
-    part = SimpleNamespace(this=roster, protocol=SimpleNamespace(protected=True))
+    part = SimpleNamespace(this=roster, protocol=Ring())
     site = Site.of(hospital(linked), "dp", part)  # type: ignore[arg-type]
     with pytest.raises(BudgetError, match="joined"):
         privately(site, PRIVATE_BINS, BinsQuestion(1e-3, *np.zeros((2, 2))), private_bins)

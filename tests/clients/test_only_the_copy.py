@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
 from clients.hospital import hospital_of
+from clients.ledger import lasting_split
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.rows import link_own_table
 from clients.site import Site
@@ -139,6 +140,11 @@ def learn(
         return copies[Path(about[3]).name.removeprefix("site-")]
 
     monkeypatch.setattr("clients.perturb.perturbed_table", copy_of)
+    # The other tables have ledgers of their own, and folds follow from the key.
+    of_folder = lasting_split.linked_ledger
+    monkeypatch.setattr(
+        lasting_split, "linked_ledger", lambda folder: replace(of_folder(folder), key="5a" * 32)
+    )
     # The key of the columns' secret factors is a hospital's, and not its table's.
     monkeypatch.setattr("clients.systems.random_kernel.lasting_secret", lambda site: site.name.encode())
 
@@ -200,6 +206,22 @@ def test_so_it_is_of_every_task(learn: Callable[..., Answers]) -> None:
     assert asked == answered - {"relay", "rows"}
     # The check can fail: at level exact what is learned differs.
     assert learn("pan-svm", 0, "exact") != learn("pan-svm", 1, "exact")
+
+
+@pytest.mark.parametrize("ids", [{}, {"row-id": "id"}], ids=str)
+def test_nor_does_it_tell_in_which_order_the_true_records_are(
+    ids: dict[str, str], tmp_path: Path, hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are sorted, by a column, the label, or ids that grow with the date: a place told the true cell."""
+    learned, tables = Learned(monkeypatch), [true_table(number, 0) for number in range(3)]
+    settings, files, answers = settings_of("model choice", tmp_path, "auto"), [], []
+    for run_id, column in enumerate(("id", "age", "label"), start=1):
+        for name, table in zip(NAMES, tables, strict=True):
+            files.append(tmp_path / f"{name}.csv")
+            table.sort_values(column).drop(columns=[] if ids else "id").to_csv(files[-1], index=False)
+        PanSVM(settings).start(hospitals(settings, files[-3:], ids, run_id=run_id))
+        answers.append(learned.take())
+    assert answers[0] == answers[1] == answers[2]
 
 
 # The copy in a run

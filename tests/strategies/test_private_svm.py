@@ -3,6 +3,7 @@
 import functools
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ import pytest
 
 from clients.ledger.budget import read_ledger
 from clients.systems.admm import solve
+from clients.systems.output_perturbation import local_weights
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.models.fourier_svc import RandomFourierSVC
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.output_perturbation import perturbed
+from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.output_perturbation import LEAST_EPSILON
+from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.systems.output_perturbation import LEAST_EPSILON, RFF, LocalWeightsQuestion
 from flower_pansvm.terms import Scalar
+from simulations.attack.active.hospitals import Hospitals, schema_broadcast
 from simulations.attack.audit import audit
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
@@ -342,6 +347,18 @@ def test_hospitals_refuse_weights_that_are_not_exact(
     monkeypatch.setattr("strategies.output_perturbation.strategies.TOL", 1e30)
     with pytest.raises(PanSVMError):
         train()
+
+
+def test_a_hospital_gives_no_weights_of_some_of_its_classes(tmp_path: Path) -> None:
+    """The noise tells the number of rows, which is public; that of each class is not."""
+    rows = dict.fromkeys(("first", "second", "third"), 60)
+    told_map = RandomFourierMap(np.zeros(13), np.ones(13), np.zeros((1, 13)))
+    question = LocalWeightsQuestion(size=2, C=1.0, epsilon=0.5, tol=1e-6)
+    for listed, refused in ((2, nullcontext()), (3, pytest.raises(SettingError))):
+        study = Hospitals(tmp_path / str(listed), rows, classes=listed)
+        told = {SCHEMA: schema_broadcast(study.settings, 2), RFF: told_map}
+        with refused:
+            assert study.exact("first", told, local_weights, question).weights.shape == (2,)
 
 
 def test_hospitals_that_do_not_find_their_weights_say_so_in_few_runs(

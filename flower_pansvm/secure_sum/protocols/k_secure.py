@@ -44,6 +44,10 @@ class KSecure(SecureSum):
         """Return k, or where it is 0 enough, and no more than there are sites."""
         return min(self.k or enough_partners(len(this.roster)), len(this.roster))
 
+    def isolating(self, this: SumRound) -> int:
+        """Return k, or all other sites: the graph of the masks, or of the segments, does not fall apart before."""
+        return min(self.partners_of(this), len(this.roster) - 1)
+
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return ``v_i + sum m(i, j) - sum m(h, i)`` over the partners j after i and h before i in the roster.
 

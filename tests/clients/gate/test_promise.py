@@ -8,7 +8,8 @@ that what is left is the noise of one honest site. It looks at the noise along t
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,6 +24,7 @@ from clients.rows import Rows
 from clients.site import Site
 from clients.systems import dp_svm as private_training
 from clients.systems import evaluation
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
@@ -32,6 +34,11 @@ from flower_pansvm.privacy.discrete_noise import discrete_gaussian, sigma_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, in_turns, shortened
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.secure_sum.contract import SecureSum, SumRound
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.k_secure_hops import KSecureHops
+from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
     PRIVATE_MOMENTS,
@@ -105,6 +112,7 @@ class OneHonestSite:
     sites: int
     colluders: int
     name: str = "north"
+    protocol: SecureSum = field(default_factory=KSecure)
 
     simulated = True
     run_id = 1
@@ -115,8 +123,8 @@ class OneHonestSite:
 
     @property
     def participation(self) -> SimpleNamespace:
-        roster = tuple(map(str, range(self.sites)))
-        return SimpleNamespace(this=SimpleNamespace(roster=roster), protocol=SimpleNamespace(protected=True))
+        this = SumRound("1", "sum", 1, 0, tuple(map(str, range(self.sites))))
+        return SimpleNamespace(this=this, protocol=self.protocol)
 
     def train(self) -> Rows:
         return self.rows
@@ -143,6 +151,30 @@ def table(monkeypatch: pytest.MonkeyPatch) -> None:
 def answer(task: Task[Any, Any], rows: Rows, sites: int = 2, colluders: int = 1) -> dict[str, Any]:
     site = cast(Site, OneHonestSite(rows, sites, colluders))
     return vars(privately(site, task, QUESTIONS[task], WORK[task]).answer)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "colluders", "refused"),
+    [
+        (Ring(), 1, False),
+        (Ring(), 2, True),
+        (Ring(), 4, False),  # each site adds all of the noise
+        (RingHops(), 2, True),
+        (KSecure(k=2), 2, True),
+        (KSecure(k=3), 2, False),
+        (KSecure(), 3, False),
+        (KSecureHops(k=2), 2, True),
+        (KSecureHops(k=3), 2, False),
+    ],
+    ids=str,
+)
+def test_colluders_that_can_take_a_sum_apart_are_not_allowed_for(
+    protocol: SecureSum, colluders: int, refused: bool
+) -> None:
+    """Two neighbours in a ring of five learn the sum of the site between them, which has a third of the noise."""
+    site = cast(Site, OneHonestSite(neighbours()[0], 5, colluders, protocol=protocol))
+    with pytest.raises(BudgetError, match="take apart") if refused else nullcontext():
+        privately(site, PRIVATE_STEP, QUESTIONS[PRIVATE_STEP], WORK[PRIVATE_STEP])
 
 
 def row_in(task: Task[Any, Any], others: int) -> dict[str, np.ndarray]:
