@@ -18,6 +18,7 @@ from simulations.attack.copies import WholeCopy, whole_copy
 from simulations.attack.counting import determined_by_hessians
 from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.data.simulated_sites import SimulatedSites
+from simulations.files import complete_file
 from simulations.systems.system import every_system, sentences
 from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.results import RESULT_FILE
@@ -143,4 +144,5 @@ def add_to_result(folder: Path, findings: Mapping[str, Any]) -> None:
     path = folder / RESULT_FILE
     result = json.loads(path.read_text(encoding="utf-8"))
     text = json.dumps({**result, **findings}, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    with complete_file(path, overwrite=True) as unfinished:
+        unfinished.write_text(text + "\n", encoding="utf-8")
