@@ -124,3 +124,7 @@ def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Pat
     assert code == 1
     assert err.startswith("Error: The state folder has a damaged file")
     assert str(tmp_path / "state") in err
+    for folder in ("nowhere", f"state/{LINK}"):
+        code, _, err = pansvm("budget", folder)
+        assert code == 1
+        assert err.startswith("Error: The state folder belongs to no table's ledger")
