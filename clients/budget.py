@@ -24,7 +24,7 @@ from clients.ledger.ledger import (
     write_ledger,
 )
 from clients.state_folder import locked, write_checked
-from flower_pansvm.errors import BudgetError
+from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 
 END = (
@@ -154,5 +154,9 @@ def _table(ledger: Ledger, epsilon: float, delta: float) -> str:
 if __name__ == "__main__":
     try:
         main()
-    except BudgetError as error:
+    except PanSVMError as error:
         sys.exit(f"Error: {error.with_detail()}")
+    except OSError as error:
+        sys.exit(
+            f"Error: {error}. See whether the disk is full, and whether this account may read and write there."
+        )

@@ -48,7 +48,9 @@ def is_private(path: Path) -> bool:
 def replace_file(path: Path, text: str) -> None:
     """Replace a file of the folder; whenever the power fails, the old or the new one is on the disk."""
     unfinished = path.with_name(f"{path.name}.part")
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    with os.fdopen(
+        os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+    ) as file:
         file.write(f"{text}\n")
         file.flush()
         os.fsync(file.fileno())
@@ -78,7 +80,14 @@ def locked(folder: Path) -> Iterator[None]:
     import fcntl  # noqa: PLC0415 - not on every system that simulates
 
     with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise SettingError(
+                f"The state folder, or pansvm/tables, is on a file system without locks ({error.strerror}), where two "
+                "runs at once could spend the same budget. Put both on a disk of this machine: 'state' in the node "
+                "config, and XDG_STATE_HOME."
+            ) from None
         yield
 
 

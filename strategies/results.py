@@ -104,9 +104,11 @@ def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
 
 
 def write_result(folder: Path, result: Mapping[str, Any]) -> None:
-    """Write the ``result.json`` of a run's folder."""
+    """Write the ``result.json`` of a run's folder, which gets its name when it is complete."""
     text = json.dumps(result, indent=2, ensure_ascii=False)
-    (folder / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
+    unfinished = folder / f"{RESULT_FILE}.part"
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(folder / RESULT_FILE)
 
 
 def read_result(folder: Path) -> dict[str, Any]:

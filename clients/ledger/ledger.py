@@ -267,9 +267,11 @@ def read_link(folder: Path) -> Link:
     """Return what a state folder has of a ledger; BudgetError if nothing."""
     try:
         return Link(**read_checked(folder / LINK))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         problem = "belongs to no table's ledger"
-    except (OSError, ValueError, TypeError):
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+    except (ValueError, TypeError):
         problem = f"has a damaged file '{LINK}', to be deleted"
     raise BudgetError(
         f"The state folder {problem}. Its operator begins one with: pansvm budget --new STATE_FOLDER. A table that has "
@@ -288,7 +290,9 @@ def ledger_in(own: Path) -> Ledger:
         return Ledger(**{**content, **lists})
     except FileNotFoundError:
         problem = "missing"
-    except (OSError, ValueError, KeyError, TypeError):
+    except OSError as error:
+        problem = f"not to be read ({error.strerror})"
+    except (ValueError, KeyError, TypeError):
         problem = "damaged, or another table's"
     raise BudgetError(
         f"The ledger of this site's table is {problem}, so it counts as spent, and its perturbed copy is lost. Put it "

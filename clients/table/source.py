@@ -46,11 +46,14 @@ def schema_of(hospital: Hospital) -> Optional["TableSchema"]:
 def table_identity(hospital: Hospital) -> Hashable:
     """Return what tells one site's table from another's, and from what it was before its file was changed."""
     schema = schema_of(hospital)
-    if hospital.simulated:
+    if hospital.partition is not None:
+        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital has its table of the run
+
         run = hospital.terms.config
+        stamp = sites_module().stamp_of_node(run, hospital.partition[0])
         keys = ("data", "label", "split", "seed", "data-dir", "drop")
         choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
-        return hospital.partition, choice
+        return hospital.partition, stamp, choice
     policy = hospital.policy
     status = Path(policy.data).stat() if Path(policy.data).is_file() else None
     return (
@@ -74,7 +77,7 @@ def table_version(hospital: Hospital, table: Table) -> str:
 def open_table(hospital: Hospital) -> Table:
     """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set."""
     if hospital.partition is not None:
-        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital has its table of the run
+        from clients.simulated import sites_module  # noqa: PLC0415 - as above
 
         return cast(Table, sites_module().table_of_node(hospital.terms.config, *hospital.partition))
     policy = hospital.policy

@@ -66,6 +66,13 @@ def main() -> None:
     except PanSVMError as error:
         typer.echo(f"Error: {error.with_detail()}", err=True)
         sys.exit(1)
+    except MemoryError:
+        typer.echo(
+            "Error: There is too little memory, on this machine or by the limit of this account (ulimit -v). Leave "
+            "columns or rows out, end other programs, or use a machine with more.",
+            err=True,
+        )
+        sys.exit(1)
     except OSError as error:
         typer.echo(
             f"Error: {error}. See whether the disk is full, and whether this account may read and write there.",

@@ -126,7 +126,7 @@ def start(folder: Folder = FOLDER) -> None:
     folder = folder.expanduser().absolute()
     # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
     checked = subprocess.run(
-        [sys.executable, "-m", "simulations", "hospital", "check", "--folder", str(folder)], check=False
+        [sys.executable, "-P", "-m", "simulations", "hospital", "check", "--folder", str(folder)], check=False
     )
     if checked.returncode != 0:
         raise typer.Exit(checked.returncode)

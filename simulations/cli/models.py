@@ -22,7 +22,7 @@ def export(
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
     from simulations.export.export import TRIED_ROWS, export  # noqa: PLC0415
 
-    check_file(out, overwrite)
+    check_file(out, overwrite, model)
     difference = export(load_model(model), out, overwrite)
     typer.echo(
         f"{out} has the model. On {TRIED_ROWS} generated rows its decision values differ from the model's by at most "

@@ -15,18 +15,23 @@ from simulations.files import made_folder
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over what is at --out.")]
 
 
-def check_file(path: Path, overwrite: bool) -> None:
+def check_file(path: Path, overwrite: bool, *read: Path) -> None:
     """Check that a file can be written, and make its folder.
 
     Raises
     ------
     SettingError
-        If it exists and is not to be written over, is a folder, or its folder cannot be written to.
+        If it exists and is not to be written over, is a folder or one of the files that the command reads, or its
+        folder cannot be written to.
     """
     if path.is_dir():
         raise SettingError(f"--out {path} is a folder. Name a file in it.")
     if path.exists() and not overwrite:
         raise SettingError(f"{path} exists. Choose another --out, or give --overwrite to write over it.")
+    if path.exists() and any(one.exists() and path.samefile(one) for one in read):
+        raise SettingError(
+            f"--out {path} is a file that this command reads, and would be lost. Name another."
+        )
     _check_writable(path, path.absolute().parents)
     path.parent.mkdir(parents=True, exist_ok=True)
 

@@ -52,7 +52,7 @@ def predict(
     from simulations.prediction import check_can_write, predict_file, write_table  # noqa: PLC0415
 
     if out is not None:
-        check_file(out, overwrite)
+        check_file(out, overwrite, model, file)
         check_can_write(out)
     form = TableForm.of({**single(given(context)), "drop": together(drop)}, None)
     predictions = predict_file(model, file, label, row_id, form)

@@ -210,7 +210,7 @@ class Training:
             except KeyboardInterrupt:
                 self._say_how_to_go_on(folder)
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
-            except (EngineError, SystemExit):
+            except (EngineError, OSError, SystemExit):
                 if not display.offered:
                     self._say_how_to_go_on(folder)
                 raise

@@ -84,7 +84,7 @@ def schema(
         with complete_file(out) as unfinished:
             unfinished.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SettingError(f"{out} cannot be written ({type(error).__name__}). Name another file.") from None
+        raise SettingError(f"{out} cannot be written: {error.strerror}. Name another file.") from None
     typer.echo(
         f"{out} describes {table.name}. Correct it, give all sites the same file, and try it with: "
         f"pansvm check {table} --schema {out}"

@@ -135,6 +135,12 @@ def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:
     return table_of(replace(Settings.common(config), sites=sites), site)
 
 
+def stamp_of_node(config: Mapping[str, Scalar], site: int) -> Stamp:
+    """Return what changes with the file of a node's data set."""
+    sources = str(config.get("data", Settings.data)).split(SEPARATOR)
+    return _stamp(sources[min(site, len(sources) - 1)], str(config.get("data-dir", "")))
+
+
 def label_place_of_node(config: Mapping[str, Scalar], site: int) -> str:
     """Return the same as `label_place` for a node of the simulation engine, which knows the run config only."""
     return label_place(Settings.common(config), site)

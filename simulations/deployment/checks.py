@@ -18,6 +18,7 @@ from clients.state_folder import state_folder
 from clients.systems.common import classes_to_tell
 from clients.table.form import TableForm
 from clients.table.source import open_table, schema_of
+from clients.table.sources.sql import URL
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.reading_options import as_list
@@ -41,7 +42,8 @@ from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import NODE_FILE, read_node_config
 from strategies.settings import settings_from
 
-_PASSWORD = re.compile(r"^\s*--\s*url:\s*[^\s:/]+://[^\s:/@]*:[^\s/@]+@", re.MULTILINE)
+_PASSWORD = re.compile(r"://[^:/@]*:.+@|[?&](password|passwd|pwd)=")
+"""In a URL with a password, which may hold any sign."""
 
 
 def check_hospital(folder: Path) -> Iterator[str]:
@@ -121,11 +123,10 @@ def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) ->
 
 def _check_query_file(path: Path) -> None:
     """Check that a database's password is for this account only; SettingError if others can read it."""
-    if (
-        path.suffix.lower() == ".sql"
-        and path.is_file()
-        and _PASSWORD.search(path.read_text(errors="replace"))
-    ):
+    if path.suffix.lower() != ".sql" or not path.is_file():
+        return
+    found = URL.match(path.read_text(encoding="utf-8-sig", errors="replace"))
+    if found and _PASSWORD.search(found[1]):
         read_private(path, "a query with the password of a database in its URL, better kept in ~/.pgpass")
 
 

@@ -116,10 +116,10 @@ def _proxy_for(host: str) -> SplitResult | None:
     url = proxies.get("https") or proxies.get("all")
     if not url or host in LOCAL or proxy_bypass(host):
         return None
-    found = urlsplit(url if "://" in url else f"http://{url}")
     try:
+        found = urlsplit(url if "://" in url else f"http://{url}")
         usable = found.scheme == "http" and bool(found.hostname) and found.port != 0
-    except ValueError:  # the port is no number
+    except ValueError:  # the port is no number, or a bracket is not closed
         usable = False
     if not usable:
         raise SettingError(

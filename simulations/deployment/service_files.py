@@ -17,7 +17,7 @@ Wants=network-online.target
 
 [Service]
 User={user}
-ExecStart={python} -m simulations hospital start --folder {folder}
+ExecStart={python} -P -m simulations hospital start --folder {folder}
 WorkingDirectory={unquoted}
 Environment=PYTHONUNBUFFERED=1
 Environment={state}

@@ -106,7 +106,7 @@ def running_alone(folder: Path) -> Iterator[bool]:
     with (folder / RUNNING_FILE).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise SettingError(
                 f"The SuperNode of {folder} runs already, in another window or as a service of the system. One is "
                 "enough; to start it anew, end that one first."

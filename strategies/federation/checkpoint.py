@@ -8,10 +8,10 @@ the sites were asked and told, and stays when the run is over (:mod:`strategies.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from logging import INFO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from flwr.common.logger import log
@@ -98,7 +98,7 @@ class Checkpoint:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.folder.chmod(0o700)
         text = json.dumps(settings.to_config(), indent=2)
-        (self.folder / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
+        self._replace(SETTINGS_FILE, lambda file: file.write(f"{text}\n".encode()))
 
     def next(self, task: str) -> tuple[tuple[str, ...], Sums] | None:
         """Return the sites and the sums of the next entry if it is of this task; None when there is none."""
@@ -136,16 +136,20 @@ class Checkpoint:
             self._save(f"{self.written + 1:05d}-{self._notes:06d}-{kind}-{name}", values)
 
     def _save(self, name: str, values: Values) -> None:
-        path, unfinished = self.folder / f"{name}.npz", self.folder / f"{name}.part"
         # An empty list would become one of numbers.
         arrays: dict[str, Any] = {
             key: np.array(value, dtype=np.str_) if isinstance(value, list) else value
             for key, value in values.items()
         }
+        self._replace(f"{name}.npz", lambda file: np.savez(file, **arrays))
+
+    def _replace(self, name: str, write: Callable[[BinaryIO], object]) -> None:
+        """Write a file that gets its name when it is complete."""
+        unfinished = self.folder / f"{name}.part"
         try:
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                np.savez(file, **arrays)
-            unfinished.replace(path)
+                write(file)
+            unfinished.replace(self.folder / name)
         except OSError as error:
             unfinished.unlink(missing_ok=True)
             raise FederationError(
@@ -163,7 +167,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the checkpoint: the run begins anew, or there is nothing to go on from."""
-        for path in [*self.folder.glob("*.npz"), *self.folder.glob("*.part"), self.folder / SETTINGS_FILE]:
+        # First what makes it one: of a checkpoint that is removed in part, no run may go on.
+        for path in [self.folder / SETTINGS_FILE, *self.folder.glob("*.npz"), *self.folder.glob("*.part")]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
@@ -179,13 +184,18 @@ class Checkpoint:
 
     def _read(self) -> list[tuple[str, tuple[str, ...], Sums]]:
         entries = []
-        for path in _files(self.folder):
+        for number, path in enumerate(_files(self.folder), start=1):
             try:
-                with np.load(path, allow_pickle=False) as file:
+                if int(path.stem.split("-")[0]) != number:
+                    raise ValueError("the one before is missing")
+                with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                     sites = tuple(map(str, file[ROSTER]))
                     learned = [name for name in file.files if name.startswith(LEARNED)]
                     sums = {name.removeprefix(LEARNED): file[name] for name in learned}
-            except (OSError, ValueError, KeyError) as error:
-                raise SettingError(f"{path} is damaged. Start the run without resume.") from error
+            except Exception as error:  # a damaged file makes zipfile and numpy raise nearly anything
+                raise SettingError(
+                    f"{path} is damaged, or the sum before it is missing. Remove it and all that come after it, and "
+                    "resume again: what was computed before them is kept."
+                ) from error
             entries.append((path.stem.split("-", 1)[1], sites, sums))
         return entries

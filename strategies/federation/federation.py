@@ -153,7 +153,12 @@ class Federation:
             self.checkpoint.write(task.name, question, sites, sums)
         if entry and task.deals:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
-            self._sum_of_all_left(task, question, slack or {})
+            again = self._sum_of_all_left(task, question, slack or {})
+            if tuple(self.sites) == sites and not all(_alike(again[name], sums[name]) for name in sums):
+                raise FederationError(
+                    "A site's table has changed since the run was stopped: the sums of its records are others now, and "
+                    "a model of both would be of neither. Put the table back and resume again, or start a new run."
+                )
         return task.answer(**sums)
 
     def _sum_of_all_left(
@@ -337,3 +342,8 @@ class Federation:
         ]
         with self.costs.wait():
             return exchange(self.grid, messages, timeout, self.costs, self._names)
+
+
+def _alike(now: Floats, before: Floats) -> bool:
+    """Tell whether a sum is the same, but for how another processor or version of numpy may round."""
+    return now.shape == before.shape and np.allclose(now, before, rtol=1e-9, atol=1e-6)

@@ -255,7 +255,7 @@ def test_slots_of_a_sum_are_dealt_out_once_and_all() -> None:
     ],
     ids=str,
 )
-def test_slots_of_two_sums_or_scalings_have_nothing_to_do_with_each_other(
+def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
     change: dict[str, Any], slots_per_site: int
 ) -> None:
     """With more slots for each site, those of the first site were always among the lowest of the same draw.

@@ -104,6 +104,9 @@ CLEAR_ERROR = {
     "report nowhere": "no result.json",
     "report damaged": "is damaged",
     "predict model.npz good.csv --out good.csv": "good.csv exists",
+    "predict model.npz good.csv --out good.csv --overwrite": "would be lost",
+    "predict model.npz good.csv --out ./model.npz --overwrite": "would be lost",
+    "export model.npz --out empty/../model.npz --overwrite": "would be lost",
     "predict missing.npz good.csv": "no model file at missing.npz",
     "predict model.npz good.csv": "cannot be read as a model",
 }

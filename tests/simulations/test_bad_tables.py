@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from flower_pansvm.kernels import Kernel
@@ -97,6 +99,36 @@ def excel(*sheets: tuple[str, pd.DataFrame]) -> Callable[[Path], None]:
     return write
 
 
+def merged(where: str) -> Callable[[Path], None]:
+    """Return what writes a sheet with a title above the table, some merged cells, and a style in its last row."""
+
+    def write(folder: Path) -> None:
+        openpyxl = pytest.importorskip("openpyxl", reason="the extra 'excel' is not installed")
+        book = openpyxl.Workbook()
+        sheet = book.active
+        for row in [["Ward 7"], [*ward()], *ward().to_numpy().tolist()]:
+            sheet.append(row)
+        sheet.merge_cells(where)
+        sheet.cell(2**20, 2**14).font = openpyxl.styles.Font(bold=True)
+        book.save(folder / "ward.xlsx")
+
+    return write
+
+
+def arrow(note: str = "", **more: pyarrow.Array) -> Callable[[Path], None]:
+    """Return what writes Parquet by itself, with further columns, and a note for pandas."""
+
+    def write(folder: Path) -> None:
+        table = pyarrow.Table.from_pandas(ward())
+        for name, column in more.items():
+            table = table.append_column(name, column)
+        if note:
+            table = table.replace_schema_metadata({"pandas": note})
+        pyarrow.parquet.write_table(table, folder / "ward.parquet")
+
+    return write
+
+
 def database(folder: Path) -> None:
     pytest.importorskip("sqlalchemy", reason="the extra 'sql' is not installed")
     with sqlite3.connect(folder / "ward.db") as connection:
@@ -147,6 +179,10 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
     ),
     "a query that is wrong": ({"a.sql": "-- url: sqlite://\nSELEKT 1"}, f"{CHECK} a.sql", ERROR, "OperationalError"),
     "a query that is no question": ({"a.sql": "-- url: sqlite://\nDROP TABLE a"}, f"{CHECK} a.sql", ERROR, "SELECT"),
+    "a query with a colon and a percent sign": (
+        {"a.sql": "-- url: sqlite://\nSELECT 5 AS age, ' :x %' = '%(x)s' AS b, 1 AS label UNION SELECT 6, 0, 0"},
+        f"{CHECK} a.sql", WARNED, "'b' is constant",
+    ),
     # How it is written.
     "semicolons": (GOOD.replace(",", ";"), f"{CHECK} ward.csv", ERROR, "--separator"),
     "semicolons, said so": (GOOD.replace(",", ";"), f"{CHECK} ward.csv --separator semicolon", HANDLED, "fits"),
@@ -441,6 +477,21 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
     ),
     "a sheet that is not there": (
         excel(("Patients", ward()), ("Notes", ward())), "check ward.xlsx --sheet patients", ERROR, "0 sheets",
+    ),
+    "merged cells in the table": (merged("A3:A5"), "check ward.xlsx --skip-rows 1", ERROR, "merged cells.*A3:A5"),
+    "a merged title, and a style in the last row": (
+        merged("A1:C1"), "check ward.xlsx --skip-rows 1", HANDLED, "fits",
+    ),
+    "a note for pandas that is none": (arrow("{"), "check ward.parquet", ERROR, "JSONDecodeError.*note for pandas"),
+    "a note for pandas about other columns": (
+        arrow('{"index_columns": ["x"], "columns": [], "column_indexes": []}'), "check ward.parquet", ERROR, "KeyError",
+    ),
+    "a day that no calendar has": (
+        arrow(seen=pyarrow.array([2**30] * ROWS, pyarrow.date32())), "check ward.parquet", ERROR, "of a kind",
+    ),
+    "texts that are no UTF-8": (
+        arrow(who=pyarrow.array([b"\xff4711"] * ROWS).cast("string", safe=False)),
+        "check ward.parquet", ERROR, "a text is not UTF-8",
     ),
     "one wrong index of LIBSVM": (
         {"ward.svm": "1 1:2\n-1 999999999:4\n"}, "check ward.svm", ERROR, "2 rows and 999999999 columns are .*GB",

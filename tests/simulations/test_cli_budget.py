@@ -67,6 +67,13 @@ def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
     )
     assert again.returncode == 1
     assert again.stderr.startswith("Error: The state folder belongs to no table's ledger")
+    command[-1] = str(tmp_path / "file" / "state")
+    (tmp_path / "file").touch()
+    again = subprocess.run(
+        [*command, "--new"], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 1
+    assert again.stderr.startswith("Error: [Errno 20] Not a directory")
 
 
 def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None:
@@ -117,3 +124,7 @@ def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Pat
     assert code == 1
     assert err.startswith("Error: The state folder has a damaged file")
     assert str(tmp_path / "state") in err
+    for folder in ("nowhere", f"state/{LINK}"):
+        code, _, err = pansvm("budget", folder)
+        assert code == 1
+        assert err.startswith("Error: The state folder belongs to no table's ledger")

@@ -42,7 +42,13 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
         # As text: guessing types, pandas would read the labels of one site as 01 and of another as 1.0. Of Python's
         # own kind, as that is what the cells are parsed from.
         frame = pd.read_csv(
-            io.StringIO(text), sep=separator, header=0, dtype=object, na_filter=False, index_col=False
+            io.StringIO(text),
+            sep=separator,
+            header=0,
+            dtype=object,
+            na_filter=False,
+            index_col=False,
+            skip_blank_lines=False,
         )
     except (csv.Error, pd.errors.ParserError):
         raise TableError(

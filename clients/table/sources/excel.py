@@ -2,15 +2,12 @@
 
 import io
 from typing import Any
-from zipfile import BadZipFile
 
 import pandas as pd
 
 from clients.table.form import TableForm
 from clients.table.sources.rows import EMPTY_ROWS, table_rows
 from flower_pansvm.errors import TableError
-
-Cells = list[tuple[Any, ...]]
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
@@ -19,35 +16,39 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
     Raises
     ------
     TableError
-        If it is no workbook, more than one sheet holds something and none is named, a formula has no result, or
-        openpyxl is not installed.
+        If it is no workbook, more than one sheet holds something and none is named, a formula has no result, a cell of
+        the table spans several, or openpyxl is not installed.
     """
-    cells, formulas = _filled_sheet(content, name, form, results=False)
+    sheet = _filled_sheet(content, name, form)
+    cells = _filled(sheet)
+    formulas = [place for place, cell in sheet._cells.items() if cell.data_type == "f"]
     if formulas:
-        cells, _ = _filled_sheet(content, name, form, results=True)
-        lacking = [(row, column) for row, column in formulas if cells[row][column] is None]
+        cells = _filled(_workbook(content, name, results=True)[sheet.title])
+        lacking = sorted(set(formulas) - cells.keys())
         if lacking:
             raise TableError(
                 f"In '{name}', there are formulas whose results are not in the file: another program than Excel wrote "
                 "it. Open it in Excel or LibreOffice, save it, and try again.",
-                detail=f"They are {len(lacking)}; the first is in data row {lacking[0][0]}.",
+                detail=f"They are {len(lacking)}; the first is in row {lacking[0][0]} of the sheet.",
             )
-    wanted, empty = table_rows(cells, form)
-    rows = [cells[number] for number in wanted]
-    if not rows:
+    rows: list[list[Any]] = [[None] for _ in range(max(row for row, _ in cells))]
+    for (row, column), value in sorted(cells.items()):
+        rows[row - 1] += [None] * (column - len(rows[row - 1]))
+        rows[row - 1][column - 1] = value
+    wanted, empty = table_rows(rows, form)
+    if not wanted:
         raise TableError(f"'{name}' has no row of column names. Is it the right sheet?")
-    width = max(place + 1 for row in rows for place, cell in enumerate(row) if cell is not None)
-    rows = [row[:width] for row in rows]
-    header = ["" if cell is None else str(cell) for cell in rows[0]]
-    frame = pd.DataFrame(rows[1:], columns=header, dtype=object)
+    _check_merged(sheet, set(wanted), name)
+    width = max(len(rows[number]) for number in wanted)
+    header, *filled = [rows[number] + [None] * (width - len(rows[number])) for number in wanted]
+    columns = ["" if cell is None else str(cell) for cell in header]
+    frame = pd.DataFrame(filled, columns=columns, dtype=object)
     frame.attrs[EMPTY_ROWS] = empty
     return frame
 
 
-def _filled_sheet(
-    content: bytes, name: str, form: TableForm, *, results: bool
-) -> tuple[Cells, list[tuple[int, int]]]:
-    """Return the cells of the sheet that holds any, and the places of formulas; with ``results``, what they gave."""
+def _workbook(content: bytes, name: str, *, results: bool) -> Any:
+    """Return a workbook with its formulas; with ``results``, with what they gave."""
     try:
         import openpyxl  # noqa: PLC0415 - a hospital without Excel files does without
     except ModuleNotFoundError:
@@ -55,25 +56,42 @@ def _filled_sheet(
             f"To read '{name}', the package openpyxl is needed: pip install 'flower-pansvm[excel]'."
         ) from None
     try:
-        workbook = openpyxl.load_workbook(io.BytesIO(content), data_only=results)
-    except (BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
-        # SyntaxError is the base of what a damaged XML file raises.
+        return openpyxl.load_workbook(io.BytesIO(content), data_only=results)
+    except Exception as error:  # a damaged file makes openpyxl raise nearly anything
         raise TableError(
             f"'{name}' cannot be read as an Excel workbook ({type(error).__name__}). Is it protected by a password, "
-            "saved in another format under this name, or not copied completely?"
+            "saved in another format under this name, or not copied completely? If Excel opens it, save it as CSV."
         ) from None
-    sheets = [list(sheet.iter_rows()) for sheet in workbook.worksheets if form.sheet in ("", sheet.title)]
-    filled = [rows for rows in sheets if any(cell.value is not None for row in rows for cell in row)]
+
+
+def _filled_sheet(content: bytes, name: str, form: TableForm) -> Any:
+    """Return the one sheet that holds anything, of those that are called as the form says."""
+    sheets = _workbook(content, name, results=False).worksheets
+    filled = [sheet for sheet in sheets if form.sheet in ("", sheet.title) and _filled(sheet)]
     if len(filled) != 1:
         raise TableError(
             f"'{name}' has {len(filled)} sheets that hold something{' and are called so' * bool(form.sheet)}, and the "
             "table has to be in one. Name it as sheet in the node config or the schema file (pansvm check: --sheet).",
-            detail=f"Its sheets are {', '.join(repr(sheet.title) for sheet in workbook.worksheets[:20])}.",
+            detail=f"Its sheets are {', '.join(repr(sheet.title) for sheet in sheets[:20])}.",
         )
-    formulas = [
-        (number, place)
-        for number, row in enumerate(filled[0])
-        for place, cell in enumerate(row)
-        if cell.data_type == "f"
-    ]
-    return [tuple(cell.value for cell in row) for row in filled[0]], formulas
+    return filled[0]
+
+
+def _filled(sheet: Any) -> dict[tuple[int, int], Any]:
+    """Return what a sheet's cells hold, by row and column from 1.
+
+    A sheet may have cells without content up to its millionth row; of the rectangle of all, openpyxl would make the
+    missing ones, too.
+    """
+    return {place: cell.value for place, cell in sheet._cells.items() if cell.value is not None}
+
+
+def _check_merged(sheet: Any, wanted: set[int], name: str) -> None:
+    """Check that no cell of the table, whose rows are counted from 0, spans others, which would count as missing."""
+    for merged in sheet.merged_cells.ranges:
+        if not wanted.isdisjoint(range(merged.min_row - 1, merged.max_row)):
+            raise TableError(
+                f"'{name}' has merged cells, of which only the first holds something; the others would count as "
+                "missing. Unmerge them, and fill each. Titles above the table are left out by skip-rows.",
+                detail=f"Look at {merged.coord}.",
+            )

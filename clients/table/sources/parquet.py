@@ -34,7 +34,9 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
         ) from None
     try:
         return _frame(pyarrow.parquet.ParquetFile(io.BytesIO(content)).read())
-    except (pyarrow.ArrowException, OSError) as error:
+    except (
+        Exception
+    ) as error:  # a damaged file, or its pandas' part, makes pyarrow and pandas raise nearly anything
         raise _damaged(name, error) from None
 
 
@@ -48,13 +50,12 @@ def read_in_parts(path: Path) -> tuple[int, Iterator[pd.DataFrame]] | None:
         import pyarrow.parquet  # noqa: PLC0415
 
         file = pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False)
-    except (ModuleNotFoundError, OSError, ValueError):
+        size = file.metadata
+        index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        named = any(isinstance(level, dict) and level["name"] for level in index)
+    except Exception:  # as above
         return None
-    size = file.metadata
-    index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-    if 8 * size.num_rows * size.num_columns <= LARGEST_AT_ONCE or any(
-        isinstance(level, dict) and level["name"] for level in index
-    ):
+    if named or 8 * size.num_rows * size.num_columns <= LARGEST_AT_ONCE:
         file.close()
         return None
     return size.num_rows, _parts(file, path.name)
@@ -66,11 +67,12 @@ def _parts(file: "pyarrow.parquet.ParquetFile", name: str) -> Iterator[pd.DataFr
     try:
         for part in file.iter_batches(max(1, CELLS_AT_ONCE // file.metadata.num_columns)):
             yield _frame(pyarrow.Table.from_batches([part]))
-    except (pyarrow.ArrowException, OSError) as error:
+    except Exception as error:  # as above
         raise _damaged(name, error) from None
 
 
 def _frame(table: "pyarrow.Table") -> pd.DataFrame:
+    table.validate(full=True)  # or texts that are none would be found out later
     frame: pd.DataFrame = table.to_pandas()
     named = [level for level in frame.index.names if level is not None]
     if named:
@@ -80,5 +82,7 @@ def _frame(table: "pyarrow.Table") -> pd.DataFrame:
 
 def _damaged(name: str, error: Exception) -> TableError:
     return TableError(
-        f"'{name}' cannot be read as Parquet ({type(error).__name__}). Was it copied completely?"
+        f"'{name}' cannot be read as Parquet ({type(error).__name__}). Was it copied completely? If so, a column is of "
+        "a kind, a text is not UTF-8, or a note for pandas says something, that cannot be read: write it without, or "
+        "as CSV."
     )

@@ -36,7 +36,6 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
         )
     try:
         import sqlalchemy  # noqa: PLC0415 - a hospital without a database does without
-        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
     except ModuleNotFoundError:
         raise TableError(
             f"To read '{name}', the package sqlalchemy is needed: pip install 'flower-pansvm[sql]'."
@@ -46,15 +45,21 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
         if engine.dialect.name == "sqlite":
             # It would make a new, empty one.
             _check_file(engine.url.database, name)
+        # As it stands: neither a colon nor a percent sign begins the name of a parameter.
+        query = text[found.end() :]
+        if "format" in engine.dialect.paramstyle:
+            query = query.replace("%", "%%")
         with engine.connect() as connection:
-            result = connection.execute(sqlalchemy.text(text[found.end() :]))
+            result = connection.exec_driver_sql(query)
             columns = list(result.keys())
             rows = sorted(map(tuple, result), key=lambda row: tuple(map(str, row)))
     except ModuleNotFoundError as error:
         raise TableError(
             f"To read '{name}', the driver {error.name} is needed, which its URL names: pip install {error.name}."
         ) from None
-    except (SQLAlchemyError, ValueError) as error:
+    except TableError:
+        raise
+    except Exception as error:  # a driver may raise anything, whose text may hold URL or cells
         raise TableError(
             f"The database of '{name}' has not answered its query ({_kind(error)}). Is the URL right, does the "
             "database run, may this account read it without being asked for a password, and does the query work in "

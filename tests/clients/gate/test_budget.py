@@ -1,5 +1,7 @@
 """The hospital's ledger: it never shows less than was sent, and what is lost is spent."""
 
+import errno
+import fcntl
 import json
 import math
 import os
@@ -25,7 +27,7 @@ from clients.ledger.ledger import EPOCH, change_ledger, charge, link_table, read
 from clients.ledger.tables import tables_home
 from clients.table.table import Table
 from flower_pansvm import records
-from flower_pansvm.errors import BudgetError
+from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.systems.dp_svm import PRIVATE_SCORES, PRIVATE_STEP
@@ -203,6 +205,15 @@ def test_a_place_that_others_can_enter_or_that_cannot_be_made_is_refused(folder:
     home.rename(home.with_name("elsewhere"))
     home.write_text("a file in its place")
     with pytest.raises(BudgetError, match="ReadWritePaths"):
+        charge(hospital(folder), PRIVATE_STEP, 0.02)
+
+
+def test_a_file_system_without_locks_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(SettingError, match="file system without locks"):
         charge(hospital(folder), PRIVATE_STEP, 0.02)
 
 

@@ -35,6 +35,10 @@ def write(tmp_path):
     return write
 
 
+def test_a_row_of_blanks_is_a_row_of_a_table_of_one_column(write):
+    assert read_frame(write("a.csv", b"age\n1\n   \n2\n")).to_numpy().tolist() == [["1"], ["   "], ["2"]]
+
+
 def test_libsvm_is_one_based_and_leaves_zeros_out(write):
     content = b"+1 1:2 3:0.5\n-1 2:nan # remark\n"
     for path in (

@@ -187,6 +187,18 @@ def test_a_query_that_cannot_be_asked(tmp_path: Path, text: str) -> None:
     failure(path)
 
 
+def test_whatever_a_driver_raises_is_told_without_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("cryptography is needed for the password s4711t")
+
+    monkeypatch.setattr(sqlalchemy, "create_engine", fail)
+    assert "(RuntimeError)" in failure(query(tmp_path, "mysql+pymysql://u:s4711t@host/ward", "SELECT 1"))
+
+
 def test_a_query_changes_nothing_and_its_rows_have_one_order(tmp_path: Path) -> None:
     path = write_sqlite(tmp_path)
     first = read_table(path)
@@ -257,6 +269,7 @@ def test_a_table_in_postgresql(postgres: str, tmp_path: Path) -> None:
     found = read_table(query(tmp_path, url, "SELECT * FROM ward"))
     np.testing.assert_array_equal(np.sort(found.X, axis=0), np.sort(expected.X, axis=0))
     assert found.columns == expected.columns
+    assert len(read_table(query(tmp_path, url, "SELECT * FROM ward WHERE label LIKE '%o'")).X) == 2
     # Nothing that a query does is kept.
     read_table(query(tmp_path, url, "DELETE FROM ward RETURNING *"))
     assert len(read_table(query(tmp_path, url, "SELECT * FROM ward")).X) == 3

@@ -1,10 +1,12 @@
 """What a hospital and a coordinator do to join, and what each attack on it meets."""
 
 import json
+import os
 import re
 import shutil
 import stat
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -126,6 +128,16 @@ def test_names_and_paths_with_odd_signs_reach_the_node_config(
     make_hospital(odd / "h", 'St. Mary\'s "north" ü', str(table), "out come")
     node = tomllib.loads((odd / "h" / "node.toml").read_text())
     assert (node["name"], node["data"], node["label"]) == ('St. Mary\'s "north" ü', str(table), "out come")
+
+
+@pytest.mark.slow
+def test_the_node_config_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    (tmp_path / "node.toml").write_text('data = "/home/j\u00fcrgen/ward.csv"\n', encoding="utf-8")
+    code = "import sys, pathlib; from simulations.deployment.node_config import set_key; "
+    code += "set_key(pathlib.Path(sys.argv[1]), 'k', 3)"
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-X", "utf8=0", "-c", code, str(tmp_path)], env=plain, check=True)
+    assert read_node_config(tmp_path) == {"data": "/home/j\u00fcrgen/ward.csv", "k": 3}
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
@@ -632,10 +644,20 @@ def test_a_coordinator_cannot_pair_a_hospitals_identity_with_another_key(invited
     assert found.coordinator == public_identity(key)
 
 
-def test_a_databases_password_that_others_can_read_is_refused(joined: Study, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "-- url: nothing://reader:secret@db.example/ward",
+        "\ufeff-- url: nothing://reader:se/cr@t@db.example/ward",
+        "-- url: nothing://db.example/ward?user=reader&password=secret",
+    ],
+)
+def test_a_databases_password_that_others_can_read_is_refused(
+    url: str, joined: Study, tmp_path: Path
+) -> None:
     folder, query = joined.hospitals["north"], tmp_path / "ward.sql"
     edit(folder / "node.toml", str(tmp_path / "hospital0.csv"), str(query))
-    query.write_text("-- url: nothing://reader:secret@db.example/ward\nSELECT 1\n")
+    query.write_text(f"{url}\nSELECT 1\n", encoding="utf-8")
     query.chmod(0o644)
     with pytest.raises(SettingError, match="pgpass"):
         list(check_hospital(folder))

@@ -106,6 +106,12 @@ def test_a_supernode_goes_the_way_that_was_checked(
 
 
 @pytest.mark.usefixtures("no_proxies")
+def test_a_proxy_whose_bracket_is_not_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://[::1:3128")
+    with pytest.raises(SettingError, match="names no web proxy"):
+        check_server(ADDRESS, "")
+
+
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
 def test_the_variable_that_names_the_proxy_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "socks5://user:secret@127.0.0.1:1080")

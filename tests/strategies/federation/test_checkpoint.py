@@ -190,13 +190,75 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
-    settings = make_settings(data="wine", sites=3)
+@pytest.mark.parametrize("content", [b"damaged", b"", b"PK\x03\x04", None], ids=str)
+def test_a_damaged_or_missing_entry_is_named_and_what_is_before_it_kept(
+    content: bytes | None, uninterrupted: str, tmp_path: Path
+) -> None:
+    settings = make_settings(data="wine", sites=3, tol=1e-3)
     stop_before(6, settings, tmp_path)
-    entry = sorted((tmp_path / FOLDER).glob("*.npz"))[2]
-    entry.write_bytes(b"damaged")
-    with pytest.raises(SettingError, match=entry.name):
+    _, entry, *later = sorted((tmp_path / FOLDER).glob("*.npz"))
+    entry.unlink() if content is None else entry.write_bytes(content)
+    with pytest.raises(SettingError, match=later[0].name if content is None else entry.name):
         run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path)
+    for path in (entry, *later):
+        path.unlink(missing_ok=True)
+    grid = in_process_grid(resumed(tmp_path))
+    assert run(grid, resumed(tmp_path), tmp_path).model.sha256() == uninterrupted
+
+
+def test_a_full_disk_does_not_take_the_checkpoint_from_a_run_that_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_before(6, make_settings(**QUICK), tmp_path)
+    again = resumed(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdopen", full)
+        patch.setattr(Path, "write_text", full)
+        with pytest.raises(FederationError, match="device"):
+            Checkpoint(tmp_path, again)
+    assert resumed(tmp_path) == again
+
+
+def test_of_a_checkpoint_that_is_removed_in_part_no_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = Checkpoint(tmp_path, make_settings(out=str(tmp_path)))
+    for task in ("moments", "cuts"):
+        checkpoint.write(task, Nothing(), ("a", "b"), {"sums": np.ones(3)})
+    remove, removed = Path.unlink, []
+
+    def killed_later(path: Path, missing_ok: bool = False) -> None:
+        if len(removed) == 2:
+            raise KilledError
+        removed.append(path)
+        remove(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", killed_later)
+    with pytest.raises(KilledError):
+        checkpoint.remove()
+    with pytest.raises(SettingError, match="no checkpoint"):
+        resumed(tmp_path)
+
+
+def test_a_table_that_has_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
+    table = tmp_path / "ward.csv"
+    text = "age,label\n" + "".join(f"{40 + 7 * n % 31},{n // 3 % 2}\n" for n in range(90))
+    table.write_text(text)
+    settings = make_settings(**{**QUICK, "data": str(table), "privacy": "exact", "tol": 1e-3})
+    whole = run(in_process_grid(settings), settings, tmp_path / "whole").model.sha256()
+    stop_before(5, settings, tmp_path / "run")
+    again = resumed(tmp_path / "run")
+    table.write_text(text.replace("47,", "48,", 1))
+    with pytest.raises(FederationError, match="table has changed"):
+        run(in_process_grid(again), again, tmp_path / "run")
+    # A new run in this process reads it anew.
+    assert run(in_process_grid(settings), settings, tmp_path / "new").model.sha256() != whole
+    table.write_text(text)
+    assert run(in_process_grid(again), again, tmp_path / "run").model.sha256() == whole
 
 
 def test_a_full_disk_is_told_in_words_and_leaves_the_earlier_sums(
