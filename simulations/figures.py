@@ -81,9 +81,9 @@ def levels(comparison: Result) -> str:
     return _table(("", *header), values, "{:.1f}")
 
 
-def rare(comparison: Result) -> str:
+def rare(rare_classes: Result) -> str:
     """Return what PAN-SVM reaches at each level where a class is rare, in percent, by class weights."""
-    found = comparison.frame("rare")
+    found = rare_classes.frame("levels")
     found["level"] = found["noise"].map({0.25: "0.25", 0.5: "0.5"}).fillna("`exact`")
     found["table"] = found["data"] + ", `" + found["class_weight"] + "`"
     measures = {"auc": "AUC", "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
@@ -189,7 +189,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "rounds": ("training", rounds),
     "central": ("training", central),
     "levels": ("comparison", levels),
-    "rare": ("comparison", rare),
+    "rare": ("rare_classes", rare),
     "systems": ("comparison", systems),
     "kept": ("privacy", kept),
     "private-accuracy": ("private_accuracy", private_accuracy),

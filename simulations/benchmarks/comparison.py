@@ -1,19 +1,16 @@
 """Systems on the same data, splits and seeds: ``python -m simulations.benchmarks.comparison --data-dir DIR``.
 
 ``systems`` has all systems at their default levels; ``levels`` what level `perturbed` costs some of them, tested on
-true records; ``rare`` the same of PAN-SVM where one class is rare. ``pansvm compare`` runs the same comparisons of
-whatever is named.
+true records. ``pansvm compare`` runs the same comparisons of whatever is named.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sklearn.datasets import make_classification
 
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
@@ -42,10 +39,6 @@ NOISES = {"exact": (0.25,), "perturbed": (0.25, 0.5)}
 """At level `exact` the noise means nothing."""
 FIGURES = ("runs", "failed", "accuracy", "accuracy_sd", "balanced_accuracy", "auc", "round_trips")
 LEVEL_REPEATS = 10
-
-RARE = {10: 5_000, 100: 30_000}
-"""Rows of the generated tables, by how many records of the frequent class there are for one of the rare."""
-CLASS_WEIGHTS = ("none", "balanced")
 
 
 def lines(
@@ -102,22 +95,6 @@ def at_levels(
             }
 
 
-def with_rare_classes(repeats: int) -> Iterator[dict[str, Any]]:
-    """Return the figures of PAN-SVM at each level on generated tables in which a class is rare, by class weights."""
-    with tempfile.TemporaryDirectory() as folder:
-        for others, rows in RARE.items():
-            shares = [others / (others + 1)]
-            X, y = make_classification(
-                rows, 10, n_informative=6, n_redundant=0, weights=shares, flip_y=0, random_state=0
-            )
-            file = Path(folder) / f"{others}.csv"
-            pd.DataFrame(X).add_prefix("x").assign(label=y).to_csv(file, index=False)
-            for weights in CLASS_WEIGHTS:
-                settings = {"class-weight": weights, "test-fraction": "0.5"}
-                for line in at_levels(Path(folder), str(file), ("pan-svm",), repeats, **settings):
-                    yield {**line, "data": f"1:{others}", "class_weight": weights}
-
-
 def _means(plan: Plan) -> pd.DataFrame:
     plan.check()
     ended = run_each(plan.cases(), os.cpu_count() or 1, run_case)
@@ -130,8 +107,7 @@ def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     for data, strategies in AT_LEVELS.items():
         levels += at_levels(data_dir, data, strategies, LEVEL_REPEATS)
         write_results("comparison", {"levels": levels}, out)
-    rare = list(with_rare_classes(REPEATS))
-    write_results("comparison", {"systems": lines(data_dir), "levels": levels, "rare": rare}, out)
+    write_results("comparison", {"systems": lines(data_dir), "levels": levels}, out)
 
 
 if __name__ == "__main__":
