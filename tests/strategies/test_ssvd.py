@@ -236,7 +236,10 @@ def test_missing_cells_are_filled_with_the_sites_own_mean(write_table: Callable[
     grids = []
     for own in (holes, filled):
         settings = settings_of(
-            **files_of(write_table, [(own, y), tables[1]]), ssvd_order="perturb-first", test_fraction=0.0
+            **files_of(write_table, [(own, y), tables[1]]),
+            ssvd_order="perturb-first",
+            test_fraction=0.0,
+            privacy="exact",
         )
         grids.append(in_process_grid(settings))
         trained(settings, grids[-1])
