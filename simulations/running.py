@@ -29,7 +29,7 @@ from simulations.report.page import write_report
 from strategies.app import run as run_strategy
 from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
-from strategies.registry import all_strategies
+from strategies.registry import all_strategies, check_classes
 from strategies.settings import Settings, settings_from
 from strategies.steps.schema import common_schema
 
@@ -119,16 +119,6 @@ def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
         raise SettingError(
             f"No row of any site has the label '{missing[0]}', which is to count as positive. "
             f"{near_matches(missing[0], known)}{quoted}"
-        )
-
-
-def check_classes(strategy: str, classes: Sequence[str]) -> None:
-    """Raise a SettingError if there are more classes than a strategy tells apart."""
-    if len(classes) > 2 and not all_strategies()[strategy].several_classes:
-        raise SettingError(
-            f"The strategy {strategy} tells two classes apart, and there are {len(classes)}: {', '.join(classes)}. "
-            "Name the labels that count as positive in the setting 'positive', which makes two classes of them, or "
-            "choose another strategy."
         )
 
 

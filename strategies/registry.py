@@ -1,7 +1,9 @@
 """The strategies by name. Each enters itself, in its own file: a new strategy is a new file in this folder."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from flower_pansvm.errors import SettingError
 from flower_pansvm.registry import Registry, import_modules
 
 
@@ -34,3 +36,13 @@ def all_strategies() -> Registry[StrategyClass]:
     """
     import_modules("strategies")
     return strategies
+
+
+def check_classes(strategy: str, classes: Sequence[str]) -> None:
+    """Raise a SettingError if there are more classes than a strategy tells apart."""
+    if len(classes) > 2 and not all_strategies()[strategy].several_classes:
+        raise SettingError(
+            f"The strategy {strategy} tells two classes apart, and there are {len(classes)}: {', '.join(classes)}. "
+            "Name the labels that count as positive in the setting 'positive', which makes two classes of them, or "
+            "choose another strategy."
+        )

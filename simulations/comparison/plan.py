@@ -18,7 +18,7 @@ from simulations.comparison.run import Case, settings_of
 from simulations.data.pooling import pooled
 from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
 from simulations.report.cautions import FEW
-from strategies.registry import all_strategies
+from strategies.registry import all_strategies, check_classes
 from strategies.settings import Settings, all_settings, options_class, owners, setting_fields
 from strategies.svm_settings import PanSvmSettings
 
@@ -137,7 +137,7 @@ class Plan:
             pool = pooled(settings)
             for strategy in self.strategies:
                 if strategy in all_strategies():
-                    running.check_classes(strategy, pool.schema.classes)
+                    check_classes(strategy, pool.schema.classes)
         except PanSVMError as error:
             raise type(error)(f"{where}: {error}", error.detail) from None
         parts = range(len(whole_rows_of(settings)))

@@ -39,7 +39,7 @@ from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance
 from strategies.output_perturbation.training import exact_weights, public_rows, score
-from strategies.registry import strategies
+from strategies.registry import check_classes, strategies
 from strategies.settings import PromiseSettings, term
 from strategies.steps.private_training import Budget, evaluated
 from strategies.steps.public_ranges import join_with_ranges
@@ -113,7 +113,7 @@ class PrivateSvm(PhasedStrategy):
         settings = self.settings
         with federation.costs.phase("join"):
             schema, low, high = join_with_ranges(federation, settings)
-            check_two_classes(settings.strategy, schema)
+            check_classes(settings.strategy, schema.classes)
         with federation.costs.phase("public data"):
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
@@ -267,15 +267,6 @@ def checked_scale(noise: Perturbation, rows: int) -> float:
             2 * noise.tol * rows**2,
         )
     return noise.scale(rows)
-
-
-def check_two_classes(strategy: str, schema: Schema) -> None:
-    """Raise a SettingError if there are more classes than two."""
-    if len(schema.classes) > 2:
-        raise SettingError(
-            f"{strategy} tells two classes apart, and there are {len(schema.classes)}: {', '.join(schema.classes)}. "
-            "Name the labels that count as positive in the setting 'positive', or choose dp-svm, which takes several."
-        )
 
 
 @strategies.register("hybrid-svm")

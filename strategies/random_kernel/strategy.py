@@ -28,7 +28,7 @@ from strategies.random_kernel.training import (
     rows_of_matrix,
     scale_of,
 )
-from strategies.registry import strategies
+from strategies.registry import check_classes, strategies
 from strategies.steps.column_blocks import layout_of
 from strategies.steps.joining import join
 from strategies.steps.scaling import tell_scalings
@@ -70,6 +70,7 @@ class RandomKernel(PhasedStrategy):
         log(WARNING, "random-kernel discloses numbers of every row: see docs/rivals.md for who can undo them")
         with phase("join"):
             schema = join(federation, chosen, by_columns=True)
+            check_classes(chosen.strategy, schema.classes)
             layout = layout_of({name: site.columns for name, site in federation.sites.items()}, schema)
             if layout.blocks.any() and chosen.level == "perturbed":
                 raise SettingError(

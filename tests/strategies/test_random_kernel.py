@@ -339,6 +339,11 @@ def test_without_row_ids_cells_cannot_be_matched(
         trained(settings, hospitals(settings, files, AGREED))
 
 
+def test_three_classes_are_refused_before_any_row_leaves() -> None:
+    with pytest.raises(SettingError, match="positive"):
+        trained(settings_of(data="wine"))
+
+
 def test_the_model_predicts_with_the_sites_help_only(tmp_path: Path) -> None:
     settings = settings_of(split="checkerboard:2x2", out=str(tmp_path))
     run(in_process_grid(settings), settings, tmp_path)
