@@ -97,7 +97,9 @@ def at_levels(
 
 def _means(plan: Plan) -> pd.DataFrame:
     plan.check()
-    ended = run_each(plan.cases(), os.cpu_count() or 1, run_case)
+    cases = plan.cases()
+    # They end in any order.
+    ended = sorted(run_each(cases, os.cpu_count() or 1, run_case), key=lambda one: cases.index(one[0]))
     return summary(frame([{**case.key, **result} for case, result in ended]))
 
 

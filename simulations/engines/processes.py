@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -124,8 +125,12 @@ def flower_environment(home: Path) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """Return a port of this machine on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port of this machine on which nothing listens.
+
+    Systems give connections ports above these: else one could take the port before somebody listens there.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(12_768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -111,6 +111,7 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
         cv_folds=2,
         landmarks="30",
         tol=0.02,
+        privacy="exact",
     )
     strategy = train_in_process(settings)
     best = chosen(strategy).best
@@ -270,7 +271,7 @@ def test_a_program_that_is_not_solved_leaves_out_its_point_only(
         return solve(a, d, m, C, rows, **options)
 
     monkeypatch.setattr(progress, "solve_master", fails)
-    settings = make_settings(data=moons, C="1,4", cv_folds=2, landmarks="20", tol=0.05)
+    settings = make_settings(data=moons, C="1,4", cv_folds=2, landmarks="20", tol=0.05, privacy="exact")
     strategy = train_in_process(settings)
     assert {point.C: point.failure for point in chosen(strategy).points} == {1.0: "", 4.0: "not solved"}
 
