@@ -127,7 +127,7 @@ class CuttingPlanes:
     def _search(self) -> Search:
         if self.settings.search == "published":
             return LineSearch()
-        return PointSearch(SHORT_PATIENCE if self.compared else PATIENCE)
+        return PointSearch(SHORT_PATIENCE if self.compared else PATIENCE, len(self.problems))
 
     def _ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
         """Ask the sites the questions of all problems, in one round trip."""
