@@ -28,9 +28,9 @@ FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 factor from round to round. The margin itself is at distance 1 from the decision surface."""
 
 EARLY, EARLY_PLANES, LATE_PLANES = 4, 3.0, 600.0
-"""In so many rounds, which is as many as most problems need, a curvature is at most as many numbers as so many cutting
-planes. In those after it, the curvatures of all problems are together at most so many: a whole one, if there is one
-problem of at most 1,200 coordinates, for half as many further round trips."""
+"""In so many rounds, which most problems do not go beyond, a curvature is at most as many numbers as so many cutting
+planes; later, those of all problems together are at most so many: the whole one of a single problem with at most 1,200
+coordinates, which halves the number of further round trips."""
 
 SMALL, RENEWED = 256, 6
 """With more coordinates than so many, the curvature is renewed in every so many rounds only once its zone is at its
@@ -51,13 +51,15 @@ class PointSearch:
     ----------
     patience : int
         Rounds after which a problem whose bounds do not move any more is given up.
-    problems : int
-        How many problems are asked about in a message.
+    early, late : float
+        As many cutting planes as a curvature may have numbers, in the first rounds and from then on (at least as many);
+        infinite for the whole one.
     """
 
-    def __init__(self, patience: int = PATIENCE, problems: int = 1) -> None:
-        self.patience = patience
-        self.late_planes = max(EARLY_PLANES, LATE_PLANES / problems)
+    def __init__(
+        self, patience: int = PATIENCE, early: float = EARLY_PLANES, late: float = LATE_PLANES
+    ) -> None:
+        self.patience, self.early, self.late = patience, early, max(early, late)
         self.rounds = 0
         self.width = FIRST_WIDTH
         self.gap = math.inf
@@ -97,7 +99,7 @@ class PointSearch:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
         self.rounds += 1
         due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
-        planes = EARLY_PLANES if self.rounds <= EARLY else self.late_planes
+        planes = self.early if self.rounds <= EARLY else self.late
         return leading_coordinates(problem.rank, planes) if due else -1
 
     def _learn_curvature(self, progress: Progress, question: Question, answer: Answer) -> None:

@@ -29,7 +29,7 @@ from strategies.master.engine import Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.master import MasterSolution, solve_master
 from strategies.master.progress import Progress
-from strategies.master.search import PointSearch
+from strategies.master.search import LATE_PLANES, PointSearch
 from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
@@ -250,14 +250,11 @@ def test_it_takes_far_fewer_rounds_than_the_paper(make: Callable[[], Rows]) -> N
 def test_a_whole_curvature_saves_late_rounds() -> None:
     X, y = make_moons(800, noise=0.3, random_state=0)
     F = mapped(X, 200, 3.0)
-    # A problem beside many others has but few numbers for its curvature.
-    alone, beside_many = (
-        dealt_out([(F, signs(y == 1))], [100.0])
-        .solve(functools.partial(PointSearch, problems=problems))[0]
-        .rounds
-        for problems in (1, 1000)
+    whole, small = (
+        dealt_out([(F, signs(y == 1))], [100.0]).solve(functools.partial(PointSearch, late=planes))[0].rounds
+        for planes in (LATE_PLANES, 0.0)
     )
-    assert alone < 0.8 * beside_many
+    assert whole < 0.8 * small
 
 
 # Rows of one class only, and rows that all look the same
