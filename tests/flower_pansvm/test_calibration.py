@@ -55,21 +55,25 @@ def scikit_learns_and_ours(
     return reference.predict_proba(X[part == 2]), found.probabilities(new)
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_digits])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
-    expected, found = scikit_learns_and_ours(
-        OneVsRestClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=False
-    )
-    assert found == pytest.approx(expected, abs=0.01)
+SLOW = pytest.mark.slow
+REFERENCES = [
+    *(
+        (OneVsRestClassifier, load, C)
+        for load in (load_breast_cancer, load_wine, load_digits)
+        for C in (0.01, 1.0, 100.0)
+    ),
+    (OneVsOneClassifier, load_wine, 1.0),
+    pytest.param(OneVsOneClassifier, load_wine, 100.0, marks=SLOW),
+    *(pytest.param(OneVsOneClassifier, load_digits, C, marks=SLOW) for C in (1.0, 100.0)),
+]
 
 
-@pytest.mark.parametrize("load", [load_wine, pytest.param(load_digits, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("C", [1.0, pytest.param(100.0, marks=pytest.mark.slow)])
-def test_one_versus_one_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
-    expected, found = scikit_learns_and_ours(
-        OneVsOneClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=True
-    )
+@pytest.mark.parametrize(("several", "load", "C"), REFERENCES)
+def test_probabilities_are_scikit_learns(
+    several: Callable[..., Any], load: Callable[..., Any], C: float
+) -> None:
+    by_votes = several is OneVsOneClassifier
+    expected, found = scikit_learns_and_ours(several(SVC(C=C)), *load(return_X_y=True), by_votes=by_votes)
     assert found == pytest.approx(expected, abs=0.01)
 
 
@@ -160,16 +164,8 @@ def test_where_every_sigmoid_vanishes_the_classes_share_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slopes", "intercepts"),
-    [
-        (np.ones(2), np.ones(3)),
-        (np.ones((1, 2)), np.ones((1, 2))),
-        (np.array([np.nan]), np.ones(1)),
-        (np.ones(1), np.array([np.inf])),
-    ],
+    ("slopes", "intercepts"), [([1, 1], [1, 1, 1]), ([[1, 1]], [[1, 1]]), ([np.nan], [1]), ([1], [np.inf])]
 )
-def test_a_calibration_that_cannot_be_is_refused(
-    slopes: NDArray[np.float64], intercepts: NDArray[np.float64]
-) -> None:
+def test_a_calibration_that_cannot_be_is_refused(slopes: Any, intercepts: Any) -> None:
     with pytest.raises(ValueError, match=r"slope"):
-        Calibration(slopes, intercepts)
+        Calibration(np.array(slopes, dtype=float), np.array(intercepts, dtype=float))
