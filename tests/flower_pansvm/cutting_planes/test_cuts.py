@@ -96,14 +96,6 @@ def test_a_cut_is_tight_at_its_point_and_below_the_loss_everywhere(
     assert (bounds(cuts, elsewhere) <= hinge(F, y, elsewhere, weight)[:, None] + 1e-9 * (1 + size)).all()
 
 
-def test_a_site_without_rows_sends_zeros() -> None:
-    question = Question(some_points(0, 4, 3), np.zeros(4), leading=2)
-    answer = ask(np.empty((0, 3)), np.empty(0), question)
-    assert answer.cuts.a.tolist() == np.zeros((4, 3)).tolist()
-    assert answer.cuts.d.tolist() == answer.cuts.m.tolist() == answer.cuts.loss.tolist() == [0.0] * 4
-    assert answer.curvature.tolist() == [0.0] * curvature_size(3, 2)
-
-
 # Which rows, and how much they count
 
 
@@ -156,19 +148,20 @@ def test_blocks_make_no_difference(seed: int, rows: int, block: int) -> None:
 
 def test_problems_asked_together_are_answered_as_each_alone() -> None:
     F, y = some_rows(0, 30, 4)
-    labels = [Labels(y, np.ones(30)), Labels(np.where(F[:, 0] > 0, -y, 0.0), np.full(30, 2.0))]
-    labels += [Labels(-y, np.ones(30)), labels[1]]
+    other = Labels(np.where(F[:, 0] > 0, -y, 0.0), np.full(30, 2.0))
+    labels = [Labels(y, np.ones(30)), other, Labels(-y, np.ones(30)), other]
+    asked = zip((5, 2, 3, 1), (2.0, 1.0, 1.0, 0.5), (1, -1, 4, 0), strict=True)
     questions = [
-        Question(some_points(0, 5, 4), np.zeros(5), 2.0, leading=1),
-        Question(some_points(1, 2, 4), np.ones(5)),
-        Question(some_points(2, 3, 4), np.ones(5), 1.0, leading=4),
-        Question(some_points(3, 1, 4), np.ones(5), 0.5, leading=0),
+        Question(some_points(i, points, 4), np.full(5, float(i > 0)), width, leading)
+        for i, (points, width, leading) in enumerate(asked)
     ]
     together = cuts_at(lambda rows: F[rows], labels, questions)
-    for i, question in enumerate(questions):
-        alone = cuts_at(lambda rows: F[rows], [labels[i]], [question])[0]
-        assert_close(together[i].cuts, alone.cuts)
-        assert together[i].curvature == pytest.approx(alone.curvature)
+    for found, own, question in zip(together, labels, questions, strict=True):
+        alone = cuts_at(lambda rows: F[rows], [own], [question])[0]
+        assert_close(found.cuts, alone.cuts)
+        assert found.curvature == pytest.approx(alone.curvature)
+        assert len(found.curvature) == curvature_size(4, question.leading)
+    assert curvature_size(4, -1) == 0
 
 
 # Curvature
@@ -234,12 +227,6 @@ def test_few_rows_next_to_the_margin_do_not_make_a_curvature_of_low_rank(
     monkeypatch.setattr(module, "EVERYWHERE", 0.0)
     alone = curvature_matrix(curvature_of(F, y, centre, 0.5), 12, 12)
     assert np.linalg.matrix_rank(alone, tol=1e-4) == 3
-
-
-def test_no_curvature_is_sent_unless_it_is_asked_for() -> None:
-    F, y = some_rows(0, 20, 3)
-    assert len(ask(F, y, Question(np.zeros((1, 4)), np.empty(0))).curvature) == 0
-    assert curvature_size(3, -1) == 0
 
 
 # Decisions are in double precision

@@ -134,7 +134,7 @@ def test_parts_that_do_not_fit_together_are_refused(
     calibration = Calibration(np.ones(columns), np.zeros(columns)) if columns else None
     model = make_model()
     coef, schema = np.zeros((weights, model.feature_map_.rank + 1)), Schema(COLUMNS, ("a", "b", "c", "d"))
-    with pytest.raises(ValueError, match="weights" if weights == 3 else "classes"):
+    with pytest.raises(ValueError, match=r"weights|classes"):
         PanSVC.from_parts(schema, model.scaling_, model.feature_map_, coef, pairs, calibration)
 
 
