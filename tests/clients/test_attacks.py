@@ -174,6 +174,7 @@ def test_a_refused_value_cannot_be_searched_for(federation: Federation, ask_mome
     """The coordinator chooses the units, and so can still make a site refuse: once in a run."""
     with pytest.raises(SumError, match="'centres'"):
         too_large(federation)
+    assert all(reply.has_error() for reply in sites_of(federation).replies[-3:])
     for ask in (ask_moments, gather_landmarks):
         with pytest.raises(SumError, match="reported"):
             ask(federation)
