@@ -123,3 +123,8 @@ def test_a_sum_of_the_wrong_length_is_an_error() -> None:
         decode(np.zeros(5, np.uint64), (2, 3), 1.0, 3, name="grams")
     with pytest.raises(SumError):
         decode(np.zeros(5, np.uint64), (2, 3), None, 3)
+
+
+def test_a_value_becomes_the_nearest_whole_number() -> None:
+    assert encode(np.array([-0.75 * 2.0**-58, 3.0]), 4.0, 3).tolist() == [2**64 - 1, 3 * 2**58]
+    assert encode(np.array([0.75 * 2.0**LOWEST_BIT]), None, 3).tolist() == [0, 0, 0, 0, 1]
