@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
 from clients.membership import OF_ALL, Participation
+from clients.policy import warn_of_risks
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems.pan_svm import own_slots
@@ -39,15 +40,15 @@ from flower_pansvm.systems.pan_svm.tasks import (
 )
 from flower_pansvm.systems.scaling import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.selection import SUPPORT
-from flower_pansvm.tasks import COUNT, Nothing, bounds_of, sum_name
+from flower_pansvm.tasks import COUNT, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
 from strategies.master.packing import pack_duals, pack_problems, pack_questions
-from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from tests.conftest import MakeGrid, kept_rows, write_hospitals
+from tests.contexts import own_hospital
 from tests.grids import meddle
 
 Join = Callable[[InProcessGrid, Settings], Federation]
@@ -294,16 +295,6 @@ def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), 
     return federation.secure_sum(CUTS, inputs)
 
 
-def ask_support(federation: Federation, weights: tuple[float, float]) -> Any:
-    problem = Problem("", 1, 180.0, 1.0, Pair(1, REST), weights=weights)
-    return federation.secure_sum(SUPPORT, pack_duals([problem], [Duals(np.zeros((1, 2)), np.ones(1))]))
-
-
-def ask_warm_start(federation: Federation, weights: tuple[float, float]) -> Any:
-    problem = Problem("", 1, 180.0, 1.0, Pair(1, REST), weights=weights)
-    return federation.secure_sum(WARM_START, pack_problems([problem]))
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -325,45 +316,49 @@ def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
         ask_cuts(federation)
 
 
-@pytest.mark.parametrize("ask", [ask_cuts, ask_support, ask_warm_start])
+def ask_with(task: Task[Any, Any], federation: Federation, weights: tuple[float, float]) -> Any:
+    problem = Problem("", 1, 180.0, 1.0, Pair(1, REST), weights=weights)
+    own = {
+        SUPPORT: lambda: pack_duals([problem], [Duals(np.zeros((1, 2)), np.ones(1))]),
+        WARM_START: lambda: pack_problems([problem]),
+    }
+    return federation.secure_sum(task, own[task]()) if task in own else ask_cuts(federation, weights)
+
+
+@pytest.mark.parametrize("task", [CUTS, SUPPORT, WARM_START], ids=lambda task: task.name)
 @pytest.mark.parametrize(
-    ("class_weight", "weights"),
+    ("class_weight", "allowed", "wrong"),
     [
-        ("none", (0.0, 1.0)),
-        ("none", (1.0, 2.0)),
-        ("balanced", (1.0, 0.0)),
-        ("balanced", (0.4, 1.0)),
-        ("balanced", (1.0, 1001.0)),
-        ("balanced", (float("nan"), 1.0)),
-        ("balanced", (-1.0, 1.0)),
+        ("none", [(1.0, 1.0)], [(0.0, 1.0), (1.0, 2.0)]),
+        (
+            "balanced",
+            [(0.5, 1000.0), (1.0, 1.0), (7.25, 0.6)],
+            [(1.0, 0.0), (0.4, 1.0), (1.0, 1001.0), (float("nan"), 1.0), (-1.0, 1.0)],
+        ),
     ],
-    ids=str,
 )
 def test_weights_of_classes_that_the_settings_do_not_allow_are_refused(
-    ask: Callable[[Federation, tuple[float, float]], Any],
     class_weight: str,
-    weights: tuple[float, float],
+    allowed: list[tuple[float, float]],
+    wrong: list[tuple[float, float]],
+    task: Task[Any, Any],
     enrolled: Enrolled,
     ask_moments: Any,
 ) -> None:
-    federation = enrolled(class_weight=class_weight)
-    ask_moments(federation)
-    tell_map(federation)
-    with pytest.raises(SettingError, match="weights"):
-        ask(federation, weights)
-
-
-@pytest.mark.parametrize("weights", [(0.5, 1000.0), (1.0, 1.0), (7.25, 0.6)])
-def test_balanced_weights_are_accepted(
-    weights: tuple[float, float], enrolled: Enrolled, ask_moments: Any
-) -> None:
-    federation = enrolled(class_weight="balanced")
-    ask_moments(federation)
-    tell_map(federation)
-    assert np.isfinite(ask_cuts(federation, weights).loss).all()
+    for run_id, weights in enumerate(wrong, start=2):
+        federation = enrolled(run_id=run_id, class_weight=class_weight)
+        ask_moments(federation)
+        tell_map(federation)
+        if task is CUTS:
+            for right in allowed:
+                assert np.isfinite(ask_cuts(federation, right).loss).all()
+        with pytest.raises(SettingError, match="weights"):
+            ask_with(task, federation, weights)
 
 
 # What a hospital insists on
+
+WARNING = "the node config has no"
 
 
 def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
@@ -386,38 +381,34 @@ def test_a_site_has_no_more_rows_than_the_bounds_are_made_for(
 
 
 @pytest.mark.parametrize(
-    ("node", "config", "missing"),
+    ("node", "aggregation", "missing"),
     [
-        ({}, {}, ["roster", "aggregation"]),
-        ({}, {"aggregation": "k-secure"}, ["roster", "aggregation", "k"]),
-        ({"aggregation": "ring"}, {}, ["roster"]),
-        ({"aggregation": "k-secure", "k": 3}, {"aggregation": "k-secure"}, ["roster"]),
-        ({"aggregation": "k-secure"}, {"aggregation": "k-secure"}, ["roster", "k"]),
+        ({}, "ring", ["roster", "aggregation"]),
+        ({}, "k-secure", ["roster", "aggregation", "k"]),
+        ({"aggregation": "ring"}, "ring", ["roster"]),
+        ({"aggregation": "k-secure", "k": 3}, "k-secure", ["roster"]),
+        ({"aggregation": "k-secure"}, "k-secure", ["roster", "k"]),
     ],
     ids=str,
 )
-def test_a_hospital_without_pins_is_warned_when_it_joins(
-    node: dict[str, Scalar],
-    config: dict[str, Any],
-    missing: list[str],
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Join,
-    caplog: pytest.LogCaptureFixture,
+def test_a_hospital_is_warned_of_pins_that_it_has_not(
+    node: dict[str, Scalar], aggregation: str, missing: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = make_settings(sites=3, min_cluster=2, **config)
-    enrol(hospitals(settings, hospital_files, node), settings)
-    warned = [line for line in caplog.messages if line.startswith("the node config has no")]
-    assert len(warned) == 3 * len(missing)
-    for key in missing:
-        assert sum(f"has no '{key}':" in line for line in warned) == 3
+    here = own_hospital({"name": "north", **node}, aggregation=aggregation)
+    warn_of_risks(here.policy, here.terms)
+    warned = [line for line in caplog.messages if line.startswith(WARNING)]
+    assert [line.split("'")[1] for line in warned] == missing
 
 
-def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
-    settings = make_settings(data="wine", sites=3, aggregation="k-secure")
-    strategy = PanSVM(settings)
-    strategy.join(Federation(in_process_grid(settings), settings))
-    assert not any(line.startswith("the node config has no") for line in caplog.messages)
+def test_hospitals_are_warned_when_they_join_and_simulated_sites_are_not(
+    enrolled: Enrolled, enrol: Join, caplog: pytest.LogCaptureFixture
+) -> None:
+    enrolled()
+    assert sum(line.startswith(WARNING) for line in caplog.messages) == 3 * 2
+    caplog.clear()
+    simulated = make_settings(data="wine", sites=3)
+    enrol(in_process_grid(simulated), simulated)
+    assert not any(line.startswith(WARNING) for line in caplog.messages)
 
 
 # The state folder
