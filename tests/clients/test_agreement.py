@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
-from clients.membership import OF_ALL, Participation
+from clients.membership import OF_ALL
 from clients.policy import warn_of_risks
 from clients.seeds import SLOTS
 from clients.site import Site
@@ -214,24 +215,15 @@ def test_a_second_seed_of_slots_is_refused(federation: Federation, ask_moments: 
         federation.secure_sum(ROWS, Nothing())
 
 
-class _Listed:
-    """A site that has nothing but its name, a seed and the sum it is asked for."""
-
-    def __init__(self, name: str, seed: bytes, this: SumRound) -> None:
-        self.name, self.seed = name, seed
-        self.participation = cast(Participation, type("Asked", (), {"this": this}))
-
-    def remembered(self, secret: str) -> bytes:
-        return self.seed
-
-
 def slots(
     this: SumRound, seed: bytes, slots_per_site: int, total: int = 0, number: int = 0
 ) -> dict[str, set[int]]:
+    """Return the slots of each site of a sum, which has no more than its name, a seed and the sum."""
+    known: dict[str, Any] = {"participation": SimpleNamespace(this=this), "remembered": lambda _: seed}
+    sites = [SimpleNamespace(name=name, **known) for name in this.roster]
     total = total or slots_per_site * len(this.roster)
-    sites = {name: cast(Site, _Listed(name, seed, this)) for name in this.roster}
     return {
-        name: set(own_slots(site, slots_per_site, total, number).tolist()) for name, site in sites.items()
+        site.name: set(own_slots(cast(Site, site), slots_per_site, total, number).tolist()) for site in sites
     }
 
 
@@ -246,34 +238,27 @@ def test_slots_of_a_sum_are_dealt_out_once_and_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "slots_per_site"),
+    ("change", "slots_per_site", "number"),
     [
-        ({"round_trip": 5}, 40),
-        ({"attempt": 1}, 40),
-        ({"task": "landmarks y"}, 40),
-        ({"task": "landmarks y"}, 41),
-        ({"number": 1}, 40),
+        *(({"round_trip": 5}, 40, 0), ({"attempt": 1}, 40, 0)),
+        *(({"task": "landmarks y"}, slots_per_site, 0) for slots_per_site in (40, 41)),
+        ({}, 40, 1),  # of the scaling, within one sum
     ],
     ids=str,
 )
 def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
-    change: dict[str, Any], slots_per_site: int
+    change: dict[str, Any], slots_per_site: int, number: int
 ) -> None:
     """With more slots for each site, those of the first site were always among the lowest of the same draw.
 
     One question with several shares of rows as landmarks told which are of the same site, and how many rows it has.
     """
     this = SumRound("r", "landmarks x", 4, 0, NAMES)
-    changed = {"number": 0, **change}
-    number = changed.pop("number")  # of the scaling, within one sum
-    other = replace(this, **changed)
-    seeds = [count.to_bytes(32, "big") for count in range(40)]
-    shares = [
-        len(first[name] & second[name]) / 40
-        for seed in seeds
-        for first, second in [(slots(this, seed, 40), slots(other, seed, slots_per_site, number=number))]
-        for name in NAMES
-    ]
+    shares = []
+    for seed in (count.to_bytes(32, "big") for count in range(40)):
+        first = slots(this, seed, 40)
+        second = slots(replace(this, **change), seed, slots_per_site, number=number)
+        shares += [len(first[name] & second[name]) / 40 for name in NAMES]
     assert abs(np.mean(shares) - 0.2) < 0.02
 
 
@@ -281,12 +266,11 @@ def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
 
 
 def tell_map(federation: Federation, **changed: records.Value) -> None:
-    scaling = {"fill": np.zeros((1, 2)), "shift": np.array([[50.0, 0.0]]), "scale": np.array([[10.0, 0.01]])}
-    federation.broadcast(SCALING, ScalingBroadcast(**scaling))
+    scaling = ScalingBroadcast(np.zeros((1, 2)), np.array([[50.0, 0.0]]), np.array([[10.0, 0.01]]))
+    federation.broadcast(SCALING, scaling)
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.array([[0.0, 0.0]])))
-    rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0}
-    look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1, dtype=np.float32)}
-    federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**rbf, **look, **changed}))
+    told = FeatureMapBroadcast(0, np.full(2, True), "rbf", 1.0, np.eye(1, dtype=np.float32))
+    federation.broadcast(FEATURE_MAP.numbered(0), replace(told, **changed))
 
 
 def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> Any:
@@ -296,22 +280,17 @@ def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), 
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [
-        {"kernel": "linear", "normalization": np.eye(1, dtype=np.float32)},
-        {"normalization": np.full((1, 1), 1e6, dtype=np.float32)},
-        {"normalization": np.full((1, 2), 0.7, dtype=np.float32)},
-    ],
-    ids=["kernel", "too long", "twice the same"],
+    ("kernel", "normalization"),
+    [("linear", np.eye(1)), ("rbf", np.full((1, 1), 1e6)), ("rbf", np.full((1, 2), 0.7))],
 )
 def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
-    changed: dict[str, Any], federation: Federation, ask_moments: Any
+    kernel: str, normalization: NDArray[np.float64], federation: Federation, ask_moments: Any
 ) -> None:
     """With a length of the coordinator's choice, a bound would be of its choice, too."""
     ask_moments(federation)
     tell_map(federation)
     assert np.isfinite(ask_cuts(federation).a).all()
-    tell_map(federation, **changed)
+    tell_map(federation, kernel=kernel, normalization=normalization.astype(np.float32))
     with pytest.raises(FederationError, match="'rbf'"):
         ask_cuts(federation)
 

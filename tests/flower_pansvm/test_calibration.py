@@ -124,29 +124,23 @@ def test_probabilities_rise_with_the_decision_value_if_the_positive_rows_have_th
 
 
 @pytest.mark.parametrize(
-    ("negatives", "positives", "probability"),
-    [(0, 0, 1 / 2), (0, 3, 4 / 5), (8, 0, 1 / 10)],
-    ids=["no row", "no negative row", "no positive row"],
+    ("decisions", "classes", "low", "high"),
+    [
+        *(
+            ([], [], 1 / 2, 1 / 2),
+            ([-1.0, 0.0, 1.0], [1, 1, 1], 4 / 5, 4 / 5),
+            ([-1.0, 0.5] * 4, [0] * 8, 0.1, 0.1),
+        ),
+        ([0.1] * 6, [0, 0, 1, 0, 0, 1], 3 / 8, 3 / 8),
+        ([-1.0, 1.0] * 50, [0, 1] * 50, 1 / 52, 51 / 52),
+    ],
+    ids=["no row", "no negative row", "no positive row", "all equal", "separated"],
 )
-def test_without_held_out_rows_of_a_class_the_probability_is_the_smoothed_prior(
-    negatives: int, positives: int, probability: float
+def test_what_tells_nothing_leaves_the_smoothed_prior_and_what_tells_all_no_certainty(
+    decisions: list[float], classes: list[int], low: float, high: float
 ) -> None:
-    classes = np.repeat([0, 1], [negatives, positives])
-    found = fitted(np.linspace(-1, 1, len(classes))[:, None], classes)
-    decisions = np.array([[-1e9], [0.0], [5.0]])
-    expected = np.tile([1 - probability, probability], (3, 1))
-    assert found.probabilities(decisions) == pytest.approx(expected)
-
-
-def test_decisions_that_are_all_equal_say_nothing() -> None:
-    found = fitted(np.full((6, 1), 0.1), np.array([0, 0, 1, 0, 0, 1]))
-    assert found.probabilities(np.array([[-7.0], [0.1]]))[:, 1] == pytest.approx([3 / 8, 3 / 8])
-
-
-def test_separated_classes_are_probable_but_not_certain() -> None:
-    found = fitted(np.repeat([-1.0, 1.0], 50)[:, None], np.repeat([0, 1], 50))
-    low, high = found.probabilities(np.array([[-1.0], [1.0]]))[:, 1]
-    assert (low, high) == (pytest.approx(1 / 52, abs=1e-3), pytest.approx(51 / 52, abs=1e-3))
+    found = fitted(np.array(decisions).reshape(-1, 1), np.array(classes, dtype=np.int64))
+    assert found.probabilities(np.array([[-1.0], [1.0]]))[:, 1] == pytest.approx([low, high], abs=1e-3)
 
 
 def test_values_beyond_all_bins_leave_the_probabilities_finite() -> None:

@@ -239,19 +239,16 @@ def test_no_more_is_found_than_promised(task: Task[Any, Any], others: int) -> No
     assert 0.2 < least_epsilon(task, others) <= epsilon_of(RHO, DELTA)
 
 
+NOISE = "clients.gate.private.discrete_gaussian"
 MUTANTS: dict[str, tuple[str, Callable[..., Any], Task[Any, Any]]] = {
-    "half the noise": (
-        "clients.gate.private.discrete_gaussian",
-        lambda sigma, size, bits: discrete_gaussian(sigma // 2, size, bits),
-        PRIVATE_STEP,
-    ),
+    "half the noise": (NOISE, lambda sigma, *rest: discrete_gaussian(sigma // 2, *rest), PRIVATE_STEP),
     "a part without noise": (
-        "clients.gate.private.discrete_gaussian",
+        NOISE,
         lambda sigma, size, bits: discrete_gaussian(sigma if size > 5 else 1, size, bits),
         PRIVATE_MOMENTS,
     ),
     "a constant without noise": (
-        "clients.gate.private.discrete_gaussian",
+        NOISE,
         lambda sigma, size, bits: discrete_gaussian(sigma, size, bits) * (np.arange(size) < size - 1),
         PRIVATE_STEP,
     ),

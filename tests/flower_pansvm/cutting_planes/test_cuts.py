@@ -106,44 +106,27 @@ def next_to_the_margin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("next_to_the_margin")
-@given(st.integers(0, 10**6), st.integers(1, 25))
+@pytest.mark.parametrize("same", ["rows left out", "repeated rows", "blocks"])
+@given(st.integers(0, 10**6), st.integers(0, 30), st.integers(1, 12))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_rows_that_are_not_in_the_problem_have_no_part(seed: int, rows: int) -> None:
+def test_rows_may_be_left_out_weigh_as_much_as_repeated_ones_and_come_in_blocks(
+    same: str, seed: int, rows: int, block: int
+) -> None:
     rng = np.random.default_rng(seed)
-    F, y = rng.normal(size=(rows, 3)), rng.choice([-1.0, 0.0, 1.0], size=rows)
-    question = Question(some_points(seed, 5, 3), some_points(seed, 1, 3)[0], 2.0, leading=2)
-    found = ask(F, y, question)
-    expected = ask(F[y != 0], y[y != 0], question)
-    assert_close(found.cuts, expected.cuts)
-    assert found.curvature == pytest.approx(expected.curvature, rel=1e-5, abs=1e-6)
-
-
-@pytest.mark.usefixtures("next_to_the_margin")
-@given(st.integers(0, 10**6), st.integers(1, 20))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_weight_is_as_good_as_repeated_rows(seed: int, rows: int) -> None:
-    F, y = some_rows(seed, rows, 3)
     # Values in quarters are exact, so that no row is on different sides of the margin by rounding.
-    F, at = np.round(F * 4) / 4, np.round(some_points(seed, 5, 3) * 4) / 4
-    times = np.random.default_rng(seed).integers(0, 4, size=rows)
+    F, at = np.round(rng.normal(size=(rows, 3)) * 4) / 4, np.round(some_points(seed, 5, 3) * 4) / 4
+    y, times = rng.choice([-1.0, 0.0, 1.0], size=rows), rng.integers(0, 4, size=rows)
     question = Question(at, at[0], 2.0, leading=2)
-    found = ask(F, y, question, times.astype(np.float64))
-    expected = ask(np.repeat(F, times, axis=0), np.repeat(y, times), question)
+    found = ask(F, y, question, times.astype(np.float64) if same == "repeated rows" else None)
+    with pytest.MonkeyPatch.context() as patch:
+        if same == "blocks":
+            patch.setattr("flower_pansvm.arrays.BLOCK", block)
+        kept = np.repeat(
+            np.arange(rows), {"rows left out": y != 0, "repeated rows": times, "blocks": 1}[same]
+        )
+        expected = ask(F[kept], y[kept], question)
     assert_close(found.cuts, expected.cuts)
     assert found.curvature == pytest.approx(expected.curvature, rel=1e-5, abs=1e-6)
-
-
-@given(st.integers(0, 10**6), st.integers(0, 40), st.integers(1, 12))
-def test_blocks_make_no_difference(seed: int, rows: int, block: int) -> None:
-    rng = np.random.default_rng(seed)
-    F, y = rng.normal(size=(rows, 4)), rng.choice([-1.0, 0.0, 1.0], size=rows)
-    question = Question(rng.normal(size=(5, 5)), rng.normal(size=5), 2.0, leading=3)
-    whole = ask(F, y, question)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flower_pansvm.arrays.BLOCK", block)
-        parts = ask(F, y, question)
-    assert_close(parts.cuts, whole.cuts)
-    assert parts.curvature == pytest.approx(whole.curvature, rel=1e-5, abs=1e-6)
 
 
 def test_problems_asked_together_are_answered_as_each_alone() -> None:

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from scipy.stats import chisquare
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum import protocol_class
-from flower_pansvm.secure_sum.contract import Member, SumRound, Words
+from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
 from flower_pansvm.secure_sum.protocols.k_secure_hops import NOTE_BYTES
@@ -266,19 +265,6 @@ def test_two_sums_tell_the_vector_of_a_site_that_is_in_one_only(name: str, optio
     everyone = rehearsal.run(VECTORS, a_round())
     others = rehearsal.run(VECTORS, a_round(attempt=1, roster=("a", "b", "d", "e")))
     assert (everyone - others == VECTORS["c"]).all()
-
-
-def test_a_coordinator_that_exchanges_keys_reads_everything() -> None:
-    false_key = X25519PrivateKey.generate()
-    true_key = X25519PrivateKey.generate()
-    public = false_key.public_key().public_bytes_raw()
-    victim = Member("c", true_key, {"b": public, "d": public})
-    payload, _ = protocol_class("ring")().contribute(VECTORS["c"], a_round(), victim)
-    unmasked = from_bytes(payload, "c")
-    for giver, taker, as_site in (("b", "c", "b"), ("c", "d", "d")):
-        coordinator = Member(as_site, false_key, {"c": true_key.public_key().public_bytes_raw()})
-        apply_mask(unmasked, a_round(), coordinator, giver, taker)
-    assert (unmasked == VECTORS["c"]).all()
 
 
 def test_a_changed_one_shot_vector_goes_unnoticed() -> None:

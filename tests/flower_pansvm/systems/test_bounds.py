@@ -144,28 +144,20 @@ def test_bounds_leave_room_for_the_most_rows(weights: tuple[float, float], coord
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_bound_of_heights_is_that_of_the_longest_point_rounded_once(seed: int) -> None:
+def test_the_bound_of_heights_is_that_of_the_longest_point_rounded_once_on_a_segment_too(seed: int) -> None:
     """Of points that are as long but for rounding, too: both ends have to find the same one."""
     generator = np.random.default_rng(seed)
     points = np.vstack([generator.permutation(generator.normal(size=40)) for _ in range(3)])
     points = np.vstack([points, generator.permuted(np.tile(points[0], (30, 1)), axis=1)])
-    asked = pack_questions([problem_of(rank=39)], [Question(points, np.zeros(40), 1.0, 39)])
-    (sent,) = asked.questions()
-    longest = max(math.fsum(point * point) for point in sent.evaluated_at)
-    bounds = bounds_of(CUTS, asked, Terms(), 5)
-    assert bounds["m"] == bounds["loss"] == bounds["a"] * (1.0 + 2.0 * math.sqrt(longest))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_bound_of_heights_holds_at_all_points_on_a_way(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    *endpoints, centre = generator.normal(size=(4, 40))
     segment, fraction = generator.integers(0, 3, 20), generator.random(20)
-    question = Question(np.array(endpoints), centre, segment=segment, fraction=fraction)
-    asked = pack_questions([problem_of(rank=39)], [question])
-    longest = max(np.linalg.norm(point) for point in asked.questions()[0].points)
-    bounds = bounds_of(CUTS, asked, Terms(), 5)
-    assert bounds["m"] == bounds["loss"] >= bounds["a"] * (1.0 + 2.0 * longest) * (1.0 - 1e-6)
+    on_segments = Question(points[:3], points[3], segment=segment, fraction=fraction)
+    for question in (Question(points, np.zeros(40), 1.0, 39), on_segments):
+        asked = pack_questions([problem_of(rank=39)], [question])
+        (sent,) = asked.questions()
+        longest = max(math.fsum(point * point) for point in sent.evaluated_at)
+        bounds = bounds_of(CUTS, asked, Terms(), 5)
+        assert bounds["m"] == bounds["loss"] == bounds["a"] * (1.0 + 2.0 * math.sqrt(longest))
+        assert np.linalg.norm(sent.points, axis=1).max() <= math.sqrt(longest) * (1.0 + 1e-6)
 
 
 def test_heights_of_an_unbounded_kernel_are_without_bounds() -> None:
@@ -201,19 +193,14 @@ def test_no_honest_row_breaks_the_bounds_of_scaled_cells(
     assert np.abs(scaled).sum(axis=0).max() <= rows * slack
 
 
-def test_dual_variables_of_both_signs_count() -> None:
-    one = bounds_of(SUPPORT, support_asked(beta=1.0), Terms(), 5)["weights"]
-    assert bounds_of(SUPPORT, support_asked(beta=100.0), Terms(), 5)["weights"] == 100 * one
-    assert bounds_of(SUPPORT, support_asked(beta=0.0), Terms(), 5)["weights"] > 0
-
-
 @pytest.mark.parametrize("sites", [2, 5, 64])
-def test_bounds_of_sums_of_scaled_cells_are_those_of_the_most_rows_and_rounding(sites: int) -> None:
+def test_bounds_of_sums_over_support_vectors_are_those_of_the_most_rows_and_rounding(sites: int) -> None:
     """The squares of a column add up to the number of all rows, and one site may have the largest of them."""
-    support = bounds_of(SUPPORT, QUESTIONS["support"], Terms(), sites)
+    support = bounds_of(SUPPORT, support_asked(), Terms(), sites)
     assert support["count"] == MOST_ROWS
-    for bound, largest in (
-        (support["total"], MOST_ROWS * math.sqrt(sites)),
-        (support["square"], float(MOST_ROWS * sites)),
-    ):
-        assert largest < bound <= 2 * largest
+    for name, largest in (("total", MOST_ROWS * math.sqrt(sites)), ("square", float(MOST_ROWS * sites))):
+        assert largest < support[name] <= 2 * largest
+    # Dual variables of both signs count.
+    weights = [bounds_of(SUPPORT, support_asked(beta), Terms(), sites)["weights"] for beta in (0.0, 100.0)]
+    assert weights[0] > 0
+    assert weights[1] == 100 * support["weights"]
