@@ -1,7 +1,7 @@
 """A true record's part in the test of a model is 1 in one cell, and a function of that record alone, bit for bit."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -28,28 +28,9 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.evaluation import ModelTestQuestion
 from flower_pansvm.systems.mixture.tasks import ClassModels
+from tests.clients.fake_site import FakeSite
 
 COLUMNS = ("age", "dose", "pulse")
-
-
-@dataclass
-class Fake:
-    """What the local work asks of a site."""
-
-    rows: Rows
-    classes: int
-    name: str = "north"
-
-    def test(self) -> Rows:
-        return self.rows
-
-    def schema(self) -> Schema:
-        return schema(self.classes)
-
-    def own_columns(self) -> NDArray[np.bool_]:
-        return np.ones(3, dtype=np.bool_)
-
-    simulated = False
 
 
 def schema(classes: int, columns: tuple[str, ...] = COLUMNS) -> Schema:
@@ -126,7 +107,7 @@ def table(rows: int, classes: int, seed: int = 0) -> Rows:
 
 def cells_of(model: Model, rows: Rows, classes: int, rho: float = 0.01) -> NDArray[np.float64]:
     question = ModelTestQuestion(rho, np.frombuffer(model.to_bytes(), np.uint8))
-    return evaluation.model_test(cast(Site, Fake(rows, classes)), question).cells
+    return evaluation.model_test(cast(Site, FakeSite(rows, classes, columns=COLUMNS)), question).cells
 
 
 @pytest.fixture(autouse=True)
@@ -195,7 +176,7 @@ def test_what_is_no_model_is_refused() -> None:
     for broken in (b"", bytes(content), bytes(evaluation.MOST_BYTES + 1)):
         question = ModelTestQuestion(0.01, np.frombuffer(broken, np.uint8))
         with pytest.raises(PanSVMError):
-            evaluation.model_test(cast(Site, Fake(table(5, 2), 2)), question)
+            evaluation.model_test(cast(Site, FakeSite(table(5, 2), columns=COLUMNS)), question)
 
 
 @pytest.mark.parametrize("kind", ["U1", "float16", "longdouble", "complex128", "clongdouble"])

@@ -6,7 +6,7 @@ So no row moves an answer by more than is charged for.
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
@@ -25,7 +25,6 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.privacy import exact
 from flower_pansvm.random_fourier import RandomFourierMap
-from flower_pansvm.schema import Schema
 from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
     PRIVATE_MAP,
@@ -38,6 +37,7 @@ from flower_pansvm.systems.dp_svm import (
 )
 from flower_pansvm.systems.output_perturbation import RFF, RffPrivateScoresQuestion
 from flower_pansvm.tasks import Task
+from tests.clients.fake_site import FakeSite
 
 WORK: dict[Task[Any, Any], Any] = {
     PRIVATE_BINS: private_training.private_bins,
@@ -49,30 +49,10 @@ SURELY_ROUNDED = 2**-26
 """Multiples of it are no multiples of any step here: what a mutant makes of them."""
 
 
-@dataclass
-class Fake:
-    """What the local work asks of a site."""
-
-    rows: Rows
-    feature_map: FourierMap
-    classes: int
-    random_map: RandomFourierMap | None = None
-    name: str = "north"
-
-    def train(self) -> Rows:
-        """Return all rows, which are on both sides."""
-        return self.rows
-
-    test = train
-
-    def get_broadcast(self, broadcast: object) -> Any:
-        return {PRIVATE_MAP.name: self.feature_map, RFF.name: self.random_map}[broadcast.name]  # type: ignore[attr-defined]
-
-    def schema(self) -> Schema:
-        columns = tuple(map(str, range(self.rows.X.shape[1])))
-        return Schema(columns, tuple(map(str, range(self.classes))))
-
-    simulated = False
+def fake(
+    rows: Rows, told: FourierMap | None, classes: int, random_map: RandomFourierMap | None = None
+) -> FakeSite:
+    return FakeSite(rows, classes, {PRIVATE_MAP.name: told, RFF.name: random_map})
 
 
 def feature_map(generator: np.random.Generator, columns: int, frequencies: int, scale: float) -> FourierMap:
@@ -123,10 +103,10 @@ def table(generator: np.random.Generator, rows: int, columns: int, classes: int)
     return Rows(X, generator.integers(classes, size=rows))
 
 
-def answers(site: Fake, weights: NDArray[np.float64], task: Task[Any, Any]) -> Any:
-    low, high = site.feature_map.low, site.feature_map.high
+def answers(site: FakeSite, weights: NDArray[np.float64], task: Task[Any, Any]) -> Any:
+    told = site.broadcasts[PRIVATE_MAP.name]
     questions = {
-        PRIVATE_BINS: BinsQuestion(0.01, low, high),
+        PRIVATE_BINS: BinsQuestion(0.01, told.low, told.high),
         PRIVATE_MOMENTS: PrivateMomentsQuestion(0.01),
         PRIVATE_STEP: PrivateWeightsQuestion(0.01, weights),
         PRIVATE_SCORES: PrivateWeightsQuestion(0.01, weights),
@@ -175,7 +155,7 @@ def check_rows_alone(seed: int, rows: int, classes: int, kind: str) -> None:
     found, told, weights = case(seed, rows, classes, kind)
 
     def answered(task: Task[Any, Any], which: slice) -> NDArray[np.float64]:
-        return parts(answers(Fake(some(found, which), told, classes), weights, task))
+        return parts(answers(fake(some(found, which), told, classes), weights, task))
 
     for task in WORK:
         whole = answered(task, slice(None))
@@ -205,7 +185,7 @@ def test_so_it_is_in_large_tables_and_with_any_number_of_threads(
     with threadpool_limits(threads):
         for task, place in product(WORK, (0, rows // 2, rows)):
             whole, less, alone = (
-                parts(answers(Fake(some(found, which), told, classes), weights, task))
+                parts(answers(fake(some(found, which), told, classes), weights, task))
                 for which in (everyone, np.delete(everyone, place), everyone[[place]])
             )
             assert np.array_equal(whole - less, alone), (task.name, seed, rows, place)
@@ -255,8 +235,8 @@ def test_one_row_more_changes_an_answer_by_its_sensitivity_at_most(
 ) -> None:
     """In the norm that the noise is made for: each part divided by what it declares."""
     found, told, weights = case(seed, rows + 1, classes, kind)
-    whole = answers(Fake(found, told, classes), weights, task)
-    less = answers(Fake(some(found, slice(rows)), told, classes), weights, task)
+    whole = answers(fake(found, told, classes), weights, task)
+    less = answers(fake(some(found, slice(rows)), told, classes), weights, task)
     assert changed(task, whole, less) <= 1 + 1e-12
 
 
@@ -268,7 +248,7 @@ def test_the_bounds_are_reached() -> None:
     far, none = Rows(np.full((1, 3), 9.0), np.array([1])), Rows(np.empty((0, 3)), np.empty(0, dtype=np.int64))
     weights = np.full((told.size, 1), -exact.LARGEST_WEIGHT)
     for task in WORK:
-        with_row, without = (answers(Fake(rows, told, 2), weights, task) for rows in (far, none))
+        with_row, without = (answers(fake(rows, told, 2), weights, task) for rows in (far, none))
         assert changed(task, with_row, without) > 0.9, task.name
 
 
@@ -307,7 +287,7 @@ def test_arithmetic_that_rounds_is_found(mutant: str, monkeypatch: pytest.Monkey
 def test_weights_off_the_grid_or_out_of_bounds_or_of_another_shape_are_refused(wrong: float | None) -> None:
     told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
     random_map = RandomFourierMap(told.low, told.high, told.frequencies)
-    site = Fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2, random_map)
+    site = fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2, random_map)
     cases = [np.zeros(shape) for shape in ((1, 1), (12, 2), (12,), (0, 1))]
     if wrong is not None:
         cases = [np.zeros((told.size, 1))]
@@ -336,7 +316,7 @@ MAPS: dict[str, dict[str, Any]] = {
 def test_a_map_that_does_not_fit_is_refused_whatever_rows_there_are(wrong: str, rows: int) -> None:
     """And before there is room for what it asks for: of this size it would ask for 80 gigabytes."""
     told = replace(feature_map(np.random.default_rng(0), 3, 4, 1.0), **MAPS[wrong])
-    site = Fake(Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64)), told, 2)
+    site = fake(Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64)), told, 2)
     for task in (PRIVATE_BINS,) if "low" in MAPS[wrong] else (PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES):
         with pytest.raises(SettingError):
             answers(site, np.zeros((12, 1)), task)
@@ -350,9 +330,7 @@ def test_so_is_a_random_map(high: float, classes: int, rows: int) -> None:
     found = Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64))
     asked = RffPrivateScoresQuestion(0.01, np.zeros(told.size))
     with pytest.raises(SettingError):
-        output_perturbation.rff_private_scores(
-            cast(Site, Fake(found, cast(FourierMap, None), classes, told)), asked
-        )
+        output_perturbation.rff_private_scores(cast(Site, fake(found, None, classes, told)), asked)
 
 
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 60))
@@ -367,7 +345,7 @@ def test_private_svms_counts_are_those_of_its_rows_alone(seed: int, rows: int) -
     asked = RffPrivateScoresQuestion(0.01, exact.rounded(weights, exact.WEIGHT_STEP, exact.LARGEST_WEIGHT))
 
     def counts(which: Rows) -> NDArray[np.float64]:
-        site = Fake(which, cast(FourierMap, None), 2, told)
+        site = fake(which, None, 2, told)
         return output_perturbation.rff_private_scores(cast(Site, site), asked).cells
 
     alone = sum(counts(some(found, slice(i, i + 1))) for i in range(rows))
@@ -385,6 +363,6 @@ def test_memory_does_not_depend_on_the_rows(monkeypatch: pytest.MonkeyPatch) -> 
         lambda self, X: heights.append(len(X)) or transform(self, X),  # type: ignore[func-returns-value]
     )
     for rows in (240, 242, 2000):
-        site = Fake(table(np.random.default_rng(0), rows, 3, 2), told, 2)
+        site = fake(table(np.random.default_rng(0), rows, 3, 2), told, 2)
         answers(site, np.zeros((told.size, 1)), PRIVATE_STEP)
     assert max(heights) * told.size <= exact.BLOCK_NUMBERS

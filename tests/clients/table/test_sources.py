@@ -19,7 +19,7 @@ import pytest
 from clients.table.file import SOURCES, read_frame
 from clients.table.form import TableForm
 from clients.table.reading import read_table
-from flower_pansvm.errors import PanSVMError
+from tests.clients.conftest import refusal
 
 COLUMNS = ["age", "dose", "smoker", "label"]
 ROWS = [(63, 1.5, True, "yes"), (41, None, False, "no"), (70, -2.25, True, "no")]
@@ -47,16 +47,6 @@ def workbook(*sheets: list[Any]) -> Any:
         for row in rows:
             sheet.append(row)
     return book
-
-
-def failure(path: Path, form: TableForm = TableForm()) -> str:  # noqa: B008
-    with pytest.raises(PanSVMError) as error:
-        read_table(path, form=form)
-    assert error.value.__cause__ is None
-    text = error.value.with_detail()
-    assert "4711" not in text
-    assert str(path.parent) not in text
-    return text
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {
@@ -91,7 +81,7 @@ def test_every_source_is_listed_and_says_what_to_install(
     for suffix, extra in ((".parquet", "parquet"), (".xlsx", "excel"), (".sql", "sql")):
         path = tmp_path / f"ward{suffix}"
         path.write_text("-- url: sqlite://\nSELECT 1")
-        assert f"pip install 'flower-pansvm[{extra}]'" in failure(path)
+        assert f"pip install 'flower-pansvm[{extra}]'" in refusal(read_table, path)
     assert set(SOURCES) == {".csv", ".tsv", ".parquet", ".xlsx", ".sql", ".libsvm", ".svm"}
 
 
@@ -143,7 +133,7 @@ HEAD = ["age", "label"]
 def test_excel_that_cannot_be_used(tmp_path: Path, sheets: list[Any] | None, told: str) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"4711") if sheets is None else workbook(*sheets).save(path)
-    assert told in failure(path)
+    assert told in refusal(read_table, path)
 
 
 @pytest.mark.parametrize(
@@ -164,10 +154,8 @@ def test_excel_that_cannot_be_used(tmp_path: Path, sheets: list[Any] | None, tol
         "-- url: oracle+oracledb://u:s4711t@127.0.0.1:9/ward\nSELECT 1",
     ],
 )
-def test_a_query_that_cannot_be_asked(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "ward.sql"
-    path.write_text(text)
-    failure(path)
+def test_a_query_that_cannot_be_asked(write: Callable[..., Path], text: str) -> None:
+    refusal(read_table, write(text, "ward.sql"))
 
 
 def test_whatever_a_driver_raises_is_told_without_its_text(
@@ -179,7 +167,9 @@ def test_whatever_a_driver_raises_is_told_without_its_text(
         raise RuntimeError("cryptography is needed for the password s4711t")
 
     monkeypatch.setattr(sqlalchemy, "create_engine", fail)
-    assert "(RuntimeError)" in failure(query(tmp_path, "mysql+pymysql://u:s4711t@host/ward", "SELECT 1"))
+    assert "(RuntimeError)" in refusal(
+        read_table, query(tmp_path, "mysql+pymysql://u:s4711t@host/ward", "SELECT 1")
+    )
 
 
 def test_a_query_changes_nothing_and_its_rows_have_one_order(tmp_path: Path) -> None:
@@ -257,8 +247,8 @@ def test_a_table_in_postgresql(postgres: str, tmp_path: Path) -> None:
     read_table(query(tmp_path, url, "DELETE FROM ward RETURNING *"))
     assert len(read_table(query(tmp_path, url, "SELECT * FROM ward")).X) == 3
     # A password that is wrong, a table that is not there: neither password nor cell is told.
-    wrong = failure(query(tmp_path, postgres.format(password="wr0ng-4711"), "SELECT * FROM ward"))
+    wrong = refusal(read_table, query(tmp_path, postgres.format(password="wr0ng-4711"), "SELECT * FROM ward"))
     assert "OperationalError" in wrong
-    assert "SQLSTATE 42P01" in failure(query(tmp_path, url, "SELECT * FROM beds_4711"))
-    assert "SQLSTATE 22P02" in failure(query(tmp_path, url, "SELECT label::int FROM ward"))
+    assert "SQLSTATE 42P01" in refusal(read_table, query(tmp_path, url, "SELECT * FROM beds_4711"))
+    assert "SQLSTATE 22P02" in refusal(read_table, query(tmp_path, url, "SELECT label::int FROM ward"))
     assert "s3cret" not in wrong
