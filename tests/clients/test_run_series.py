@@ -47,10 +47,6 @@ def train(grid: InProcessGrid, settings: Settings) -> str:
     return str(strategy.outcome.model.sha256())
 
 
-def nodes_for(run: str) -> dict[str, Scalar]:
-    return {**AGREED, "aggregation": "paillier"} if run == "paillier" else AGREED
-
-
 @pytest.mark.parametrize("second", ["k-secure", pytest.param("svm-admm", marks=pytest.mark.slow)])
 def test_three_runs_of_a_series_end_as_three_runs_alone_do(
     second: str, hospitals: MakeGrid, hospital_files: list[Path]
@@ -87,7 +83,8 @@ def test_another_app_of_the_series_finds_no_secret(
     run: str, hospitals: MakeGrid, hospital_files: list[Path]
 ) -> None:
     settings = settings_of(run)
-    grid = hospitals(settings, hospital_files, nodes_for(run))
+    own: dict[str, Scalar] = {"aggregation": "paillier"} if run == "paillier" else {}
+    grid = hospitals(settings, hospital_files, {**AGREED, **own})
     train(grid, settings)
     for context in grid._contexts.values():
         left = recorddict_to_proto(context.state).SerializeToString()

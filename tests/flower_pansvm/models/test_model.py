@@ -88,15 +88,6 @@ def test_a_class_without_a_kind_cannot_be_saved(tmp_path: Path) -> None:
     assert not (tmp_path / "model.npz").exists()
 
 
-def test_the_kind_cannot_be_changed_unnoticed(tmp_path: Path) -> None:
-    pan_svc().save(tmp_path / "model.npz")
-    with np.load(tmp_path / "model.npz") as file:
-        parts = {name: file[name] for name in file.files}
-    np.savez(tmp_path / "model.npz", **{**parts, "kind": np.array("constant")})
-    with pytest.raises(ModelFileError, match="digest"):
-        load_model(tmp_path / "model.npz")
-
-
 def test_the_model_is_imported_from_the_package() -> None:
     assert flower_pansvm.PanSVC is PanSVC
     with pytest.raises(AttributeError, match="PanSVD"):

@@ -47,12 +47,6 @@ def test_one_round_trip_where_it_is_promised_and_as_many_relay_steps_as_publishe
     assert len(rehearsal.relayed) == STEPS.get(protocol.name, 5 + k * 5 - 1)
 
 
-def test_hops_and_several_k_are_tried() -> None:
-    tried = {described(protocol) for protocol in VARIANTS}
-    assert {"ring-hops", "k-secure k=3", "plain"} <= tried
-    assert len([name for name in tried if name.startswith("k-secure")]) == 6
-
-
 def blocks_of_the_docs(mark: str) -> str:
     """Return the Python code behind a mark in docs/extending.md."""
     return DOCS.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n```python\n")[1].split("```")[0]

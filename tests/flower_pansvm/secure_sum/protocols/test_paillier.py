@@ -92,19 +92,6 @@ def test_the_product_is_blinded_before_it_goes_to_the_key_holder() -> None:
     assert [opened(a) for a in product] == [opened(b) for b in blinded]
 
 
-def test_the_same_vector_is_never_encrypted_the_same_way() -> None:
-    first, second = rehearse(), rehearse()
-    first.run(vectors(0, 0, 0), THIS)
-    second.run(vectors(0, 0, 0), THIS)
-    ciphertexts = [
-        number
-        for rehearsal in (first, second)
-        for name in THIS.roster
-        for number in rehearsal.protocol._read(rehearsal.first[name], name)[1]  # type: ignore[attr-defined]
-    ]
-    assert len(set(ciphertexts)) == len(ciphertexts) == 12
-
-
 def test_the_key_holder_opens_no_more_than_one_sum() -> None:
     rehearsal = rehearse()
     protocol = rehearsal.protocol
