@@ -112,14 +112,6 @@ def test_state_of_another_app_is_not_believed_and_left_alone(
         assert all(context.state[name] == planted[name] for name in planted)
 
 
-def test_a_run_id_that_comes_again_is_refused(hospitals: MakeGrid, hospital_files: list[Path]) -> None:
-    """Another SuperLink chooses the same one: keys of a run are not used for sums that it has forgotten."""
-    settings = settings_of("pan-svm")
-    train(hospitals(settings, hospital_files, AGREED, run_id=7), settings)
-    with pytest.raises(PanSVMError, match="remember"):
-        train(hospitals(settings, hospital_files, AGREED, run_id=7), settings)
-
-
 def test_without_the_file_of_a_run_its_keys_are_new(
     hospitals: MakeGrid, hospital_files: list[Path], state_home: Path
 ) -> None:
