@@ -52,28 +52,21 @@ def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
         "for name in ('simulations', 'strategies'): sys.modules[name] = None\n"
         "runpy.run_module('clients.budget', run_name='__main__')\n"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "state")]
-    begun, shown = (
-        subprocess.run(
-            [*command, *more], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
-        )
-        for more in (["--new"], [])
-    )
-    assert "A ledger begins in" in begun.stdout
-    assert "left" in shown.stdout
+
+    def run(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+        command, root = [sys.executable, "-c", code, str(folder), *more], Path(__file__).parents[2]
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+    assert "A ledger begins in" in run(tmp_path / "state", "--new").stdout
+    assert "left" in run(tmp_path / "state").stdout
     (tmp_path / "state" / LINK).unlink()
-    again = subprocess.run(
-        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
-    )
-    assert again.returncode == 1
-    assert again.stderr.startswith("Error: The state folder belongs to no table's ledger")
-    command[-1] = str(tmp_path / "file" / "state")
     (tmp_path / "file").touch()
-    again = subprocess.run(
-        [*command, "--new"], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
-    )
-    assert again.returncode == 1
-    assert again.stderr.startswith("Error: [Errno 20] Not a directory")
+    for again, said in (
+        (run(tmp_path / "state"), "The state folder belongs to no table's ledger"),
+        (run(tmp_path / "file" / "state", "--new"), "[Errno 20] Not a directory"),
+    ):
+        assert again.returncode == 1
+        assert again.stderr.startswith(f"Error: {said}")
 
 
 def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 """A study of three hospitals on this machine, from its folders to the invitation; nothing is started."""
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from flower_pansvm.terms import Scalar
+from simulations.deployment.checks import check_hospital
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
@@ -19,7 +22,7 @@ class Study:
     coordinator: Coordinator
     hospitals: dict[str, Path]  # their folders
     files: dict[str, Path]  # their registrations
-    settings: dict[str, str]
+    settings: dict[str, Scalar]
     schema: Path | None
 
     def registrations(self) -> list[Registration]:
@@ -36,6 +39,22 @@ class Study:
 
     def accept(self, name: str) -> Invitation:
         return accept(self.hospitals[name], self.invitation, self.coordinator.invitation().code)
+
+    def check(self, name: str = "north") -> list[str]:
+        """Return what a hospital is told before it connects."""
+        return list(check_hospital(self.hospitals[name]))
+
+
+def processes_about(folder: Path) -> dict[int, str]:
+    """Return number and command line of each other process of this machine that a study's folder is named to."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            named = f"FLWR_HOME={folder}/".encode() in (process / "environ").read_bytes()
+            if (named or str(folder) in command) and int(process.name) != os.getpid():
+                found[int(process.name)] = command
+    return found
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from simulations.deployment.trial import (
     wait_for,
 )
 from simulations.engines.processes import flower_environment, kill_group
+from tests.simulations.deployment.conftest import processes_about
 
 PATIENCE = 900.0
 """Longest wait for what should come; a machine that does other work as well is slow."""
@@ -32,18 +33,6 @@ PATIENCE = 900.0
 PAN_SVM: dict[str, Scalar] = {"strategy": "pan-svm", "landmarks": 10.0, "tol": 0.5, "test-fraction": 0.2}
 LOCAL_ONLY: dict[str, Scalar] = {"strategy": "local-only", "timeout": 90.0}
 CHEATS = Path(__file__).parent / "cheat"
-
-
-def processes_of(folder: Path) -> list[tuple[int, str]]:
-    """Return number and command line of each process, but for this one, whose Flower folder is in a folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            about = f"FLWR_HOME={folder}/".encode() in (process / "environ").read_bytes()
-            if about and int(process.name) != os.getpid():
-                found.append((int(process.name), command))
-    return found
 
 
 class Study:
@@ -97,7 +86,7 @@ class Study:
         """Kill Flower's processes of a hospital or the coordinator."""
         found = [
             pid
-            for pid, command in processes_of(self.folder / name)
+            for pid, command in processes_about(self.folder / name).items()
             if "-m simulations" not in command and only in command
         ]
         assert found

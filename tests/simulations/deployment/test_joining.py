@@ -31,22 +31,15 @@ from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS
 from flower_pansvm.version import VERSION
-from simulations.deployment.checks import check_hospital, hospital_in
+from simulations.deployment.checks import hospital_in
 from simulations.deployment.coordinator import Coordinator
-from simulations.deployment.hospital import accept, make_hospital, own_registration
+from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import read_node_config, set_key
 from simulations.deployment.registration import Registration
 from tests.simulations.deployment.conftest import SCHEMA, Study
 
-SECRET = {
-    "identity.pem",
-    "supernode.key",
-    "coordinator.pem",
-    "ca.key",
-    "server.key",
-    "node.toml",
-}
+SECRET = {"identity.pem", "supernode.key", "coordinator.pem", "ca.key", "server.key", "node.toml"}
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -56,8 +49,8 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_three_hospitals_join_and_find_everything_in_order(joined: Study) -> None:
-    for name, folder in joined.hospitals.items():
-        said = "\n".join(check_hospital(folder))
+    for name in joined.hospitals:
+        said = "\n".join(joined.check(name))
         assert f"'{name}' has its own identity" in said
         assert joined.coordinator.invitation().code in said
         assert "60 rows and 2 columns" in said
@@ -179,7 +172,7 @@ def test_a_renewed_invitation_replaces_the_old_one_and_never_the_other_way(joine
     renewed = joined.invite(renew=True)
     assert renewed.number == 2
     assert joined.accept("north") == renewed
-    list(check_hospital(joined.hospitals["north"]))
+    joined.check()
     kept = joined.coordinator.folder / "invitation-1.json"
     assert kept.read_text() == old
     with pytest.raises(SettingError, match="number"):
@@ -205,13 +198,11 @@ def test_an_invitation_for_other_software_is_refused_and_both_are_named(invited:
 
 
 def test_check_shows_the_hash_and_finds_software_that_was_installed_later(joined: Study) -> None:
-    folder = joined.hospitals["north"]
-    assert hash_of(installed_files()) in "\n".join(check_hospital(folder))
-    shutil.copy(joined.invitation, folder / "invitation.json")
+    assert hash_of(installed_files()) in "\n".join(joined.check())
     other_version(joined)
-    shutil.copy(joined.invitation, folder / "invitation.json")
+    shutil.copy(joined.invitation, joined.hospitals["north"] / "invitation.json")
     with pytest.raises(SettingError, match="flower-pansvm"):
-        list(check_hospital(folder))
+        joined.check()
 
 
 def test_the_schema_file_travels_along(invited: Study) -> None:
@@ -226,28 +217,27 @@ def test_a_table_that_does_not_fit_the_schema_is_found_before_the_hospital_conne
     study.invite()
     study.accept("north")
     with pytest.raises(PanSVMError, match="sugar"):
-        list(check_hospital(study.hospitals["north"]))
+        study.check()
 
 
 def test_a_column_in_other_units_is_found_before_the_hospital_connects(joined: Study) -> None:
     """A run does not look: a refusal would tell the coordinator what most cells are."""
-    folder = joined.hospitals["north"]
-    table = folder.parent / "hospital0.csv"
+    table = joined.hospitals["north"].parent / "hospital0.csv"
     frame = pd.read_csv(table)
     frame.assign(age=12 * frame["age"]).to_csv(table, index=False)
     with pytest.raises(TableError, match="'age'"):
-        list(check_hospital(folder))
+        joined.check()
 
 
 def test_a_hospital_is_told_what_level_perturbed_is_worth_on_its_table(joined: Study) -> None:
     folder = joined.hospitals["north"]
-    said = list(check_hospital(folder))
+    said = joined.check()
     assert any("AUC" in line for line in said)
     assert any("without row ids" in line for line in said)
     table = folder.parent / "hospital0.csv"
     pd.read_csv(table).assign(visit=[f"v{n}" for n in range(60)]).to_csv(table, index=False)
     edit(folder / "node.toml", 'data = "', 'row-id = "visit"\ndata = "')
-    said = list(check_hospital(folder))
+    said = joined.check()
     assert any("AUC" in line for line in said)
     assert not any("without row ids" in line for line in said)
 
@@ -295,7 +285,7 @@ def test_a_hospital_that_is_not_invited_is_told_who_is(invited: Study, tmp_path:
 def test_a_new_supernode_key_is_noticed_before_the_superlink_refuses_it(joined: Study) -> None:
     shutil.copy(joined.hospitals["south"] / "supernode.key", joined.hospitals["north"] / "supernode.key")
     with pytest.raises(SettingError, match="key"):
-        list(check_hospital(joined.hospitals["north"]))
+        joined.check()
 
 
 def swap_roster(folder: Path) -> None:
@@ -391,9 +381,7 @@ def test_classes_may_have_any_names(study: Study, tmp_path: Path) -> None:
     study.schema.write_text(SCHEMA.replace("[0, 1]", '["sick", "well"]', 1))
     study.invite()
     study.accept("north")
-    assert any(
-        line.startswith(f"table: {len(rows)} rows") for line in check_hospital(study.hospitals["north"])
-    )
+    assert any(line.startswith(f"table: {len(rows)} rows") for line in study.check())
 
 
 def test_positive_labels_come_with_the_schema_and_others_are_found_before_the_hospital_connects(
@@ -403,10 +391,10 @@ def test_positive_labels_come_with_the_schema_and_others_are_found_before_the_ho
     study.schema.write_text("positive = [1]\n" + SCHEMA)
     study.invite()
     study.accept("north")
-    assert any(line.startswith("table: ") for line in check_hospital(study.hospitals["north"]))
+    assert any(line.startswith("table: ") for line in study.check())
     set_key(study.hospitals["north"], "positive", "0")
     with pytest.raises(SettingError, match="positive='0'"):
-        list(check_hospital(study.hospitals["north"]))
+        study.check()
 
 
 def test_rows_with_other_labels_are_counted_before_a_run_leaves_them_out(joined: Study) -> None:
@@ -414,23 +402,22 @@ def test_rows_with_other_labels_are_counted_before_a_run_leaves_them_out(joined:
     names, *rows = table.read_text().splitlines()
     relabelled = [re.sub(r"[01]$", "7", row) for row in rows]
     table.write_text("\n".join([names, *relabelled[:3], *rows[3:]]) + "\n")
-    said = "\n".join(check_hospital(joined.hospitals["north"]))
+    said = "\n".join(joined.check())
     assert "; 3 of the rows are left out of every run, for their labels are not among 0, 1" in said
-    assert list(check_hospital(joined.hospitals["north"]))[-1].startswith("warning: hospital0.csv: ")
+    assert joined.check()[-1].startswith("warning: hospital0.csv: ")
     table.write_text("\n".join([names, *relabelled]) + "\n")
     with pytest.raises(
         SettingError, match=f"none of the table's {len(rows)} rows is one of the agreed classes, 0, 1"
     ):
-        list(check_hospital(joined.hospitals["north"]))
+        joined.check()
 
 
 @pytest.mark.parametrize("bad", BAD_FOLDERS)
 def test_start_finds_what_is_wrong_before_it_connects(bad: str, joined: Study) -> None:
     spoil, said = BAD_FOLDERS[bad]
-    folder = joined.hospitals["north"]
-    spoil(folder)
+    spoil(joined.hospitals["north"])
     with pytest.raises(PanSVMError, match=said):
-        list(check_hospital(folder))
+        joined.check()
 
 
 BAD_INITS: dict[str, tuple[dict[str, object], str]] = {
@@ -497,97 +484,91 @@ def test_a_private_run_needs_a_schema_that_can_be_read(study: Study, tmp_path: P
     assert not study.invitation.exists()
 
 
-def with_level(study: Study, privacy: str, **settings: str) -> Path:
-    """Let 'north', whose policy is a new hospital's, accept a run of PAN-SVM; return its folder."""
-    study.settings, study.schema = {"strategy": "pan-svm", "privacy": privacy, **settings}, None
-    assert study.invite().privacy == privacy
+@pytest.fixture
+def perturbed(study: Study) -> Study:
+    """Return a study of which 'north', whose policy is a new hospital's, has accepted a run at level perturbed."""
+    study.settings, study.schema = {"strategy": "pan-svm", "privacy": "perturbed"}, None
+    assert study.invite().privacy == "perturbed"
     study.accept("north")
-    return study.hospitals["north"]
+    return study
 
 
-def policy(folder: Path, privacy: str, noise: float = 0.5) -> None:
-    set_key(folder, "privacy", privacy)
-    set_key(folder, "noise", noise)
+def policy(study: Study, privacy: str, noise: float) -> None:
+    set_key(study.hospitals["north"], "privacy", privacy)
+    set_key(study.hospitals["north"], "noise", noise)
 
 
-def test_a_hospital_starts_at_the_levels_of_its_policy_only_and_is_told_what_to_write(study: Study) -> None:
-    folder = with_level(study, "perturbed")
+@pytest.fixture
+def agreed(perturbed: Study) -> Study:
+    """Return it once 'north' agrees to the level and has been checked."""
+    policy(perturbed, "perturbed", 0.25)
+    perturbed.check()
+    return perturbed
+
+
+def test_a_hospital_starts_at_the_levels_of_its_policy_only_and_is_told_what_to_write(
+    perturbed: Study,
+) -> None:
     for privacy, noise, remedy in (("dp", 0.25, "privacy='perturbed'"), ("perturbed", 0.5, "noise=0.25")):
-        policy(folder, privacy, noise)
+        policy(perturbed, privacy, noise)
         with pytest.raises(SettingError, match=remedy):
-            list(check_hospital(folder))
-    policy(folder, "perturbed", 0.25)
-    (level,) = (line for line in check_hospital(folder) if line.startswith("level: "))
+            perturbed.check()
+    policy(perturbed, "perturbed", 0.25)
+    (level,) = (line for line in perturbed.check() if line.startswith("level: "))
     assert "perturbed with noise=0.25; node.toml allows dp, perturbed with noise=0.25 or more;" in level
 
 
-def first_run(folder: Path, study: Study) -> Table:
-    """Return the copy as a run sees it, in a process that has kept nothing."""
+def first_run(study: Study) -> Table:
+    """Return north's copy as a run sees it, in a process that has kept nothing."""
     cache.cached_tables.values.clear()
-    hospital = hospital_in(read_node_config(folder), study.coordinator.invitation().settings)
-    return table_at(hospital, "perturbed")
+    node = read_node_config(study.hospitals["north"])
+    return table_at(hospital_in(node, study.coordinator.invitation().settings), "perturbed")
 
 
-def test_a_check_settles_nothing_of_the_copy_and_the_first_run_does(study: Study, tmp_path: Path) -> None:
-    folder = with_level(study, "perturbed")
-    policy(folder, "perturbed", 0.25)
-    list(check_hospital(folder))
-    assert read_ledger(folder / "state").copy == {}
-    copies = [first_run(folder, study) for _ in range(2)]
+def test_a_check_settles_nothing_of_the_copy_and_the_first_run_does(agreed: Study, tmp_path: Path) -> None:
+    state = agreed.hospitals["north"] / "state"
+    assert read_ledger(state).copy == {}
+    copies = [first_run(agreed) for _ in range(2)]
     assert (copies[0].X == copies[1].X).all()
-    settled = read_ledger(folder / "state").copy
+    settled = read_ledger(state).copy
     assert settled
-    list(check_hospital(folder))
-    assert read_ledger(folder / "state").copy == settled
+    agreed.check()
+    assert read_ledger(state).copy == settled
     edit(tmp_path / "hospital0.csv", "age", "years")
     with pytest.raises(PanSVMError):
-        list(check_hospital(folder))
+        agreed.check()
 
 
-BAD_LEDGERS: dict[str, Callable[[Path], object]] = {
-    "lost": Path.unlink,
-    "damaged": lambda ledger: ledger.write_text(ledger.read_text().replace('"key": "', '"key": "0')),
-    "no JSON": lambda ledger: ledger.write_text("x"),
-}
-
-
-@pytest.mark.parametrize("bad", BAD_LEDGERS)
-def test_a_ledger_that_cannot_be_used_is_found_as_it_holds_the_copys_key(bad: str, study: Study) -> None:
-    folder = with_level(study, "perturbed")
-    policy(folder, "perturbed", 0.25)
-    list(check_hospital(folder))
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        Path.unlink,
+        lambda ledger: ledger.write_text(ledger.read_text().replace('"key": "', '"key": "0')),
+        lambda ledger: ledger.write_text("x"),
+    ],
+    ids=["lost", "damaged", "no JSON"],
+)
+def test_a_ledger_that_cannot_be_used_is_found_as_it_holds_the_copys_key(
+    spoil: Callable[[Path], object], agreed: Study
+) -> None:
     (ledger,) = tables_home().glob(f"*/{LEDGER}")
-    BAD_LEDGERS[bad](ledger)
+    spoil(ledger)
     with pytest.raises(BudgetError, match="lost"):
-        list(check_hospital(folder))
+        agreed.check()
 
 
-def test_another_table_is_found(study: Study, tmp_path: Path) -> None:
-    folder = with_level(study, "perturbed")
-    policy(folder, "perturbed", 0.25)
-    list(check_hospital(folder))
-    first_run(folder, study)
+def test_another_table_is_found(agreed: Study, tmp_path: Path) -> None:
+    first_run(agreed)
     shutil.copy(tmp_path / "hospital1.csv", tmp_path / "hospital0.csv")
     with pytest.raises(BudgetError, match="not those of the ledger"):
-        list(check_hospital(folder))
+        agreed.check()
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        "",
-        "host",
-        "host:",
-        ":443",
-        "https://host:443",
-        "host:0",
-        "host:65536",
-        "ho st:1",
-        "host:1\n",
-        "müller.example:443",
-        "[::1]:443",
-        "::1:443",
-        "2001:db8::7:443",
+        *("", "host", "host:", ":443", "https://host:443", "host:0", "host:65536", "ho st:1", "host:1\n"),
+        *("müller.example:443", "[::1]:443", "::1:443", "2001:db8::7:443"),
     ],
 )
 def test_an_address_that_is_none_is_refused(address: str, tmp_path: Path) -> None:
@@ -599,38 +580,32 @@ def test_an_address_that_is_none_is_refused(address: str, tmp_path: Path) -> Non
 def test_a_budget_that_is_spent_in_part_is_told_also_to_a_second_folder_of_the_table(joined: Study) -> None:
     """No reason to stay away: the machine may have been started again in the middle of a run; or it is a new study."""
     folder = joined.hospitals["north"]
-    assert not any("have spent" in line for line in check_hospital(folder))
+    assert not any("have spent" in line for line in joined.check())
     hospital = hospital_in(read_node_config(folder), joined.coordinator.invitation().settings)
     enter_run(hospital)
     charge(hospital, PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
-    assert any("runs have spent a part already" in line for line in check_hospital(folder))
+    assert any("runs have spent a part already" in line for line in joined.check())
     second = folder.parent / "second"
     joined.files["north"], _ = make_hospital(second, "north", str(folder.parent / "hospital0.csv"))
     joined.invite(renew=True)
     joined.hospitals["north"] = second
     joined.accept("north")
-    assert any("runs have spent a part already" in line for line in check_hospital(second))
+    assert any("runs have spent a part already" in line for line in joined.check())
     assert read_ledger(second / "state") == read_ledger(folder / "state")
 
 
-def test_two_hospitals_with_something_in_common_are_named(study: Study, tmp_path: Path) -> None:
-    north, south, _ = study.registrations()
-    with pytest.raises(SettingError, match="name"):
-        study.coordinator.invite([north, south, north], study.settings, study.schema)
-    identity = load_identity(study.hospitals["north"] / "identity.pem")
-    twin = Registration.of("North", identity, own_registration(study.hospitals["west"]).supernode_key)
-    with pytest.raises(SettingError, match="name"):
-        study.coordinator.invite([north, south, twin], study.settings, study.schema)
-    twin = Registration.of("east", identity, twin.supernode_key)
-    with pytest.raises(SettingError, match="identity"):
-        study.coordinator.invite([north, south, twin], study.settings, study.schema)
-    twin = Registration.of(
-        "east", load_identity(study.hospitals["west"] / "identity.pem"), north.supernode_key
-    )
-    with pytest.raises(SettingError, match="supernode"):
-        study.coordinator.invite([north, south, twin], study.settings, study.schema)
-    with pytest.raises(SettingError):
-        study.coordinator.invite([north], study.settings, study.schema)
+def test_two_hospitals_with_something_in_common_are_named(study: Study) -> None:
+    north, south, west = study.registrations()
+    of_north, of_west = (load_identity(study.hospitals[name] / "identity.pem") for name in ("north", "west"))
+    for hospitals, said in (
+        ([north, south, north], "name"),
+        ([north, south, Registration.of("North", of_north, west.supernode_key)], "name"),
+        ([north, south, Registration.of("east", of_north, west.supernode_key)], "identity"),
+        ([north, south, Registration.of("east", of_west, north.supernode_key)], "supernode"),
+        ([north], "two"),
+    ):
+        with pytest.raises(SettingError, match=said):
+            study.coordinator.invite(hospitals, study.settings, study.schema)
 
 
 def test_a_coordinator_cannot_pair_a_hospitals_identity_with_another_key(invited: Study) -> None:
@@ -638,7 +613,7 @@ def test_a_coordinator_cannot_pair_a_hospitals_identity_with_another_key(invited
     key = load_identity(invited.coordinator.folder / "coordinator.pem")
     found = invited.coordinator.invitation()
     north, south, west = found.hospitals
-    forged = replace(south, supernode_key=own_registration(invited.hospitals["west"]).supernode_key)
+    forged = replace(south, supernode_key=west.supernode_key)
     with pytest.raises(SettingError, match="signed"):
         replace(found, hospitals=(north, forged, west)).signed_by(key)
     assert found.coordinator == public_identity(key)
@@ -660,11 +635,11 @@ def test_a_databases_password_that_others_can_read_is_refused(
     query.write_text(f"{url}\nSELECT 1\n", encoding="utf-8")
     query.chmod(0o644)
     with pytest.raises(SettingError, match="pgpass"):
-        list(check_hospital(folder))
+        joined.check()
     query.chmod(0o600)
     with pytest.raises(TableError):  # there is no such database
-        list(check_hospital(folder))
+        joined.check()
     query.write_text("-- url: nothing://reader@db.example/ward\nSELECT 1\n")
     query.chmod(0o644)
     with pytest.raises(TableError):
-        list(check_hospital(folder))
+        joined.check()
