@@ -24,7 +24,7 @@ def shown(lines: list[str], terminal: bool, **options: bool) -> str:
     with RunDisplay(console, **options) as display:
         for line in lines:
             display.show(line)
-    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+    return console.file.getvalue()
 
 
 def test_in_a_pipe_each_line_stays_but_those_that_only_say_what_begins() -> None:
@@ -47,7 +47,7 @@ def test_on_a_terminal_the_phases_stay_and_rounds_move(stamp: str) -> None:
             assert len(shown_line) <= 60
         for line in LOG[3:]:
             display.show(stamp + line)
-    stayed = console.file.getvalue()  # type: ignore[attr-defined]
+    stayed = console.file.getvalue()
     assert f"{stamp}join               7.2 s" in stayed
     assert stamp + LOG[5] not in stayed
 

@@ -42,7 +42,7 @@ def stopped_at(task: str, error: BaseException, monkeypatch: pytest.MonkeyPatch)
     write = Checkpoint.write
 
     def stop(checkpoint: Checkpoint, name: str, *rest: object) -> None:
-        write(checkpoint, name, *rest)  # type: ignore[arg-type]
+        write(checkpoint, name, *rest)
         if name == task:
             raise error
 

@@ -89,11 +89,11 @@ def test_the_same_seed_gives_the_same_model_and_any_secure_sum() -> None:
 def test_settings_that_cannot_be(values: dict[str, object], told: str) -> None:
     X, y = load_wine(return_X_y=True)
     with pytest.raises(PanSVMError, match=told):
-        FederatedSVC(**values).fit(X, y)  # type: ignore[arg-type]
+        FederatedSVC(**values).fit(X, y)
 
 
 def decisions(model: FederatedSVC, X: np.ndarray, *given: object, **more: object) -> np.ndarray:
-    return model.fit(X, *given, **more).decision_function(X)  # type: ignore[arg-type]
+    return model.fit(X, *given, **more).decision_function(X)
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_weights_of_several_labels() -> None:
 )
 def test_sites_that_cannot_be_get_a_clear_error(given: dict[str, object], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        FederatedSVC(min_cluster=1).fit(np.eye(4), [0, 1, 0, 1], **given)  # type: ignore[arg-type]
+        FederatedSVC(min_cluster=1).fit(np.eye(4), [0, 1, 0, 1], **given)
 
 
 @pytest.mark.parametrize("weights", [{0: 0.0, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 1e-9, 1: 1.0}])

@@ -37,7 +37,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, sites: int, aggregation: str,
         **{"data": join_data(files), "sites": sites, "landmarks": 30, "tol": 0.3},
         **{"timeout": 0.05, "aggregation": aggregation},
     )
-    strategy = PanSVM(settings)  # type: ignore[arg-type]
+    strategy = PanSVM(settings)
     strategy.start(silence(in_process_grid(settings), some_of(settings, silent)))
     return strategy
 

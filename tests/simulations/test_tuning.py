@@ -33,7 +33,7 @@ def chosen(*grid: dict[str, Any]) -> dict[str, Any]:
 def printed(table: object, width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width)
     console.print(table)
-    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    return console.file.getvalue().splitlines()
 
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))

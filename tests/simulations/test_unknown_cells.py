@@ -62,7 +62,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("numbers", {"data": str(folder / "numbers.csv"), "label": "outcome"}),
     ):
         found[name] = folder / f"{name}.npz"
-        outcome = train_in_process(make_settings(**common, **more)).outcome  # type: ignore[arg-type]
+        outcome = train_in_process(make_settings(**common, **more)).outcome
         outcome.model.save(found[name])
     return found
 
@@ -152,7 +152,7 @@ def test_a_row_of_empty_cells_is_not_predicted(models: dict[str, Path], tmp_path
 
 @pytest.mark.parametrize("name", ["prediction", "unknown", "decision"])
 def test_the_ids_may_have_any_name(name: str, models: dict[str, Path], tmp_path: Path) -> None:
-    table = ward(20).drop(columns="outcome").assign(**{name: range(20)})  # type: ignore[arg-type]
+    table = ward(20).drop(columns="outcome").assign(**{name: range(20)})
     found = predicted(models["schema"], table, tmp_path, {(2, "ward"): "D"}, row_id=name)
     assert list(found.frame) == [name, "prediction", "decision", "unknown"]
     assert found.frame.iloc[:, 0].tolist() == list(map(str, range(20)))
@@ -179,7 +179,7 @@ def test_a_column_that_is_written_otherwise_is_refused_in_words_for_a_prediction
     column: str, value: object, words: str, models: dict[str, Path], tmp_path: Path
 ) -> None:
     with pytest.raises(TableError, match=words) as caught:
-        predicted(models["schema"], ward(30).assign(**{column: value}), tmp_path, {})  # type: ignore[arg-type]
+        predicted(models["schema"], ward(30).assign(**{column: value}), tmp_path, {})
     assert f"column '{column}'" in str(caught.value)
     assert "schema file" not in str(caught.value)
     assert str(value) not in str(caught.value)
@@ -221,8 +221,8 @@ def test_the_accuracy_is_over_the_rows_with_labels(
 
 def test_rows_that_are_not_predicted_do_not_count(models: dict[str, Path], tmp_path: Path) -> None:
     cells = {(row, column): "?" for row in (2, 3) for column in ("age", "ward", "smoker", "dose")}
-    assert predicted(models["schema"], ward(20), tmp_path, cells).right.of == 18  # type: ignore[union-attr]
-    assert predicted(models["schema"], ward(20), tmp_path, {(2, "ward"): "D"}).right.of == 20  # type: ignore[union-attr]
+    assert predicted(models["schema"], ward(20), tmp_path, cells).right.of == 18
+    assert predicted(models["schema"], ward(20), tmp_path, {(2, "ward"): "D"}).right.of == 20
 
 
 COMMANDS: dict[str, tuple[Cells, int, list[str]]] = {

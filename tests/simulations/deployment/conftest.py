@@ -2,12 +2,14 @@
 
 import contextlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from flower_pansvm.terms import Scalar
+from simulations.deployment import superlink
 from simulations.deployment.checks import check_hospital
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
@@ -31,7 +33,7 @@ class Study:
     def invite(self, **changes: object) -> Invitation:
         return self.coordinator.invite(
             self.registrations(), self.settings, **{"schema": self.schema, **changes}
-        )  # type: ignore[arg-type]
+        )
 
     @property
     def invitation(self) -> Path:
@@ -88,3 +90,18 @@ def joined(invited: Study) -> Study:
     for name in invited.hospitals:
         invited.accept(name)
     return invited
+
+
+@pytest.fixture
+def flwr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that makes a shell script of `flwr`; a server seems to be there."""
+    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
+    monkeypatch.setattr(superlink, "check_server", lambda *_: None)
+    monkeypatch.setattr(superlink, "flower_environment", lambda _: {**os.environ, "PATH": path})
+
+    def script(text: str) -> None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "flwr").write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / "flwr").chmod(0o700)
+
+    return script

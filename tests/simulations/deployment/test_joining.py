@@ -387,7 +387,6 @@ def test_classes_may_have_any_names(study: Study, tmp_path: Path) -> None:
 def test_positive_labels_come_with_the_schema_and_others_are_found_before_the_hospital_connects(
     study: Study,
 ) -> None:
-    assert study.schema is not None
     study.schema.write_text("positive = [1]\n" + SCHEMA)
     study.invite()
     study.accept("north")
@@ -446,7 +445,7 @@ def test_init_refuses_what_cannot_be_and_writes_nothing(
     with pytest.raises(SettingError, match=said):
         make_hospital(
             **{"folder": tmp_path / "h", "name": "north", "data": str(hospital_files[0]), **changes}
-        )  # type: ignore[arg-type]
+        )
     assert not (tmp_path / "h").exists()
 
 

@@ -175,7 +175,7 @@ def another_account_gets_nothing(study: Path, name: str) -> None:
         if "clients.executor" in (text := (folder / "cmdline").read_text().replace("\0", " "))
         and str(own) in text
     )
-    address = re.search(r"127\.0\.0\.1:\d+", command)[0]  # type: ignore[index]
+    address = re.search(r"127\.0\.0\.1:\d+", command)[0]
     private = [own / FLOWER_FOLDER / "executor" / "secret", own / "identity.pem", own / "node.toml"]
     private += list((own / "state").iterdir())
     script = ANOTHER_ACCOUNT.format(nobody=NOBODY, files=[str(path) for path in private], address=address)

@@ -232,7 +232,7 @@ def test_reproductions_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_invitations_of_one_second_have_numbers_of_their_own(invited: Study) -> None:
     done, failed = at_once(lambda _: invited.invite(renew=True))
     assert all("Another process works in" in str(error) for error in failed), failed
-    numbers = [one.number for one in done]  # type: ignore[attr-defined]
+    numbers = [one.number for one in done]
     assert sorted(numbers) == list(range(2, 2 + len(done)))
     before = sorted(path.name for path in invited.coordinator.folder.glob("invitation-*.json"))
     assert before == [f"invitation-{number}.json" for number in range(1, 1 + len(done))]
@@ -256,27 +256,19 @@ def test_a_hospitals_folder_is_the_first_ones(tmp_path: Path, hospital_files: li
 def test_a_budget_that_begins_several_times_at_once_is_whole(tmp_path: Path) -> None:
     for number in range(5):
         folder = tmp_path / str(number)
-        _, failed = at_once(lambda _, folder=folder: new_ledger(folder, 0.2))  # type: ignore[misc]
+        _, failed = at_once(lambda _, folder=folder: new_ledger(folder, 0.2))
         assert not failed
         assert read_ledger(folder).charges == ()
 
 
 def test_each_training_has_its_own_settings(
-    invited: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    invited: Study, flwr: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`flwr run` reads the file some seconds after it was written."""
     asked = tmp_path / "asked"
     asked.mkdir()
-    (tmp_path / "bin").mkdir()
-    script = tmp_path / "bin" / "flwr"
-    script.write_text(
-        f'#!/bin/sh\nif [ "$1" = run ]; then sleep 1; cat "$6" > {asked}/$$; echo "started run 7"; fi\necho "{{}}"\n'
-    )
-    script.chmod(0o700)
-    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
-    monkeypatch.setattr(superlink, "check_server", lambda *_: None)
+    flwr(f'if [ "$1" = run ]; then sleep 1; cat "$6" > {asked}/$$; echo "started run 7"; fi\necho "{{}}"')
     monkeypatch.setattr(superlink, "exit_on_signals", nullcontext)  # which are the main thread's
-    monkeypatch.setattr(superlink, "flower_environment", lambda _: {**os.environ, "PATH": path})
     _, failed = at_once(
         lambda number: superlink.train(invited.coordinator, tmp_path / f"out-{number}", lambda _: None),
         3,

@@ -164,4 +164,4 @@ def test_a_cell_says_ours_deviation_the_papers_and_the_difference(cell: Cell | N
 def test_curves_go_by_the_numbers_of_the_columns() -> None:
     cells = [Cell("a", f"{x} %", y, 0.1, 2, None) for x, y in ((5, 1.0), (15, 2.0))]
     (axes,) = curves("", [*cells, Cell("a", "25 %", None, None, 0, None)], "x", "y").axes
-    assert axes.lines[0].get_xydata().tolist() == [[5, 1], [15, 2]]  # type: ignore[union-attr]
+    assert axes.lines[0].get_xydata().tolist() == [[5, 1], [15, 2]]

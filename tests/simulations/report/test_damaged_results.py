@@ -20,22 +20,8 @@ from tests.simulations.conftest import Run
 Place = tuple[str | int, ...]
 
 WRONG = (
-    None,
-    True,
-    -1,
-    0,
-    10**300,
-    float("nan"),
-    float("inf"),
-    1e-320,
-    "",
-    "=1+1",
-    "<b>",
-    [],
-    {},
-    [[]],
-    [None],
-    {"x": 1},
+    *(None, True, -1, 0, 10**300, float("nan"), float("inf"), 1e-320),
+    *("", "=1+1", "<b>", [], {}, [[]], [None], {"x": 1}),
 )
 
 

@@ -5,14 +5,8 @@ from typing import Any
 from simulations.report.page import headline
 from simulations.report.section import sections_of
 
-PHASE = {
-    "seconds": 1.5,
-    "waiting": 1.2,
-    "work": 0.1,
-    "round_trips": 2,
-    "bytes_up": 1_000_000,
-    "bytes_down": 0,
-}
+COSTS = {"round_trips": 2, "bytes_up": 1_000_000, "bytes_down": 0}
+PHASE = {"seconds": 1.5, "waiting": 1.2, "work": 0.1, **COSTS}
 
 BARE: dict[str, Any] = {
     "strategy": "another",
@@ -33,9 +27,7 @@ BARE: dict[str, Any] = {
     "finished": "2026-11-23T00:43:44+00:00",
     "dropped_sites": [],
     "model_sha256": None,
-    "round_trips": 2,
-    "bytes_up": 1_000_000,
-    "bytes_down": 0,
+    **COSTS,
     "phases": {"join": PHASE},
     "disclosed": [],
     "config": {"strategy": "another"},

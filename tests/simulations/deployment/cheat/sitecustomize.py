@@ -50,4 +50,4 @@ def is_key(value: object) -> bool:
 
 
 if KIND:
-    ClientApp.__call__ = cheat  # type: ignore
+    ClientApp.__call__ = cheat
