@@ -206,10 +206,7 @@ def test_predictions_hold_no_formula(pansvm: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("classes", "decisions"),
-    [
-        (("benign", "malignant"), ["decision"]),
-        (("1", "2", "3"), ["decision_1", "decision_2", "decision_3"]),
-    ],
+    [(("benign", "malignant"), ["decision"]), (("1", "2", "3"), ["decision_1", "decision_2", "decision_3"])],
 )
 def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     classes: tuple[str, ...], decisions: list[str], pansvm: Run, tmp_path: Path

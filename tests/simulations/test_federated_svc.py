@@ -21,7 +21,7 @@ from simulations.federated_svc import FederatedSVC
 EXACT = {"privacy": "exact", "sites": 3, "random_state": 0, "settings": {"tol": 1e-5}}
 
 NOT_AS_SCIKIT_LEARN = {
-    "check_class_weight_classifiers": "One class weighs ten million times another there, and sites accept a thousand.",
+    "check_class_weight_classifiers": "One class weighs ten million times another there, and sites accept a thousand."
 }
 """Checks of estimators that fail, and why they should."""
 
@@ -64,10 +64,6 @@ def test_rows_stay_with_the_sites_that_they_are_said_to_be_of() -> None:
     whose = np.array(["north", "south", "../west"])[np.arange(len(y)) % 3]
     model = FederatedSVC(sites=5, random_state=0).fit(X, y, sites=whose)
     assert model.score(X, y) > 0.9
-    with pytest.raises(ValueError, match="sites"):
-        FederatedSVC().fit(X, y, sites=["north", "south", "west"])
-    with pytest.raises(ValueError, match="site"):
-        FederatedSVC().fit(X, y, sites=np.zeros(len(y)))
     with pytest.raises(PanSVMError, match="min-sites"):
         FederatedSVC().fit(X, y, sites=np.arange(len(y)) % 2)
 
@@ -117,21 +113,19 @@ def test_weights_of_several_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("sites", "told"),
     [
-        ({"sites": ["a", None, "b", "b"]}, "index 1"),
-        ({"sites": [1.0, 2.0, np.nan, 1.0]}, "index 2"),
-        ({"sites": np.array(["a", "b", pd.NA, "a"], dtype=object)}, "index 2"),
-        ({"sites": pd.Series(["a", "b", None, "a"])}, "index 2"),
-        ({"sites": pd.Series([1, 2, None, 1], dtype="Int64")}, "index 2"),
-        ({"sites": [pd.NaT, pd.Timestamp(0), pd.Timestamp(1), pd.Timestamp(1)]}, "index 0"),
-        ({"sites": ["a", "b"]}, "sites says of 2 rows"),
-        ({"sites": ["a"] * 4}, "All rows are one site's"),
+        (["a", None, "b", "b"], "index 1"),
+        ([1.0, 2.0, np.nan, 1.0], "index 2"),
+        (pd.Series([1, 2, None, 1], dtype="Int64"), "index 2"),
+        ([pd.NaT, pd.Timestamp(0), pd.Timestamp(1), pd.Timestamp(1)], "index 0"),
+        (["a", "b"], "sites says of 2 rows"),
+        (["a"] * 4, "All rows are one site's"),
     ],
 )
-def test_sites_that_cannot_be_get_a_clear_error(given: dict[str, object], told: str) -> None:
+def test_sites_that_cannot_be_get_a_clear_error(sites: object, told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        FederatedSVC(min_cluster=1).fit(np.eye(4), [0, 1, 0, 1], **given)
+        FederatedSVC(min_cluster=1).fit(np.eye(4), [0, 1, 0, 1], sites=sites)
 
 
 @pytest.mark.parametrize("weights", [{0: 0.0, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 1e-9, 1: 1.0}])

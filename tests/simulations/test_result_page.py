@@ -55,10 +55,7 @@ def finished(folder: Path, strategy: str, **changes: Any) -> Any:
 def test_a_name_that_is_not_described_is_noticed() -> None:
     assert undocumented(
         {"accuracy": 1, "made_up": {"a": [{"b": 1}]}, "objective": [{"upper": 1, "odd": 2}]}
-    ) == {
-        "made_up.a.b",
-        "objective.odd",
-    }
+    ) == {"made_up.a.b", "objective.odd"}
 
 
 def test_audit_and_attack_are_described() -> None:

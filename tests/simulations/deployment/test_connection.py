@@ -155,11 +155,3 @@ def test_no_proxy_is_asked_where_none_is_to_be(
     monkeypatch.setenv("NO_PROXY", "127.0.1.1")
     with server(tmp_path, ours) as port, pytest.raises(SettingError, match="name"):
         _check_as("127.0.1.1", port, ours)
-
-
-@pytest.mark.usefixtures("no_proxies")
-@pytest.mark.parametrize("url", ["socks5://127.0.0.1:1080", "http://proxy:port", "http://:3128"])
-def test_a_proxy_that_cannot_be_is_told(ours: PEMS, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", url)
-    with pytest.raises(SettingError, match="HTTPS_PROXY"):
-        check_server("coordinator.example.org:443", ours["ca.crt"].decode())

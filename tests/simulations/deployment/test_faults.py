@@ -16,14 +16,7 @@ from flower_pansvm.terms import Scalar
 from simulations.deployment.coordinator import FLOWER_FOLDER
 from simulations.deployment.node_config import set_key
 from simulations.deployment.superlink import checkout
-from simulations.deployment.trial import (
-    CONNECTED,
-    READY,
-    generated_tables,
-    set_up,
-    started_command,
-    wait_for,
-)
+from simulations.deployment.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
 from simulations.engines.processes import flower_environment, kill_group
 from tests.simulations.deployment.conftest import processes_about
 

@@ -205,21 +205,6 @@ def test_check_shows_the_hash_and_finds_software_that_was_installed_later(joined
         joined.check()
 
 
-def test_the_schema_file_travels_along(invited: Study) -> None:
-    invited.accept("north")
-    folder = invited.hospitals["north"]
-    assert (folder / "schema.toml").read_text() == SCHEMA
-    assert tomllib.loads((folder / "node.toml").read_text())["schema"] == str(folder / "schema.toml")
-
-
-def test_a_table_that_does_not_fit_the_schema_is_found_before_the_hospital_connects(study: Study) -> None:
-    study.schema.write_text(SCHEMA + "columns.sugar.range = [0, 9]\n")
-    study.invite()
-    study.accept("north")
-    with pytest.raises(PanSVMError, match="sugar"):
-        study.check()
-
-
 def test_a_column_in_other_units_is_found_before_the_hospital_connects(joined: Study) -> None:
     """A run does not look: a refusal would tell the coordinator what most cells are."""
     table = joined.hospitals["north"].parent / "hospital0.csv"

@@ -270,8 +270,7 @@ def test_each_training_has_its_own_settings(
     flwr(f'if [ "$1" = run ]; then sleep 1; cat "$6" > {asked}/$$; echo "started run 7"; fi\necho "{{}}"')
     monkeypatch.setattr(superlink, "exit_on_signals", nullcontext)  # which are the main thread's
     _, failed = at_once(
-        lambda number: superlink.train(invited.coordinator, tmp_path / f"out-{number}", lambda _: None),
-        3,
+        lambda number: superlink.train(invited.coordinator, tmp_path / f"out-{number}", lambda _: None), 3
     )
     assert len(failed) == 3
     texts = "".join(path.read_text() for path in asked.iterdir())

@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from flower_pansvm.systems.ssvd import distort
 from simulations.papers.declared import all_reproductions
-from simulations.papers.lin2011 import distortion
 from simulations.papers.lu2016_chapters_5_6 import Column, Curves, selection
 from simulations.papers.lu2016_sets import DLBCL
 from simulations.papers.reproduction import Run, make_run
@@ -137,8 +134,3 @@ def test_a_run_without_distortion_measures_none_and_one_with_it_does(tmp_path: P
     assert "VD" not in found["original"]
     assert 0 < found["select-first"]["VD"] < 1
     assert found["select-first"]["SK"] <= found["select-first"]["NSV"] == found["select-first"]["features"]
-
-
-def test_a_distortion_by_hand() -> None:
-    A = np.array([[3.0, 1.0], [0.0, 2.0], [4.0, 2.0]])
-    assert distortion(A, distort(A))["VD"] == pytest.approx(0.352, abs=1e-3)

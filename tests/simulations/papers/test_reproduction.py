@@ -130,11 +130,6 @@ def test_a_federated_run_is_made_again_by_its_command() -> None:
     assert wine("central:svc", 0).command == ""
 
 
-def test_a_strategy_is_given_only_settings_that_it_has() -> None:
-    config = make_run("svm-ensemble", "wine", landmarks=20, C=2.0, seed=1).config
-    assert config == {"strategy": "svm-ensemble", "data": "wine", "C": 2.0, "privacy": "exact", "seed": 1}
-
-
 def test_what_there_is_is_listed_with_how_long_it_takes(invented: str, pansvm: Pansvm) -> None:
     code, out, _ = pansvm("reproduce", "--list")
     lines = {line.split()[0]: line for line in out.splitlines()}
