@@ -45,13 +45,14 @@ def run(folder: Path, level: str, **more: object) -> tuple[Settings, Path]:
     return settings, out
 
 
+Runs = dict[str, tuple[Settings, Path]]
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Settings, Path]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("attack")
-    return {
-        level: run(folder, level, tol=1e-3, landmarks="0.5", min_cluster=2)
-        for level in ("exact", "perturbed")
-    }
+    usual = {"tol": 1e-3, "landmarks": "0.5", "min_cluster": 2}
+    return {level: run(folder, level, **usual) for level in ("exact", "perturbed")}
 
 
 def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats]:
@@ -150,7 +151,7 @@ def test_parts_of_records_count_as_cells() -> None:
     assert report.error == pytest.approx(np.sqrt(40 / 50), abs=0.2)
 
 
-def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: Runs) -> None:
     settings, folder = runs["perturbed"]
     sites = SimulatedSites(settings).before(read_transcript(folder)[-1])
     of_site = records_of(sites[0])
@@ -171,7 +172,7 @@ def test_all_sums_over_a_map_are_looked_at_together(tmp_path: Path) -> None:
     assert sum(len(sums) for _, sums in maps) >= asked
 
 
-def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_what_the_coordinator_has_is_what_the_sites_hold(runs: Runs) -> None:
     knowledge, truth = facts(*runs["exact"])
     assert knowledge.rows == len(truth)
     np.testing.assert_allclose(knowledge.total, truth.sum(axis=0), atol=1e-9)
@@ -181,7 +182,7 @@ def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[S
     assert np.abs(equations.residuals(at).curvature).max() < 1e-2
 
 
-def test_the_step_goes_downhill(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_the_step_goes_downhill(runs: Runs) -> None:
     knowledge, truth = facts(*runs["exact"])
     equations = Equations(knowledge)
     X = truth + 0.02 * np.random.default_rng(0).standard_normal(truth.shape)
@@ -195,7 +196,7 @@ def test_the_step_goes_downhill(runs: dict[str, tuple[Settings, Path]]) -> None:
 
 
 @pytest.mark.slow
-def test_a_fit_to_exact_hessians_finds_rows_again(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_a_fit_to_exact_hessians_finds_rows_again(runs: Runs) -> None:
     """Here between all coordinates of the map: a run of this project asks for a part of them."""
     knowledge, truth = facts(*runs["exact"])
     ((known, _),) = sums_by_map(read_transcript(runs["exact"][1]))
@@ -210,7 +211,7 @@ def test_a_fit_to_exact_hessians_finds_rows_again(runs: dict[str, tuple[Settings
     assert determined(knowledge, truth)[1] >= 50
 
 
-def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_rows_that_have_come_to_rest_are_not_replaced(runs: Runs) -> None:
     knowledge, _ = facts(*runs["exact"])
     equations = Equations(knowledge)
     replacement = Replacement(equations, np.random.default_rng(0))
@@ -227,7 +228,7 @@ def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Sett
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["exact", "perturbed"])
-def test_the_whole_attack_reports_all_it_tried(level: str, runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_the_whole_attack_reports_all_it_tried(level: str, runs: Runs) -> None:
     report = attack(*runs[level], 0.3, lambda _: None)
     ways = {"moments", "spaces of sums", "differences of sums", "fit to Hessians", "all together"}
     assert set(report.attempts) == ways
@@ -263,7 +264,7 @@ def test_differences_of_models_give_rows_away(tmp_path: Path) -> None:
 # Several runs
 
 
-def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: Runs) -> None:
     settings, folder = runs["exact"]
     with pytest.raises(SettingError, match="seed"):
         attack(replace(settings, seed=1), folder, 0.1, lambda _: None, [folder])
@@ -277,7 +278,7 @@ def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: dict[str, tuple[S
 
 @pytest.mark.slow
 def test_sums_of_several_runs_are_attacked_together(
-    tmp_path: Path, runs: dict[str, tuple[Settings, Path]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, folder = runs["exact"]
     cuts: list[int] = []
@@ -287,13 +288,13 @@ def test_sums_of_several_runs_are_attacked_together(
         return solve(record, *others)
 
     monkeypatch.setattr(attacking, "solve", counting)
-    other = replace(settings, C=1.0, out=str(tmp_path / "other"))
+    other, last = (
+        replace(settings, C=C, out=str(tmp_path / out)) for C, out in ((1.0, "other"), (2.0, "last"))
+    )
     running.run(other, "in-process", lambda _: None, audit="record")
     lines: list[str] = []
-    last = replace(settings, C=2.0, out=str(tmp_path / "last"))
-    running.run(
-        last, "in-process", lines.append, audit="attack", minutes=0.02, also=[folder, Path(other.out)]
-    )
+    also = [folder, Path(other.out)]
+    running.run(last, "in-process", lines.append, audit="attack", minutes=0.02, also=also)
     assert "attack" in json.loads((tmp_path / "last" / "result.json").read_text())
     attack(settings, folder, 0.01, lambda _: None)
     of_three, alone = cuts

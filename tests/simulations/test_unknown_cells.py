@@ -69,26 +69,27 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 Cells = dict[tuple[int, str], Any]
 
-UNKNOWN: dict[str, tuple[str, Cells, dict[str, tuple[int, ...]]]] = {
-    "too old": ("schema", {(3, "age"): 131}, {"age": (4,)}),
-    "below the range": ("schema", {(0, "age"): -1}, {"age": (1,)}),
-    "a new ward": ("schema", {(7, "ward"): "D"}, {"ward": (8,)}),
-    "two new wards": ("schema", {(7, "ward"): "D", (9, "ward"): "E"}, {"ward": (8, 10)}),
-    "neither yes nor no": ("schema", {(2, "smoker"): "formerly"}, {"smoker": (3,)}),
-    "text for a number": ("schema", {(5, "dose"): "<5"}, {"dose": (6,)}),
-    "infinite": ("schema", {(5, "dose"): "inf"}, {"dose": (6,)}),
-    "too large": ("schema", {(5, "dose"): "1e300"}, {"dose": (6,)}),
-    "a date": ("schema", {(5, "dose"): "2024-01-02"}, {"dose": (6,)}),
+# What is written into some cells, and which data rows of which columns are not known. Only where there was no schema,
+# the model is that of sites with numbers only.
+UNKNOWN: dict[str, tuple[Cells, dict[str, tuple[int, ...]]]] = {
+    "too old": ({(3, "age"): 131}, {"age": (4,)}),
+    "below the range": ({(0, "age"): -1}, {"age": (1,)}),
+    "a new ward": ({(7, "ward"): "D"}, {"ward": (8,)}),
+    "two new wards": ({(7, "ward"): "D", (9, "ward"): "E"}, {"ward": (8, 10)}),
+    "neither yes nor no": ({(2, "smoker"): "formerly"}, {"smoker": (3,)}),
+    "text for a number": ({(5, "dose"): "<5"}, {"dose": (6,)}),
+    "infinite": ({(5, "dose"): "inf"}, {"dose": (6,)}),
+    "too large": ({(5, "dose"): "1e300"}, {"dose": (6,)}),
+    "a date": ({(5, "dose"): "2024-01-02"}, {"dose": (6,)}),
     "several in a row": (
-        "schema",
         {(4, "dose"): "high", (4, "ward"): "?!", (4, "age"): 999},
         {"age": (5,), "ward": (5,), "dose": (5,)},
     ),
-    "first and last": ("schema", {(0, "ward"): "D", (19, "age"): 500}, {"ward": (1,), "age": (20,)}),
-    "what stands for missing": ("schema", {(3, "dose"): -999, (4, "dose"): "n/d", (5, "ward"): ""}, {}),
-    "text without a schema": ("numbers", {(5, "dose"): "trace"}, {"dose": (6,)}),
-    "infinite without a schema": ("numbers", {(5, "age"): "-inf"}, {"age": (6,)}),
-    "empty without a schema": ("numbers", {(5, "age"): ""}, {}),
+    "first and last": ({(0, "ward"): "D", (19, "age"): 500}, {"ward": (1,), "age": (20,)}),
+    "what stands for missing": ({(3, "dose"): -999, (4, "dose"): "n/d", (5, "ward"): ""}, {}),
+    "text without a schema": ({(5, "dose"): "trace"}, {"dose": (6,)}),
+    "infinite without a schema": ({(5, "age"): "-inf"}, {"age": (6,)}),
+    "empty without a schema": ({(5, "age"): ""}, {}),
 }
 
 
@@ -104,12 +105,13 @@ def predicted(model: Path, table: pd.DataFrame, folder: Path, cells: Cells, **op
 def test_an_unknown_cell_is_named_and_counts_as_missing(
     case: str, models: dict[str, Path], tmp_path: Path
 ) -> None:
-    name, cells, unknown = UNKNOWN[case]
+    cells, unknown = UNKNOWN[case]
     table = ward(20, seed=1).drop(columns="outcome")
-    found = predicted(models[name], table, tmp_path, cells)
+    model = models["numbers" if "without a schema" in case else "schema"]
+    found = predicted(model, table, tmp_path, cells)
     assert found.unknown == unknown
     assert found.not_predicted == ()
-    empty = predicted(models[name], table, tmp_path, dict.fromkeys(cells, ""))
+    empty = predicted(model, table, tmp_path, dict.fromkeys(cells, ""))
     assert empty.unknown == {}
     pd.testing.assert_frame_equal(
         found.frame.drop(columns="unknown", errors="ignore"), empty.frame, check_dtype=False
@@ -158,7 +160,7 @@ def test_the_ids_may_have_any_name(name: str, models: dict[str, Path], tmp_path:
     assert found.frame.iloc[:, 0].tolist() == list(map(str, range(20)))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 9])
+@pytest.mark.parametrize("rows", [1, 9])
 def test_a_few_patients_out_of_range_are_predicted(
     rows: int, models: dict[str, Path], tmp_path: Path
 ) -> None:

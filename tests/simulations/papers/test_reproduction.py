@@ -19,10 +19,6 @@ from simulations.papers.writing import text_of
 Pansvm = Callable[..., tuple[int, str, str]]
 
 
-def ignore(*_: object) -> None:
-    """Show nothing."""
-
-
 WINE = {"landmarks": 20, "min_cluster": 1, "test_fraction": 0.3}
 
 INVENTED = Reproduction(
@@ -108,7 +104,10 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
         make_run("central:svc", "colon-log2", seed=0),
     ]
     found = [
-        {run: result["accuracy"] for run, result in do_runs(runs, tmp_path, folder, count, ignore).items()}
+        {
+            run: result["accuracy"]
+            for run, result in do_runs(runs, tmp_path, folder, count, lambda *_: None).items()
+        }
         for folder, count in ((tmp_path / "one", 1), (tmp_path / "two", 2))
     ]
     assert found[0] == found[1]

@@ -19,8 +19,6 @@ def cheat(app: ClientApp, message: Message, context: Any) -> Any:
     honest = answer(app, message, context)
     if message.metadata.message_type.partition(".")[2] != TASK:
         return honest
-    if KIND == "exit":
-        os._exit(3)
     if KIND == "raise":
         raise RuntimeError("the row of patient 4711")
     if KIND == "silent":
