@@ -77,11 +77,8 @@ class Study:
 
     def kill(self, name: str, only: str = "") -> None:
         """Kill Flower's processes of a hospital or the coordinator."""
-        found = [
-            pid
-            for pid, command in processes_about(self.folder / name).items()
-            if "-m simulations" not in command and only in command
-        ]
+        there = processes_about(self.folder / name).items()
+        found = [pid for pid, command in there if "-m simulations" not in command and only in command]
         assert found
         for pid in found:
             with contextlib.suppress(OSError):

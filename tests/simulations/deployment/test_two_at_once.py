@@ -6,10 +6,12 @@ import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -18,6 +20,7 @@ from clients.budget import new_ledger
 from clients.ledger.ledger import read_ledger
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.new_identity import create_identity
+from simulations import files
 from simulations.deployment import superlink
 from simulations.deployment.files import write_new
 from simulations.deployment.hospital import make_hospital
@@ -32,23 +35,6 @@ COMMANDS = {
     "run": ["run", "--engine=in-process", "--quiet", "--data=wine", "--sites=3", "--set=landmarks=10"],
     "compare": ["compare", "--data=wine", "--strategies=central:svc", "--repeats=1", "--sites=3"],
 }
-
-
-IN_ONE_SECOND = """
-import datetime
-from simulations import files
-from simulations.cli import main
-
-class Stopped(datetime.datetime):
-    @classmethod
-    def now(cls, tz=None):
-        return cls(2026, 1, 2, 3, 4, 5)
-
-files.datetime = Stopped
-if __name__ == "__main__":
-    main()
-"""
-"""The command line, whatever time it is."""
 
 
 def at_once(job: Callable[[int], object], times: int = AT_ONCE) -> tuple[list[object], list[Exception]]:
@@ -68,38 +54,30 @@ def at_once(job: Callable[[int], object], times: int = AT_ONCE) -> tuple[list[ob
     return [one for one in found if not isinstance(one, Exception)], failed
 
 
-def in_processes(
-    folder: Path, *arguments: str, times: int = 4, program: Sequence[str] = ("-m", "simulations")
-) -> list[tuple[int, str]]:
-    """Run the command line in so many processes at a time; exit code and error output of each."""
-    started = [
-        subprocess.Popen(
-            [sys.executable, *program, *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(times)
-    ]
-    return [(process.returncode, err) for process in started for err in [process.communicate()[1]]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_of_one_second_have_a_folder_each(command: str, tmp_path: Path) -> None:
-    ended = in_processes(tmp_path, *COMMANDS[command], program=("-c", IN_ONE_SECOND))
-    assert ended == [(0, "")] * len(ended)
-    left = {"run": "result.json", "compare": "comparison.html"}[command]
-    names = ["2026-01-02_030405", *(f"2026-01-02_030405-{number}" for number in (2, 3, 4))]
-    assert sorted(path.parent.name for path in (tmp_path / "runs").glob(f"*/{left}")) == names
+def test_commands_of_one_second_have_a_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    second = datetime(2026, 1, 2, 3, 4, 5)
+    monkeypatch.setattr(files, "datetime", SimpleNamespace(now=lambda: second))
+    made, _ = at_once(lambda _: files.new_default_folder())
+    names = ["2026-01-02_030405", *(f"2026-01-02_030405-{number}" for number in range(2, 1 + AT_ONCE))]
+    assert {folder.name for folder in made} == {*names} == {path.name for path in Path("runs").iterdir()}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_of_commands_with_one_out_one_works_and_the_others_say_so(command: str, tmp_path: Path) -> None:
-    ended = in_processes(tmp_path, *COMMANDS[command], "--out", "out")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "simulations", *COMMANDS[command], "--out", "out"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    ended = [(process.returncode, err) for process in started for err in [process.communicate()[1]]]
     assert [code for code, _ in ended].count(0) >= 1
     for code, err in ended:
         # Who came when another was over has found its results, or its comparison, which is then the same.

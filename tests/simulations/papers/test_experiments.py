@@ -85,11 +85,8 @@ def test_columns_of_table_3_2_on_heart_are_within_6_points_of_the_papers(
 
 
 def test_few_public_rows_are_of_all_classes(tmp_path: Path) -> None:
-    found = [
-        execute(make_run(f"public:{count}", "breast_cancer", seed=0), tmp_path, tmp_path)["auc"]
-        for count in (4, 200)
-    ]
-    assert 0.5 < found[0] < found[1]
+    few, many = (make_run(f"public:{count}", "breast_cancer", seed=0) for count in (4, 200))
+    assert 0.5 < execute(few, tmp_path, tmp_path)["auc"] < execute(many, tmp_path, tmp_path)["auc"]
 
 
 # Lin 2011
@@ -125,12 +122,12 @@ def test_lins_accuracies_after_distortion_are_within_4_points_of_the_papers(
 
 
 def test_a_run_without_distortion_measures_none_and_one_with_it_does(tmp_path: Path) -> None:
-    found = {
-        name: execute(make_run(f"owner:{name}", "wine", seed=0), tmp_path, tmp_path)
+    original, selected = (
+        execute(make_run(f"owner:{name}", "wine", seed=0), tmp_path, tmp_path)
         for name in ("original", "select-first")
-    }
-    assert 0.95 < found["original"]["accuracy"] <= 1
-    assert found["original"]["features"] == 13
-    assert "VD" not in found["original"]
-    assert 0 < found["select-first"]["VD"] < 1
-    assert found["select-first"]["SK"] <= found["select-first"]["NSV"] == found["select-first"]["features"]
+    )
+    assert 0.95 < original["accuracy"] <= 1
+    assert original["features"] == 13
+    assert "VD" not in original
+    assert 0 < selected["VD"] < 1
+    assert selected["SK"] <= selected["NSV"] == selected["features"]
