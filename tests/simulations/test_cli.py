@@ -18,13 +18,12 @@ from strategies.steps.feature_maps import fit_map
 from tests.simulations.conftest import Run
 
 
-def in_process(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:
-    return pansvm(command, "--engine", "in-process", "--out", "out", *arguments)
+def in_process(pansvm: Run, *arguments: object, command: str = "run") -> str:
+    return pansvm.output(command, "--engine", "in-process", "--out", "out", *arguments)
 
 
 def test_run_shows_each_phase_and_each_round_and_leaves_three_files(pansvm: Run, tmp_path: Path) -> None:
-    code, out, err = in_process(pansvm)
-    assert (code, err) == (0, "")
+    out = in_process(pansvm)
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     lines = out.splitlines()
     for phase in (
@@ -57,8 +56,7 @@ EXACT = (*SMALL, "--set", "privacy=exact")
 def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
     pansvm: Run, tmp_path: Path
 ) -> None:
-    code, out, err = in_process(pansvm, *EXACT, "--set", "C=0.01,1", command="tune")
-    assert (code, err) == (0, "")
+    out = in_process(pansvm, *EXACT, "--set", "C=0.01,1", command="tune")
     tuned = json.loads((tmp_path / "out" / "result.json").read_text())
     grid = tuned["chosen"]["grid"]
     assert len(grid) == 2 * 4
@@ -92,8 +90,7 @@ def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
     strategy: str, pansvm: Run, tmp_path: Path
 ) -> None:
     given = [] if strategy == "voted-wrapper" else ["--strategy", strategy]
-    code, out, err = in_process(pansvm, *SELECT, "--set", "features=1", *given, command="select")
-    assert (code, err) == (0, "")
+    out = in_process(pansvm, *SELECT, "--set", "features=1", *given, command="select")
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert result["strategy"] == strategy
     chosen = result["selected"]
@@ -117,8 +114,7 @@ def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
     command = shlex.split(next(line for line in lines if line.startswith("pansvm predict ")))
     rows = pd.DataFrame(np.ones((2, 4)), columns=result["ranking"])
     rows[chosen].to_csv("FILE.csv", index=False)
-    code, few, err = pansvm(*command[1:])
-    assert (code, err) == (0, "")
+    few = pansvm.output(*command[1:])
     rows.to_csv("FILE.csv", index=False)
     code, all_columns, err = pansvm(*command[1:])
     assert (code, all_columns) == (0, few)
@@ -127,8 +123,7 @@ def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
 
 @pytest.mark.slow
 def test_run_selects_with_a_strategy_that_selects(pansvm: Run, tmp_path: Path) -> None:
-    code, out, err = in_process(pansvm, *SELECT, "--strategy", "svm-rfe", "--test-fraction", 0)
-    assert (code, err) == (0, "")
+    out = in_process(pansvm, *SELECT, "--strategy", "svm-rfe", "--test-fraction", 0)
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert {tuple(step["candidates"]) for step in result["votes"]} == {("svm-rfe",)}
     assert {point["test_accuracy"] for point in result["accuracy_by_count"]} == {None}
@@ -172,8 +167,7 @@ def test_predictions_hold_no_formula(pansvm: Run, tmp_path: Path) -> None:
     ids = {"-1": "-7", "0": "+a", "=1+1": formula}
     rows = pd.DataFrame({"age": [-5.0, 0.0, 5.0], "label": list(ids), "-row": list(ids.values())})
     rows.to_csv("rows.csv", index=False)
-    code, out, err = pansvm("predict", "model.npz", "rows.csv", "--id", "-row", "--out", "said.csv")
-    assert (code, err) == (0, "")
+    out = pansvm.output("predict", "model.npz", "rows.csv", "--id", "-row", "--out", "said.csv")
     assert "accuracy 1.0000" in out
     said = pd.read_csv("said.csv", dtype=str)
     assert list(said)[:2] == ["'-row", "prediction"]
@@ -217,8 +211,7 @@ def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> N
         np.arange(1.0, 5.0)[None],
     )
     model.save(tmp_path / "model.npz")
-    code, out, err = pansvm("inspect", tmp_path / "model.npz")
-    assert (code, err) == (0, "")
+    out = pansvm.output("inspect", tmp_path / "model.npz")
     shown = {line[:30].strip().split("  ")[0]: line for line in out.splitlines()}
     assert "pan-svc" in shown["kind"]
     assert "benign, malignant" in shown["classes"]

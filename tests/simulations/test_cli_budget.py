@@ -26,16 +26,14 @@ def spend(folder: Path, run: int, rho: float) -> None:
 
 def test_begun_spent_and_shown(pansvm: Run, tmp_path: Path) -> None:
     folder = tmp_path / "state of north"
-    code, out, err = pansvm("budget", "--new", str(folder), "--test-fraction", "0.3")
-    assert (code, err) == (0, "")
+    out = pansvm.output("budget", "--new", str(folder), "--test-fraction", "0.3")
     assert "30% of the rows" in out
     assert read_ledger(folder).test_fraction == 0.3
     assert "left" in pansvm("budget", str(folder))[1]  # before the table is used
     begin(folder, a_table(), 0.3)
     spend(folder, 11, rho_of(0.5, 1e-5))
     spend(folder, 12, rho_of(0.2, 1e-5))
-    code, out, err = pansvm("budget", str(folder))
-    assert (code, err) == (0, "")
+    out = pansvm.output("budget", str(folder))
     lines = {line.split()[0]: line.split()[-2:] for line in out.splitlines()}
     assert lines["11"] == ["0.5000", f"{epsilon_of(rho_of(0.5, 1e-5) / 2, 1e-5):.4f}"]
     assert lines["12"][0] == "0.2000"
@@ -79,8 +77,7 @@ def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None
 
 def test_what_is_spent_is_not_begun_anew(pansvm: Run, tmp_path: Path) -> None:
     begin(tmp_path / "state", a_table())
-    code, _, err = pansvm("budget", "--new", str(tmp_path / "state"))
-    assert code == 1
+    err = pansvm.error("budget", "--new", str(tmp_path / "state"))
     assert "stays spent" in err
 
 
@@ -89,8 +86,7 @@ def test_a_budget_is_ended_by_a_person_who_is_told_what_that_means(pansvm: Run, 
     begin(folder, a_table())
     spend(folder, 11, rho_of(0.5, 1e-5))
     assert "add up for every patient in both" in " ".join(pansvm("budget", "--help")[1].split())
-    code, out, err = pansvm("budget", "--end", str(folder))
-    assert (code, err) == (0, "")
+    out = pansvm.output("budget", "--end", str(folder))
     assert "add up for every patient in both" in out
     _, out, _ = pansvm("budget", str(folder))
     assert "spent of it, to be added: 0.5000 and" in out
@@ -113,11 +109,9 @@ def test_a_folder_that_wants_another_share_for_evaluation_begins_again_as_it_is_
 def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Path) -> None:
     pansvm("budget", "--new", str(tmp_path / "state"))
     (tmp_path / "state" / LINK).write_text("{")
-    code, _, err = pansvm("budget", str(tmp_path / "state"))
-    assert code == 1
+    err = pansvm.error("budget", str(tmp_path / "state"))
     assert err.startswith("Error: The state folder has a damaged file")
     assert str(tmp_path / "state") in err
     for folder in ("nowhere", f"state/{LINK}"):
-        code, _, err = pansvm("budget", folder)
-        assert code == 1
+        err = pansvm.error("budget", folder)
         assert err.startswith("Error: The state folder belongs to no table's ledger")

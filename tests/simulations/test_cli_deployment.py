@@ -26,22 +26,19 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
     assert pansvm("coordinator", "init", "--address", "coordinator.example.org:443")[0] == 0
     told = {}
     for number, table in enumerate(tables):
-        code, out, err = pansvm(
+        out = pansvm.output(
             "hospital", "init", "--name", f"h{number}", "--data", table, "--folder", f"h{number}"
         )
-        assert (code, err) == (0, "")
         told[f"h{number}"] = code_in(out, "Its code")
     files = [f"{name}/{name}.registration.json" for name in told]
-    code, out, err = pansvm("coordinator", "invite", *files, "--schema", "ours.toml")
-    assert (code, err) == (0, "")
+    out = pansvm.output("coordinator", "invite", *files, "--schema", "ours.toml")
     for name, own in told.items():
         assert f"  {name}: {own}" in out.splitlines()
     invitation = code_in(out, "Its code")
     for name in told:
-        code, out, err = pansvm(
+        out = pansvm.output(
             "hospital", "accept", "coordinator/invitation.json", "--folder", name, "--code", invitation
         )
-        assert (code, err) == (0, "")
         assert "accepted, with h0, h1, h2" in out
 
 
@@ -80,7 +77,7 @@ def test_start_ends_with_what_the_check_has_found(tmp_path: Path) -> None:
 
 
 def test_what_waits_for_questions_has_not_loaded_what_reads_tables() -> None:
-    code = """\
+    code = """
 import sys
 import simulations.cli.hospital
 from simulations.deployment import connection, hospital, supernode

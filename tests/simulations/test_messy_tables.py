@@ -250,18 +250,15 @@ def an_export(folder: Path) -> None:
 def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path: Path) -> None:
     """Each step types what the one before has said; nothing else is known."""
     an_export(tmp_path)
-    code, _, err = pansvm("check", "export.csv")
-    assert code == 1
+    err = pansvm.error("check", "export.csv")
     options = re.findall("--separator [a-z]+", err)[0].split()
     code, out, _ = pansvm("check", "export.csv", *options)
     assert code == 1
     assert "The last column is 'outcome'" in out
     options += ["--label", "outcome"]
-    code, _, err = pansvm("schema", "export.csv", *options)
-    assert code == 1
+    err = pansvm.error("schema", "export.csv", *options)
     options += re.findall("--decimal [a-z]+", err)[0].split()
-    code, out, _ = pansvm("schema", "export.csv", *options, "--out", "ours.toml")
-    assert code == 0
+    out = pansvm.output("schema", "export.csv", *options, "--out", "ours.toml")
     command = out.split("pansvm ")[-1].split()
     code, out, _ = pansvm(*command)
     assert code == 1
@@ -271,8 +268,7 @@ def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path
     text = text.replace("[reading]", f'[reading]\nskip-footer = "{footer}"')
     text = text.replace("missing = [-999]", f"missing = [-999, {missing}]")
     (tmp_path / "ours.toml").write_text(text)
-    code, out, _ = pansvm(*command)
-    assert code == 0
+    out = pansvm.output(*command)
     assert "without any cell, which do not count.\n" in out
     assert out.endswith("export.csv fits.\n")
     schema = TableSchema.read(tmp_path / "ours.toml")
@@ -283,11 +279,9 @@ def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path
     table = read_table(tmp_path / "export.csv", form=TableForm.of({}, schema))
     assert table.X.shape == (420, 8)
     assert 0.75 in table.X[:, 1]
-    code, _, err = pansvm(
+    pansvm.output(
         *("run", "--engine", "in-process", "--data", "export.csv", "--schema", "ours.toml"),
         *("--sites", 3, "--set", "landmarks=20", "--out", "out"),
     )
-    assert (code, err) == (0, "")
-    code, out, _ = pansvm("report", "out")
-    assert code == 0
+    pansvm.output("report", "out")
     assert (tmp_path / "out" / "report.html").is_file()

@@ -89,8 +89,7 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
         raise SettingError("enough")
 
     monkeypatch.setattr(running, "run", stop)
-    code, _, err = pansvm(*words)
-    assert code == 1
+    err = pansvm.error(*words)
     assert err.endswith("Error: enough\n")
     expected = replace(
         settings,

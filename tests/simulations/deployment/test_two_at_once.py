@@ -27,6 +27,7 @@ from simulations.deployment.hospital import make_hospital
 from simulations.files import complete_file, made_folder
 from simulations.papers.running import do_runs
 from strategies.locking import COMMAND, RUN, locked
+from tests.simulations.conftest import Run
 from tests.simulations.deployment.conftest import Study
 
 ROOT = Path(__file__).parents[3]
@@ -180,7 +181,7 @@ def test_a_pipe_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["predict", "schema"])
 def test_a_file_that_came_while_a_command_computed_stays(
     command: str,
-    pansvm: Callable[..., tuple[int, str, str]],
+    pansvm: Run,
     tmp_path: Path,
     hospital_files: list[Path],
     monkeypatch: pytest.MonkeyPatch,
@@ -196,8 +197,7 @@ def test_a_file_that_came_while_a_command_computed_stays(
     monkeypatch.setattr(prediction, "predict_file", other_process)
     monkeypatch.setattr(drafting, "draft", other_process)
     given = ["model.npz", hospital_files[0]] if command == "predict" else [hospital_files[0]]
-    code, _, err = pansvm(command, *given, "--out", "out")
-    assert code == 1
+    err = pansvm.error(command, *given, "--out", "out")
     assert "exists" in err
     assert (tmp_path / "out").read_text() == "another's"
 

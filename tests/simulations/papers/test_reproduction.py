@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,9 +15,7 @@ from simulations.papers.plots import bars, curves
 from simulations.papers.reproduction import Cell, Reproduction, Run, Setup, make_run
 from simulations.papers.running import do_runs, execute
 from simulations.papers.writing import text_of
-
-Pansvm = Callable[..., tuple[int, str, str]]
-
+from tests.simulations.conftest import Run as Command
 
 WINE = {"landmarks": 20, "min_cluster": 1, "test_fraction": 0.3}
 
@@ -48,8 +46,8 @@ def invented() -> Iterator[str]:
     del REPRODUCTIONS["invented-table"]
 
 
-def reproduce(pansvm: Pansvm, folder: Path, *arguments: str) -> tuple[int, str, str]:
-    return pansvm("reproduce", *arguments, "--data-dir", folder, "--out", folder / "out")
+def reproduce(pansvm: Command, folder: Path, *arguments: str) -> str:
+    return pansvm.output("reproduce", *arguments, "--data-dir", folder, "--out", folder / "out")
 
 
 # What is run and kept
@@ -57,10 +55,9 @@ def reproduce(pansvm: Pansvm, folder: Path, *arguments: str) -> tuple[int, str, 
 
 @pytest.mark.usefixtures("_in_this_process")
 def test_ours_the_papers_and_the_difference_are_printed_and_written(
-    invented: str, pansvm: Pansvm, tmp_path: Path
+    invented: str, pansvm: Command, tmp_path: Path
 ) -> None:
-    code, out, err = reproduce(pansvm, tmp_path, invented)
-    assert (code, err) == (0, "")
+    out = reproduce(pansvm, tmp_path, invented)
     with (tmp_path / "out" / f"{invented}.csv").open(newline="") as stream:
         rows = {row["column"]: row for row in csv.DictReader(stream)}
     runs = [execute(wine("central:svc", seed), tmp_path, tmp_path)["accuracy"] for seed in (0, 1)]
@@ -76,8 +73,8 @@ def test_ours_the_papers_and_the_difference_are_printed_and_written(
 
 
 @pytest.mark.usefixtures("_in_this_process")
-def test_runs_on_file_are_not_done_again(invented: str, pansvm: Pansvm, tmp_path: Path) -> None:
-    _, quick, _ = reproduce(pansvm, tmp_path, invented, "--repeats", "1")
+def test_runs_on_file_are_not_done_again(invented: str, pansvm: Command, tmp_path: Path) -> None:
+    quick = reproduce(pansvm, tmp_path, invented, "--repeats", "1")
     file = tmp_path / "out" / RUNS_FILE
     first = file.read_text().splitlines()
     assert ("2 runs" in quick, len(first)) == (True, 2)
@@ -85,8 +82,7 @@ def test_runs_on_file_are_not_done_again(invented: str, pansvm: Pansvm, tmp_path
     key, result = json.loads(first[0])
     changed = json.dumps([key, {**result, "accuracy": 0.125}])
     file.write_text("\n".join([changed, *first[1:], '[["cut o']))
-    code, out, _ = reproduce(pansvm, tmp_path, invented)
-    assert code == 0
+    out = reproduce(pansvm, tmp_path, invented)
     assert "; 1 left" in out
     assert "; 2 left" not in out
     assert 0.125 in [one["accuracy"] for one in read_runs(tmp_path / "out").values()]
@@ -129,10 +125,8 @@ def test_a_federated_run_is_made_again_by_its_command() -> None:
     assert wine("central:svc", 0).command == ""
 
 
-def test_what_there_is_is_listed_with_how_long_it_takes(invented: str, pansvm: Pansvm) -> None:
-    code, out, _ = pansvm("reproduce", "--list")
-    lines = {line.split()[0]: line for line in out.splitlines()}
-    assert code == 0
+def test_what_there_is_is_listed_with_how_long_it_takes(invented: str, pansvm: Command) -> None:
+    lines = {line.split()[0]: line for line in pansvm.output("reproduce", "--list").splitlines()}
     assert "an invented one" in lines[invented]
     assert lines[invented].split()[-2:] == ["1", "2"]
     assert "lu-table-3.2" in lines

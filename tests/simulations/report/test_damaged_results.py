@@ -116,7 +116,6 @@ def test_what_is_no_result_is_an_error(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / RESULT_FILE).write_bytes(content)
-    code, _, err = pansvm(*command)
-    assert code == 1
+    err = pansvm.error(*command)
     assert err.startswith("Error: ")
     assert "result.json" in err
