@@ -80,11 +80,18 @@ def test_the_same_seed_gives_the_same_model_and_any_secure_sum() -> None:
 
 @pytest.mark.parametrize(
     ("values", "told"),
-    [({"C": -1}, "C"), ({"aggregation": "rong"}, "ring"), ({"settings": {"lndmarks": 3}}, "landmarks")],
+    [
+        ({"C": -1}, "C"),
+        ({"aggregation": "rong"}, "ring"),
+        ({"settings": {"lndmarks": 3}}, "landmarks"),
+        ({"class_weight": {0: 0.0, 1: 1.0}}, "not above 0"),
+        ({"class_weight": {0: -1.0, 1: 1.0}}, "not above 0"),
+        ({"class_weight": {0: 1e-9, 1: 1.0}}, "1000 times"),
+    ],
 )
 def test_settings_that_cannot_be(values: dict[str, object], told: str) -> None:
     X, y = load_wine(return_X_y=True)
-    with pytest.raises(PanSVMError, match=told):
+    with pytest.raises((ValueError, PanSVMError), match=told):
         FederatedSVC(**values).fit(X, y)
 
 
@@ -126,13 +133,6 @@ def test_weights_of_several_labels() -> None:
 def test_sites_that_cannot_be_get_a_clear_error(sites: object, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         FederatedSVC(min_cluster=1).fit(np.eye(4), [0, 1, 0, 1], sites=sites)
-
-
-@pytest.mark.parametrize("weights", [{0: 0.0, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 1e-9, 1: 1.0}])
-def test_weights_of_labels_that_cannot_be(weights: dict[int, float]) -> None:
-    X, y = load_wine(return_X_y=True)
-    with pytest.raises((ValueError, PanSVMError), match=r"not above 0|1000 times"):
-        FederatedSVC(class_weight=weights, sites=3).fit(X, y)
 
 
 @pytest.mark.slow

@@ -1,14 +1,12 @@
 """A selection as a person sees it: in the terminal, in the figures and in the report."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from simulations import selecting
-from simulations.report.page import write_report
 from strategies.settings import make_settings
-from tests.simulations.report.test_section import BARE
+from tests.simulations.report.test_section import BARE, page_of
 
 
 def step(features: int, removed: str, votes: bool) -> dict[str, Any]:
@@ -53,11 +51,6 @@ def selection(features: int, chosen: int, left: int | None = None) -> dict[str, 
     }
 
 
-def report(result: dict[str, Any], folder: Path) -> str:
-    (folder / "result.json").write_text(json.dumps(result))
-    return write_report(folder).read_text()
-
-
 def rows_of(page: str, title: str) -> list[list[str]]:
     """Return the cells of the first table after a heading, without those of its first line."""
     table = page.split(f">{title}<", 1)[1].split("</table>", 1)[0]
@@ -68,11 +61,11 @@ def rows_of(page: str, title: str) -> list[list[str]]:
 def test_a_selection_that_removed_nothing_has_tables_and_a_report(tmp_path: Path) -> None:
     only = selection(5, 1, left=1)
     assert selecting.cost(only) == "No feature was removed."
-    assert ">Feature selection<" in report(only, tmp_path)
+    assert ">Feature selection<" in page_of(only, tmp_path)
 
 
 def test_the_report_ranks_the_features_with_the_accuracy_of_each_number(tmp_path: Path) -> None:
-    page = report(selection(30, 12), tmp_path)
+    page = page_of(selection(30, 12), tmp_path)
     assert page.count("<svg") == 1
     ranked = rows_of(page, "Ranking")
     assert [row[1] for row in ranked] == [f"x{place}" for place in range(1, 31)]
@@ -81,7 +74,7 @@ def test_the_report_ranks_the_features_with_the_accuracy_of_each_number(tmp_path
 
 
 def test_the_report_shows_the_filters(tmp_path: Path) -> None:
-    page = report(selection(100, 12, left=30), tmp_path)
+    page = page_of(selection(100, 12, left=30), tmp_path)
     assert rows_of(page, "Filters") == [
         ["fisher", "50%", "50"],
         ["welch", "p=0.01", "31"],
@@ -92,7 +85,7 @@ def test_the_report_shows_the_filters(tmp_path: Path) -> None:
 
 
 def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
-    page = report(selection(3000, 37), tmp_path)
+    page = page_of(selection(3000, 37), tmp_path)
     assert len(rows_of(page, "Ranking")) == 50
     assert len(page) < 1_000_000
 

@@ -71,8 +71,9 @@ def test_resume_is_not_offered_where_there_is_nothing(
     invited: Study, answering: Flwr, tmp_path: Path
 ) -> None:
     answering(FAILED)
-    with pytest.raises(RunFailedError):
+    with pytest.raises(RunFailedError) as caught:
         train(invited.coordinator, tmp_path / "new", print)
+    assert "--resume" not in str(caught.value)
 
 
 def test_a_server_that_was_lost_is_to_be_started_again(

@@ -2,7 +2,6 @@
 
 import html
 import itertools
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import pytest
 
 from simulations.report.cautions import cautions
-from simulations.report.page import write_report
 from simulations.report.section import SECTIONS, sections_of
 from tests.simulations.report.test_curves import group
-from tests.simulations.report.test_section import BARE, PHASE
+from tests.simulations.report.test_section import BARE, PHASE, page_of
 
 TWO: dict[str, Any] = {
     **BARE,
@@ -166,8 +164,3 @@ def test_the_clinicians_part_comes_first_and_has_no_jargon(tmp_path: Path) -> No
     for word in ("hyperparameter", "landmark", "cutting plane", "objective", "secure sum", "round trip"):
         assert word not in plain(first).lower()
     assert "Settings and versions" in second
-
-
-def page_of(result: dict[str, Any], folder: Path) -> str:
-    (folder / "result.json").write_text(json.dumps(result))
-    return write_report(folder).read_text()

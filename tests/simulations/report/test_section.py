@@ -1,8 +1,10 @@
 """Sections of the report: each appears where its figures are, in its place, and text is never taken for HTML."""
 
+import json
+from pathlib import Path
 from typing import Any
 
-from simulations.report.page import headline
+from simulations.report.page import headline, write_report
 from simulations.report.section import sections_of
 
 COSTS = {"round_trips": 2, "bytes_up": 1_000_000, "bytes_down": 0}
@@ -33,6 +35,12 @@ BARE: dict[str, Any] = {
     "config": {"strategy": "another"},
     "versions": {"python": "3.11"},
 }
+
+
+def page_of(result: dict[str, Any], folder: Path) -> str:
+    """Return the report of a result."""
+    (folder / "result.json").write_text(json.dumps(result))
+    return write_report(folder).read_text()
 
 
 def titles(result: dict[str, Any]) -> list[str]:
