@@ -108,14 +108,10 @@ def imports_of(words: Words) -> list[str]:
     """Return the modules of this project that a command imports, when it runs, too."""
     *group, command = name_of(words).split()
     named: set[str] = set()
-    for file in (ROOT / "simulations" / "cli").glob("*.py"):
+    for file in (ROOT / "simulations" / "cli").glob(f"{''.join(group) or '*'}.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         for function in ast.walk(tree):
-            if (
-                group in ([], [file.stem])
-                and isinstance(function, ast.FunctionDef)
-                and function.name == command
-            ):
+            if isinstance(function, ast.FunctionDef) and function.name == command:
                 inner = [*ast.walk(function), *tree.body]
                 named |= {node.module or "" for node in inner if isinstance(node, ast.ImportFrom)}
     return sorted(name for name in named if name.split(".")[0] in ("simulations", "strategies", "clients"))

@@ -135,6 +135,7 @@ def test_iid_is_no_cut_of_the_order():
         (3, "by", "must be: by:COLUMN"),
         (3, "dirichlet:0", "A must be a number above 0"),
         (3, "dirichlet:nan", "A must be a number above 0"),
+        (3, "dirichlet:inf", "A must be a number above 0"),
         (3, "dirichlet:much", "A must be a number above 0"),
         (3, "feature:valeu", "no feature column 'valeu'.*'value'"),
         (3, "by:label", "no feature column 'label' .*the label column is none"),
