@@ -37,6 +37,7 @@ CLEAR_ERROR = {
     "run --set C=10 --set C=20": "more than once",
     "run --seed 1 --set seed=2": "seed is given more than once",
     "run --set out=elsewhere": "Give only --out",
+    "run --set resume=true": "Give only --resume",
     "run --set audit=true": "Give only --audit",
     # Names in upper case.
     "run --aggregation RING": "ring",
@@ -77,6 +78,7 @@ CLEAR_ERROR = {
     "compare --strategies ''": "nothing to compare",
     "compare --strategies pan-svn": "Did you mean 'pan-svm'",
     "compare --repeats 0": "x>=1",
+    "compare --jobs 0": "x>=1",
     "reproduce": "pansvm reproduce --list",
     "reproduce lu-table-9.9 --out x": "Did you mean",
     "reproduce lu-table-3.2 --data-dir nowhere --out x": "There is no folder nowhere",
