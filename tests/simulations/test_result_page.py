@@ -55,10 +55,7 @@ def finished(folder: Path, strategy: str, **changes: Any) -> Any:
 def test_a_name_that_is_not_described_is_noticed() -> None:
     assert undocumented(
         {"accuracy": 1, "made_up": {"a": [{"b": 1}]}, "objective": [{"upper": 1, "odd": 2}]}
-    ) == {
-        "made_up.a.b",
-        "objective.odd",
-    }
+    ) == {"made_up.a.b", "objective.odd"}
 
 
 def test_audit_and_attack_are_described() -> None:
@@ -69,12 +66,8 @@ def test_audit_and_attack_are_described() -> None:
 
 
 def test_every_name_that_is_described_is_in_the_code() -> None:
-    rooms = [
-        *(ROOT / "strategies").rglob("*.py"),
-        *(ROOT / "simulations").rglob("*.py"),
-        *(ROOT / "flower_pansvm").rglob("*.py"),
-    ]
-    code = "\n".join(file.read_text(encoding="utf-8") for file in rooms)
+    rooms = (ROOT / room for room in ("strategies", "simulations", "flower_pansvm"))
+    code = "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.rglob("*.py"))
     words = set(re.findall(r"\w+", code))
     for name in DOCUMENTED:
         for part in name.split("."):
