@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
 from clients import site
 from clients.hospital import Hospital
@@ -27,7 +28,16 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline
 from strategies.app import run
-from strategies.dp_svm.fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
+from strategies.dp_svm.fit import (
+    PRIOR,
+    SMOOTHING,
+    WIDTHS,
+    NoisyRidge,
+    fitted_map,
+    orthogonal_frequencies,
+    shares,
+    symmetric,
+)
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_training import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
@@ -195,14 +205,10 @@ def test_nothing_that_a_hospital_sends_tells_whether_most_of_a_column_is_in_othe
         grid = train(node, run_id, epsilon=1.0, steps=1).federation.grid
         assert not any(reply.has_error() for reply in grid.replies)
         # Keys, masks and noise are new each time, and how long a sum is follows from what the last one has chosen.
-        sent.append(
-            sorted(
-                (reply.metadata.message_type, place, name)
-                for reply in grid.replies
-                for place, record in reply.content.items()
-                for name in record
-            )
-        )
+        parts = [
+            (reply.metadata.message_type, *part) for reply in grid.replies for part in reply.content.items()
+        ]
+        sent.append(sorted((kind, place, name) for kind, place, record in parts for name in record))
         pd.read_csv(files[1]).assign(age=lambda table: 12 * table["age"]).to_csv(files[1], index=False)
     assert sent[0] == sent[1]
 
@@ -430,12 +436,7 @@ def test_shares_of_bins_are_the_counts_if_there_is_no_noise_and_smooth_if_there_
 
 
 def test_shares_minimise_what_they_are_said_to() -> None:
-    generator = np.random.default_rng(0)
-    from scipy.optimize import minimize  # noqa: PLC0415
-
-    from strategies.dp_svm.fit import PRIOR, SMOOTHING, WIDTHS  # noqa: PLC0415
-
-    cells = generator.normal(30, 40, size=(1, BINS))
+    cells = np.random.default_rng(0).normal(30, 40, size=(1, BINS))
     rows, deviation = float(cells.sum()), 40.0
 
     def loss(raw: Any) -> float:
@@ -459,8 +460,6 @@ def test_frequencies_make_the_kernel() -> None:
 
 
 def test_ranks_rise_evenly_and_the_map_standardises() -> None:
-    from strategies.dp_svm.fit import fitted_map  # noqa: PLC0415
-
     X = np.random.default_rng(0).beta(2, 5, size=(20_000, 1))
     ends = np.array([0.0]), np.array([1.0])
     counts = np.bincount(bins(places(X, *ends))[:, 0], minlength=BINS)[None].astype(float)
@@ -487,7 +486,3 @@ def test_no_test_rows_no_question() -> None:
     strategy = trained(settings_of(test_fraction=0.0))
     assert strategy.outcome.evaluation is None
     assert strategy.outcome.figures["privacy"]["epsilon_test"] == 0.0
-
-
-def test_the_budget_of_the_page() -> None:
-    assert trained(settings_of(steps=0)).budget.rho == pytest.approx(rho_of(1.0, 1e-5))

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,10 @@ from sklearn.svm import SVC
 from clients.hospital import hospital_of
 from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.systems.pan_svm.cuts import Answer, Labels, Question, cuts_at
 from simulations.data.pooling import pooled as data_of_all
 from simulations.data.sites import join_data, table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
-from strategies.master.engine import solve
-from strategies.master.search import PointSearch
 from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe, write
 from strategies.settings import Settings, make_settings
@@ -58,11 +54,14 @@ def trained() -> PanSVM:
     ("data", "config"),
     [
         ("breast_cancer", {}),
+        pytest.param(
+            "breast_cancer", {"sites": 8, "min_cluster": 1, "scaling": "none"}, marks=pytest.mark.slow
+        ),
         pytest.param("diabetes", {"C": 10.0}, marks=pytest.mark.slow),
     ],
 )
 def test_the_solution_is_that_of_a_central_solver(
-    data: str, config: dict[str, float], request: pytest.FixtureRequest
+    data: str, config: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
     settings = make_settings(data=data, data_dir=folder, privacy="exact", tol=1e-3, **config)
@@ -76,51 +75,6 @@ def test_the_solution_is_that_of_a_central_solver(
     best = objective(svc.coef_[0], svc.intercept_[0], F, y, settings.C)
     assert reached <= best * (1 + 1e-3)
     assert state.lower <= best * (1 + 1e-9)
-
-
-def test_distributing_costs_no_accuracy() -> None:
-    settings = make_settings(tol=1e-6, landmarks="30", privacy="exact")
-    strategy = train_in_process(settings)
-    F, y = mapped(strategy.model, settings)
-    problem = strategy.training.progress[0].problem
-    labels = Labels(y, np.ones(len(y)))
-
-    def ask(wanted: Mapping[int, Question]) -> dict[int, Answer]:
-        (answer,) = cuts_at(F.__getitem__, [labels], list(wanted.values()))
-        return dict.fromkeys(wanted, answer)
-
-    (alone,) = solve(
-        [problem],
-        [np.empty((0, problem.rank + 1))],
-        ask,
-        tol=1e-6,
-        search=PointSearch,
-        report=lambda *_: None,
-    )
-    assert strategy.training.progress[0].upper == pytest.approx(alone.upper, rel=2e-6)
-    # The objective is 1-strongly convex in w: both are this close to the optimum, so to each other.
-    apart = 2 * np.sqrt(2 * 1e-6 * alone.upper)
-    assert np.linalg.norm(strategy.model.coef_[0] - alone.best[:-1]) <= apart
-    ours = F @ strategy.model.coef_[0] + strategy.model.intercept_[0]
-    theirs = F @ alone.best[:-1] + alone.best[-1]
-    assert np.abs(ours - theirs).max() <= 3 * apart
-    assert np.mean(np.sign(ours) == np.sign(theirs)) >= 0.995
-
-
-@pytest.mark.slow
-def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
-    uppers = []
-    for sites in (3, 8):
-        settings = make_settings(
-            sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1, privacy="exact", tol=1e-3
-        )
-        strategy = train_in_process(settings)
-        F, y = mapped(strategy.model, settings)
-        svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(F, y)
-        uppers.append(
-            strategy.training.progress[0].upper / objective(svc.coef_[0], svc.intercept_[0], F, y, 1.0)
-        )
-    assert uppers == pytest.approx([1.0, 1.0], abs=1e-3)
 
 
 @pytest.mark.parametrize(

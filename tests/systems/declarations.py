@@ -434,6 +434,7 @@ PAN_SVM = System(
         wrong(CUTS, m=shifted("m", 100)),
         wrong(CUTS, d=filled("d", 142)),
         wrong(CUTS, curvature=moved("curvature", -50)),
+        *(wrong(CUTS, **{part: without_first(part)}) for part in CUTS.summed),
         wrong(SCORES, confusion=moved("confusion", 1)),
         wrong(SCORES, confusion=moved("confusion", -50)),
         wrong(SCORES, histogram=moved("histogram", 1)),
