@@ -10,15 +10,13 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from clients.hospital import hospital_of
 from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.pooling import pooled as data_of_all
-from simulations.data.sites import join_data, table_of
+from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
 from strategies.pan_svm.strategy import PanSVM
@@ -126,27 +124,6 @@ def test_plain_and_ring_give_the_same_model_and_plain_says_that_it_protects_noth
     assert {entry["how"] for entry in plain.federation.costs.disclosed()} == {"disclosed"}
     assert plain.model.sha256() == trained.model.sha256()
     assert plain.federation.costs.round_trips == trained.federation.costs.round_trips
-
-
-@pytest.mark.slow
-def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: Path) -> None:
-    names = ("cleveland", "hungarian", "switzerland", "va")
-    data = join_data([str(shared_data / f"heart-{name}.csv.gz") for name in names])
-    together, alone = [], []
-    for seed in range(5):
-        settings = make_settings(data=data, sites=4, positive="1,2,3,4", seed=seed, privacy="exact")
-        together.append(train_in_process(settings).evaluation.balanced_accuracy)
-        X_test, y_test = pooled(settings, test=True)
-        train, (X_all, y_all) = data_of_all(settings).train, pooled(settings)
-        for site in range(4):
-            X, y = X_all[train.sites == site], y_all[train.sites == site]
-            fill = np.where(
-                np.isnan(X).all(axis=0), 0.0, np.nanmean(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
-            )
-            local = make_pipeline(StandardScaler(), SVC()).fit(np.where(np.isnan(X), fill, X), y)
-            said = local.predict(np.where(np.isnan(X_test), fill, X_test))
-            alone.append(balanced_accuracy_score(y_test, said))
-    assert np.mean(together) > np.mean(alone)
 
 
 def test_minmax_discloses_the_extremes_and_says_so() -> None:
