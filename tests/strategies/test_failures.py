@@ -1,14 +1,14 @@
 """Sites that fail, refuse or fall silent: clear errors that hold no data, and runs that go on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from flwr.app import Message
 from sklearn.datasets import dump_svmlight_file
-from sklearn.svm import SVC
 
 from clients.app import app
 from clients.budget import new_ledger
@@ -22,14 +22,13 @@ from flower_pansvm.errors import (
 )
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
-from simulations.data.sites import test_rows as held_out
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.settings import Settings, make_settings
 from strategies.steps import joining
 from tests.conftest import MakeGrid
 from tests.grids import from_message, silence
-from tests.strategies.conftest import trained
+from tests.strategies.conftest import check_against_svc, trained
 
 
 def three(**config: object) -> Settings:
@@ -106,6 +105,12 @@ def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospita
         trained(agreed, hospitals(agreed, hospital_files[:2]))
     pinned = hospitals(agreed, hospital_files[:2], {"min-sites": 2}, run_id=2)
     assert trained(agreed, pinned).training.progress[0].gap <= 0.02
+
+
+def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = three(aggregation="plain")
+    with pytest.raises(SumError, match="'plain'"):
+        trained(settings, hospitals(settings, hospital_files))
 
 
 @pytest.mark.usefixtures("begun_ledgers")
@@ -210,22 +215,16 @@ def test_late_and_repeated_answers_are_ignored() -> None:
 
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.slow
-def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
+def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int, pool: Callable[..., Any]) -> None:
     settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, privacy="exact", tol=1e-3)
     strategy = trained(settings, silence(in_process_grid(settings), from_message(3, at, "cuts")))
-    F, y = [], []
-    for site in (0, 2, 3):
-        table = table_of(settings, site)
-        chosen = ~held_out(table.labels, 0.2, 0)
-        F.append(strategy.model.feature_map_.transform(strategy.model.scaling_.transform(table.X[chosen])))
-        y.append(np.where(table.labels[chosen] == strategy.model.schema_.classes[1], 1.0, -1.0))
-    state = strategy.training.progress[0]
-    svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(np.vstack(F), np.concatenate(y))
-    w, b = svc.coef_[0], svc.intercept_[0]
-    best = 0.5 * w @ w + np.maximum(0, 1 - np.concatenate(y) * (np.vstack(F) @ w + b)).sum()
-    assert state.problem.rows == len(np.vstack(F))
-    assert state.lower <= best * (1 + 1e-9)
-    assert best <= state.upper * (1 + 1e-9)
+    (state,), model = strategy.training.progress, strategy.model
+    rows = pool(settings, model.schema_)
+    rows = rows.of(rows.sites != 1)
+    y = np.where(rows.classes == 1, 1.0, -1.0)
+    assert state.problem.rows == len(y)
+    F = model.feature_map_.transform(model.scaling_.transform(rows.X))
+    check_against_svc(state, F, y, np.ones(len(y)))
     assert state.gap <= 1e-3
 
 

@@ -339,19 +339,3 @@ def test_the_model_predicts_with_the_sites_help_only(tmp_path: Path) -> None:
     (tmp_path / RESULT_FILE).write_text(json.dumps(result))
     with pytest.raises(ModelFileError):
         predict_file(tmp_path / "model.npz", tmp_path / "rows.csv", None)
-
-
-def test_the_weight_of_the_loss_is_its_own_and_by_default_accurate() -> None:
-    """C is the other SVMs', in a comparison too: by 1, their default, fewer rows are classified right."""
-    with pytest.raises(SettingError, match="'C'"):
-        settings_of(C=10.0)
-    usual, less = (
-        np.mean(
-            [
-                trained(settings_of(split="iid", sites=5, seed=seed, **given)).outcome.evaluation.accuracy
-                for seed in range(3)
-            ]
-        )
-        for given in ({}, {"C_random_kernel": 1.0})
-    )
-    assert usual > 0.95 > less

@@ -19,22 +19,12 @@ from flower_pansvm.systems.pan_svm.cuts import Problem
 from flower_pansvm.terms import NOISES, replaced_share
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
-from strategies.master.progress import Progress
 from strategies.settings import make_settings
 from strategies.steps.binary_problems import with_rows
+from tests.strategies.conftest import check_against_svc
 
 Pool = Callable[..., Any]
 Matrix = NDArray[np.float64]
-
-
-def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, tol: float = 1e-3) -> None:
-    """Check the bounds of a problem against LIBSVM on the same mapped rows with the same weights."""
-    C = state.problem.C
-    svc = SVC(kernel="linear", C=C, tol=1e-4).fit(F, y, sample_weight=weights)
-    w, b = svc.coef_[0], svc.intercept_[0]
-    best = 0.5 * w @ w + C * weights @ np.maximum(0.0, 1.0 - y * (F @ w + b))
-    assert state.lower <= best * (1 + 1e-6)
-    assert state.upper <= best * (1 + tol)
 
 
 # Class weights
