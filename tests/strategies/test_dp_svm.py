@@ -10,7 +10,6 @@ import pytest
 from scipy.optimize import minimize
 
 from clients.ledger.ledger import read_ledger
-from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
 from flower_pansvm.models.fourier_svc import FourierSVC
@@ -267,27 +266,6 @@ def test_hospitals_refuse(
     with pytest.raises(PanSVMError, match=told):
         train(node, **values)
     assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
-
-
-def test_classes_of_the_file_take_none_from_the_rows(
-    files: list[Path], train: Train, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Neither their names nor whether they can be classes; rows of others are told in the hospital's own log alone."""
-    frame = pd.read_csv(files[0], dtype={"label": str})
-    frame.loc[:9, "label"] = "O'Hara, Ann, 12.5"
-    frame.to_csv(files[0], index=False)
-    public = tmp_path / "ranges.toml"
-    public.write_text(f"classes = ['0', '1']\n{public.read_text()}")
-    with caplog.at_level("WARNING", logger="flwr"):
-        strategy = train(LISTED, steps=0)
-    assert (strategy.outcome.evaluation.accuracy or 0) > 0.8
-    joined = strategy.federation.grid.replies[:3]
-    told = [records.get(reply.content, "disclosed")["classes"] for reply in joined]
-    assert told == [["0", "1"]] * 3
-    left_out = [line for line in caplog.messages if "leaves out" in line]
-    assert len(left_out) == 1
-    assert "leaves out 10 rows" in left_out[0]
-    assert "Hara" not in caplog.text
 
 
 @pytest.mark.parametrize("invented", ["classes = ['0', '1', '2']", "classes = ['0', '7']"])

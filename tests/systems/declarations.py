@@ -404,7 +404,7 @@ PAN_SVM = System(
         wrong(CUTS, loss=shifted("loss", -700)),
         wrong(CUTS, loss=moved("loss", -20)),
         wrong(CUTS, m=shifted("m", 100)),
-        wrong(CUTS, d=filled("d", 142)),
+        *(wrong(CUTS, d=filled("d", all_rows)) for all_rows in (142, -142)),
         wrong(CUTS, curvature=moved("curvature", -50)),
         *(wrong(CUTS, **{part: without_first(part)}) for part in CUTS.summed),
         wrong(SCORES, confusion=moved("confusion", 1)),

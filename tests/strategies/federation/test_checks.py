@@ -16,10 +16,8 @@ from clients.gate.reply import encode_reply
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
-from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP
-from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, SCORES, ScoresQuestion
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.systems.selection import SUPPORT
@@ -27,7 +25,7 @@ from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process
 from strategies.federation.checks import AggregateResult, KnownRows, Request, check_sum
 from strategies.federation.relations import RELATIONS
-from strategies.master.packing import curvature_diagonal, curvature_matrix, curvature_size, pack_questions
+from strategies.master.packing import curvature_diagonal, curvature_matrix, curvature_size
 from strategies.settings import make_settings
 
 LIAR = "site-001"
@@ -191,25 +189,6 @@ def test_every_declaration_is_checked(name: str, wrong: Floats, problem: str) ->
         else:
             with pytest.raises(FederationError, match=problem):
                 check(result)
-
-
-@pytest.mark.parametrize("d", [1.0, -1.0])
-def test_no_intercept_of_a_cutting_plane_is_larger_than_its_number_of_rows(d: float) -> None:
-    result = cuts()
-    below_the_loss = {**result.sums, "loss": np.full(1, 10.0)}
-    check(replace(result, sums=below_the_loss))
-    with pytest.raises(FederationError):
-        check(replace(result, sums={**below_the_loss, "d": np.full(1, d)}))
-
-
-def cuts() -> AggregateResult:
-    """Return one cutting plane of a problem of 10 rows and rank 1, at w = 2 and b = 1."""
-    sums = {name: np.zeros(1) for name in ("a", "d", "m", "loss")}
-    problem, question = (
-        Problem("", 1, 10.0, 1.0, Pair(1, REST)),
-        Question(np.array([[2.0, 1.0]]), np.zeros(2)),
-    )
-    return result_of(CUTS, pack_questions([problem], [question]), {**sums, "curvature": np.empty(0)}, 1000.0)
 
 
 @pytest.mark.parametrize(("rank", "leading"), [(5, 3), (5, 5), (5, 0), (1, 1)])
