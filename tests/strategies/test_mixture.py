@@ -16,9 +16,11 @@ from flower_pansvm.models.model import load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.mixture.tasks import ClassModels
+from simulations.attack.audit import audit
 from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
+from strategies.app import run
 from strategies.settings import Settings, make_settings
 from tests.strategies.conftest import trained
 
@@ -228,6 +230,15 @@ def test_no_row_and_nothing_else_is_in_what_a_site_discloses(table: str) -> None
 SOUND = ClassModels(
     np.array([9.0, 9.0]), np.array([1, 1]), np.ones(2), np.zeros((2, 2)), np.tile(np.eye(2), (2, 1, 1))
 )
+
+
+@pytest.mark.slow
+def test_the_audit_measures_how_near_means_come_to_rows(table: str, tmp_path: Path) -> None:
+    settings = settings_of(data=table, audit=True, risk_bounds="1")
+    run(in_process_grid(settings), settings, tmp_path)
+    found = audit(settings, tmp_path)
+    assert found.entries["fewest_rows_of_a_component"] >= 5
+    assert found.entries["rows_at_a_mean"] is None
 
 
 @pytest.mark.slow

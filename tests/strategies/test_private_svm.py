@@ -317,6 +317,14 @@ def test_hospitals_refuse(
     assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
 
 
+def test_hospitals_refuse_weights_that_are_not_exact(
+    train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strategies.output_perturbation.strategies.TOL", 1e30)
+    with pytest.raises(PanSVMError):
+        train()
+
+
 def test_a_hospital_gives_no_weights_of_some_of_its_classes(tmp_path: Path) -> None:
     """The noise tells the number of rows, which is public; that of each class is not."""
     rows = dict.fromkeys(("first", "second", "third"), 60)

@@ -27,6 +27,7 @@ from flower_pansvm.summing import PublicKeys
 from flower_pansvm.systems.common import JoinAnswer, LayoutBroadcast
 from flower_pansvm.systems.random_kernel import MEANS, random_matrix
 from flower_pansvm.tasks import Nothing
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file, with_simulated_matrices
@@ -339,3 +340,17 @@ def test_the_model_predicts_with_the_sites_help_only(tmp_path: Path) -> None:
     (tmp_path / RESULT_FILE).write_text(json.dumps(result))
     with pytest.raises(ModelFileError):
         predict_file(tmp_path / "model.npz", tmp_path / "rows.csv", None)
+
+
+def test_the_audit_counts_the_rows_that_a_site_of_the_block_computes(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    heart = pd.read_csv(shared_data / "heart-cleveland.csv.gz").dropna()
+    heart.assign(label=(heart["label"] > 0).astype(int)).to_csv(tmp_path / "heart.csv", index=False)
+    settings = settings_of(data=str(tmp_path / "heart.csv"), sites=3, out=str(tmp_path / "out"), audit=True)
+    run(in_process_grid(settings), settings, Path(settings.out))
+    found = audit(settings, Path(settings.out))
+    assert found.figures["kernel_rows_shown"] == 297
+    result = json.loads((tmp_path / "out" / RESULT_FILE).read_text())
+    assert found.figures["rows_from_kernel"] == result["rows_train"]
+    assert not {"kernel", "cell", "means", "column_ranges"} & set(found.not_examined)
