@@ -1,7 +1,6 @@
 """Whole runs of hospitals whose labels differ: rare classes, lists of classes, spellings, skewed splits."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +25,11 @@ def three(**config: object) -> Settings:
 
 
 @pytest.fixture
-def logged() -> Iterator[list[str]]:
+def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what the hospitals write into their own logs about rows that are left out."""
     lines: list[str] = []
-
-    class Lines(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if "leaves out" in record.getMessage():
-                lines.append(record.getMessage())
-
-    handler = Lines()
-    logging.getLogger("flwr").addHandler(handler)
-    yield lines
-    logging.getLogger("flwr").removeHandler(handler)
+    monkeypatch.setattr("clients.classes.log", lambda level, text, *rest: lines.append(text % rest))
+    return lines
 
 
 @pytest.fixture

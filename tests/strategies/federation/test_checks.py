@@ -16,8 +16,10 @@ from clients.gate.reply import encode_reply
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP
+from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, SCORES, ScoresQuestion
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.systems.selection import SUPPORT
@@ -25,7 +27,7 @@ from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process
 from strategies.federation.checks import AggregateResult, KnownRows, Request, check_sum
 from strategies.federation.relations import RELATIONS
-from strategies.master.packing import curvature_diagonal, curvature_matrix, curvature_size
+from strategies.master.packing import curvature_diagonal, curvature_matrix, curvature_size, pack_questions
 from strategies.settings import make_settings
 
 LIAR = "site-001"
@@ -189,6 +191,26 @@ def test_every_declaration_is_checked(name: str, wrong: Floats, problem: str) ->
         else:
             with pytest.raises(FederationError, match=problem):
                 check(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "told"),
+    [
+        *(
+            (name, np.zeros(2), f"'{name}' does not have the shape that was asked for")
+            for name in CUTS.summed
+        ),
+        *(("d", np.full(1, d), "'d' is larger than 'm'") for d in (1.0, -1.0)),
+    ],
+)
+def test_a_cutting_plane_that_cannot_be_is_noticed(name: str, wrong: Floats, told: str) -> None:
+    """One of a problem of 10 rows and rank 1, at w = 2 and b = 1, where the loss is 10."""
+    problem, at = Problem("", 1, 10.0, 1.0, Pair(1, REST)), Question(np.array([[2.0, 1.0]]), np.zeros(2))
+    sums = {**dict.fromkeys(("a", "d", "m"), np.zeros(1)), "loss": np.full(1, 10.0), "curvature": np.empty(0)}
+    question = pack_questions([problem], [at])
+    check(result_of(CUTS, question, sums, 1000.0))
+    with pytest.raises(FederationError, match=told):
+        check(result_of(CUTS, question, {**sums, name: wrong}, 1000.0))
 
 
 @pytest.mark.parametrize(("rank", "leading"), [(5, 3), (5, 5), (5, 0), (1, 1)])
