@@ -90,12 +90,8 @@ def test_test_rows_are_classified_block_by_block_as_by_the_whole_kernel(
 
 
 def test_sites_of_a_column_block_have_one_matrix_and_others_another() -> None:
-    settings = settings_of(split="checkerboard:2x2")
-    grid = in_process_grid(settings)
-    trained(settings, grid)
-    seeds = [
-        records.get(context.state, f"first.{COLUMN_BLOCK}")["value"] for context in grid._contexts.values()
-    ]
+    contexts = trained(settings_of(split="checkerboard:2x2")).federation.grid._contexts
+    seeds = [records.get(one.state, f"first.{COLUMN_BLOCK}")["value"] for one in contexts.values()]
     assert seeds[0] == seeds[2] != seeds[1] == seeds[3]
 
 
@@ -110,9 +106,8 @@ def test_the_matrix_of_the_next_run_is_the_same(
 
 
 def test_the_coordinator_sees_no_seed_no_matrix_and_no_row() -> None:
-    settings = settings_of(data="wine", positive="class_0", split="checkerboard:3x2")
-    grid = in_process_grid(settings)
-    strategy = trained(settings, grid)
+    strategy = trained(settings_of(data="wine", positive="class_0", split="checkerboard:3x2"))
+    grid = strategy.federation.grid
     kept = [(one.state, name) for one in grid._contexts.values() for name in ("slots", COLUMN_BLOCK)]
     secrets = [records.get(state, f"first.{name}")["value"] for state, name in kept]
     matrices = [random_matrix(seed, 5, 7).tobytes()[:64] for seed in secrets]

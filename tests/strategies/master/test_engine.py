@@ -1,6 +1,5 @@
 """The cutting-plane loop: as good as a central solver, and honest about how good."""
 
-import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
@@ -29,7 +28,7 @@ from strategies.master.engine import Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.master import MasterSolution, solve_master
 from strategies.master.progress import Progress
-from strategies.master.search import CURVATURE_PLANES, PointSearch
+from strategies.master.search import PointSearch
 from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
@@ -214,14 +213,6 @@ def test_it_takes_far_fewer_rounds_than_the_paper(make: Callable[[], Rows]) -> N
         for search in (PointSearch, LineSearch)
     )
     assert ours < papers / 2
-
-
-def test_curvature_saves_rounds() -> None:
-    with_it, without = (
-        dealt_out([breast_cancer()], [10.0]).solve(functools.partial(PointSearch, planes=planes))[0].rounds
-        for planes in (CURVATURE_PLANES, 0.0)
-    )
-    assert with_it < without
 
 
 # Rows of one class only, and rows that all look the same
