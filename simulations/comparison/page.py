@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
 import pandas as pd
 
 from simulations.baselines.registry import all_baselines
@@ -15,7 +14,7 @@ from simulations.comparison.significance import (
     pair_tests,
 )
 from simulations.comparison.summary import PLACE, blocks_of, overview, summary
-from simulations.report.section import svg
+from simulations.report.section import svg, templates
 
 SUMMARY_FILE, PAGE_FILE = "summary.csv", "comparison.html"
 
@@ -54,25 +53,22 @@ def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> Non
     means.to_csv(folder / SUMMARY_FILE, index=False)
     tested = blocks.shape[0] >= FEWEST_BLOCKS and blocks.shape[1] >= 2
     pairs = pair_tests(blocks) if tested else None
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader("simulations", "comparison"), jinja2.PackageLoader("simulations", "report")]
-        ),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    page = environment.get_template("comparison.html.j2").render(
-        words=_words(runs, blocks, pairs),
-        notes=notes,
-        places=[
-            (", ".join(filter(None, map(str, name))), _shown(_named(group)), _plot(name, runs))
-            for name, group in means.groupby(PLACE, sort=False)
-        ],
-        overview=_shown(overview(means).reset_index()),
-        ranks={} if pairs is None else mean_ranks(blocks),
-        pairs=None if pairs is None else _shown(pairs),
-        failed=runs.loc[runs["error"] != "", ["strategy", *PLACE, "aggregation", "repeat", "error"]],
-        disclosed=_disclosed(means),
+    page = (
+        templates("comparison", "report")
+        .get_template("comparison.html.j2")
+        .render(
+            words=_words(runs, blocks, pairs),
+            notes=notes,
+            places=[
+                (", ".join(filter(None, map(str, name))), _shown(_named(group)), _plot(name, runs))
+                for name, group in means.groupby(PLACE, sort=False)
+            ],
+            overview=_shown(overview(means).reset_index()),
+            ranks={} if pairs is None else mean_ranks(blocks),
+            pairs=None if pairs is None else _shown(pairs),
+            failed=runs.loc[runs["error"] != "", ["strategy", *PLACE, "aggregation", "repeat", "error"]],
+            disclosed=_disclosed(means),
+        )
     )
     (folder / PAGE_FILE).write_text(page, encoding="utf-8")
 
