@@ -36,40 +36,28 @@ NO_LABEL, NO_CLASS = -1, -2
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says about the rows of a file.
+    """What a model says about the rows of a file."""
 
-    Parameters
-    ----------
-    frame : DataFrame
-        One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
-        classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
-        probabilities; then ``unknown``, the columns whose cells the model does not know, if any row has such cells. A
-        row that is not predicted has empty cells.
-    right : Share or None
-        Rows predicted right, of those that are predicted and have a label that is a class; None if no row is.
-    unused : tuple of str
-        Columns of the file that the model does not need, such as features that a selection has removed.
-    unknown : dict of str to tuple of int
-        By column, the data rows, counted from 1, whose cell the model does not know.
-    not_predicted : tuple of int
-        The data rows that are not predicted: none of their cells is known.
-    unlabelled, no_class : int
-        Rows without a label, and rows whose label is no class of the model, where the file has a label column.
-    empty : int
-        Rows without any cell between the others, which have no prediction.
-    ambiguous : tuple of str
-        Columns of which nobody knows whether their points or commas are for decimals, as they were read, or thousands.
-    """
-
+    # One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
+    # classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
+    # probabilities; then ``unknown``, the columns whose cells the model does not know, if any row has such
+    # cells. A row that is not predicted has empty cells.
     frame: pd.DataFrame
+    # Rows predicted right, of those that are predicted and have a label that is a class; None if no row is.
     right: Share | None
+    # Columns of the file that the model does not need, such as features that a selection has removed.
     unused: tuple[str, ...]
+    # By column, the data rows, counted from 1, whose cell the model does not know.
     unknown: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    not_predicted: tuple[int, ...] = ()
+    not_predicted: tuple[int, ...] = ()  # the data rows that are not predicted: none of their cells is known
+    # unlabelled, no_class: rows without a label, and rows whose label is no class of the model, where the
+    # file has a label column.
     unlabelled: int = 0
     no_class: int = 0
+    # Columns of which nobody knows whether their points or commas are for decimals, as they were read, or
+    # thousands.
     ambiguous: tuple[str, ...] = ()
-    empty: int = 0
+    empty: int = 0  # rows without any cell between the others, which have no prediction
 
 
 def predict_file(

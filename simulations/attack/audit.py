@@ -25,32 +25,20 @@ from strategies.settings import Settings
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found.
+    """What was found."""
 
-    Parameters
-    ----------
-    figures : dict of str to float or None
-        What the systems say (:attr:`simulations.systems.system.SystemWords.texts`).
-    numbers : dict of str to int
-        How many numbers each result has brought the coordinator: each is an equation about the rows.
-    unknown : int
-        How many cells the training rows have together.
-    not_examined : list of str
-        Tasks whose results the coordinator has received and nobody has looked at.
-    rows : int
-        Training records.
-    determined : int or None
-        How many of them exact Hessians determine to 10 percent, made linear at the truth; None if that is not known.
-    whole_copy : WholeCopy or None
-        At level `perturbed`, the most that can be made of all that may ever leave.
-    """
-
+    # What the systems say (:attr:`simulations.systems.system.SystemWords.texts`).
     figures: dict[str, float | None] = field(default_factory=dict)
+    # How many numbers each result has brought the coordinator: each is an equation about the rows.
     numbers: dict[str, int] = field(default_factory=dict)
-    unknown: int = 0
+    unknown: int = 0  # how many cells the training rows have together
+    # Tasks whose results the coordinator has received and nobody has looked at.
     not_examined: list[str] = field(default_factory=list)
-    rows: int = 0
+    rows: int = 0  # training records
+    # How many of them exact Hessians determine to 10 percent, made linear at the truth; None if that is not
+    # known.
     determined: int | None = None
+    # At level `perturbed`, the most that can be made of all that may ever leave.
     whole_copy: WholeCopy | None = None
 
     @property

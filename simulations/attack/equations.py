@@ -41,21 +41,11 @@ BLOCK = 64
 
 @dataclass
 class Guess:
-    """Guessed rows.
+    """Guessed rows."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        The rows, scaled.
-    cluster : ndarray of shape (rows,)
-        Number of the landmark each is looked for at.
-    v : ndarray of shape (rows, curvatures)
-        Their factors in the Hessians.
-    """
-
-    X: Floats
-    cluster: NDArray[np.int64]
-    v: Floats
+    X: Floats  # (rows, features): the rows, scaled
+    cluster: NDArray[np.int64]  # (rows,): number of the landmark each is looked for at
+    v: Floats  # (rows, curvatures): their factors in the Hessians
 
 
 @dataclass(frozen=True)

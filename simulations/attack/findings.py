@@ -16,14 +16,10 @@ EXACT, ONE, TEN = 1e-3, 1e-2, 1e-1
 
 @dataclass(frozen=True)
 class Found:
-    """How many of the true rows have a guess of their own nearby.
+    """How many of the true rows have a guess of their own nearby."""
 
-    Parameters
-    ----------
-    exact, within_1, within_10 : int
-        Rows whose cells are off by at most 0.1, 1 and 10 percent of a standard deviation, root mean square.
-    """
-
+    # exact, within_1, within_10: rows whose cells are off by at most 0.1, 1 and 10 percent of a standard
+    # deviation, root mean square.
     exact: int
     within_1: int
     within_10: int

@@ -20,26 +20,17 @@ from strategies.svm_settings import PanSvmSettings
 
 @dataclass(frozen=True)
 class BaselineFigures:
-    """The figures of a baseline; by the names that they have in a run's ``result.json``.
+    """The figures of a baseline; by the names that they have in a run's ``result.json``."""
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-        How good it is on the test rows.
-    round_trips, bytes_up, bytes_down : int
-        What it took of a network; nothing if the rows are in one place.
-    disclosed : tuple of dict
-        What left the sites, as in ``result.json``; empty for rows in one place, where the question has no meaning.
-    converged : bool or None
-        Whether its solver has come to its end; None if it does not iterate.
-    """
-
-    evaluation: Evaluation
+    evaluation: Evaluation  # how good it is on the test rows
+    # round_trips, bytes_up, bytes_down: what it took of a network; nothing if the rows are in one place.
     round_trips: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
+    # What left the sites, as in ``result.json``; empty for rows in one place, where the question has no
+    # meaning.
     disclosed: tuple[dict[str, Any], ...] = field(default=())
-    converged: bool | None = None
+    converged: bool | None = None  # whether its solver has come to its end; None if it does not iterate
 
 
 def judge(

@@ -141,20 +141,12 @@ def select(
 
 @dataclass(frozen=True)
 class Training:
-    """One training as the command line asks for it; what the commands that train have in common.
+    """One training as the command line asks for it; what the commands that train have in common."""
 
-    Parameters
-    ----------
-    command : {'run', 'tune', 'select'}
-        Which command it is: the last two print what they have found, too.
-    given : mapping
-        The settings that were typed.
-    engine, out, resume, overwrite, quiet
-        The command's own options.
-    """
-
+    # {'run', 'tune', 'select'}: Which command it is: the last two print what they have found, too.
     command: str
-    given: Given
+    given: Given  # the settings that were typed
+    # engine, out, resume, overwrite, quiet: the command's own options.
     engine: str
     out: Path | None
     resume: Path | None

@@ -31,31 +31,18 @@ NOT_COMPARED = ("strategy", "split", "aggregation")
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison.
+    """A comparison."""
 
-    Parameters
-    ----------
-    data : tuple of str
-        Data sets: names or files, or the files of the sites with ``|`` between them.
-    strategies : tuple of str
-        Strategies and baselines.
-    splits, aggregations : tuple of str
-        How rows are dealt out, and the secure sums.
-    repeats, seed : int
-        How many splits by how many seeds, and the first seed; the others follow it.
-    common : dict
-        The run config that all runs share.
-    varied : dict of str to tuple
-        Values of the other settings that are given; of several values each is compared.
-    """
-
-    data: tuple[str, ...]
-    strategies: tuple[str, ...]
+    data: tuple[str, ...]  # data sets: names or files, or the files of the sites with ``|`` between them
+    strategies: tuple[str, ...]  # strategies and baselines
+    # splits, aggregations: how rows are dealt out, and the secure sums.
     splits: tuple[str, ...]
     aggregations: tuple[str, ...]
+    # repeats, seed: how many splits by how many seeds, and the first seed; the others follow it.
     repeats: int
     seed: int
-    common: dict[str, Scalar]
+    common: dict[str, Scalar]  # the run config that all runs share
+    # Values of the other settings that are given; of several values each is compared.
     varied: dict[str, tuple[Scalar, ...]]
 
     def cases(self) -> list[Case]:

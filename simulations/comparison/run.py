@@ -17,32 +17,19 @@ from strategies.svm_settings import PanSvmSettings
 
 @dataclass(frozen=True)
 class Case:
-    """A run of a comparison.
+    """A run of a comparison."""
 
-    Parameters
-    ----------
-    strategy : str
-        A strategy or a baseline.
-    data, split : str
-        Data set as the user named it, and how its rows are dealt out.
-    settings : str
-        Those of the settings that the comparison varies, such as ``C=10``; empty if it varies none.
-    aggregation : str
-        The secure sum; empty for a baseline, which has none.
-    repeat, seed : int
-        Number of the repeat from 0, and its seed.
-    config : mapping
-        The run config.
-    """
-
-    strategy: str
+    strategy: str  # a strategy or a baseline
+    # data, split: data set as the user named it, and how its rows are dealt out.
     data: str
     split: str
+    # Those of the settings that the comparison varies, such as ``C=10``; empty if it varies none.
     settings: str
-    aggregation: str
+    aggregation: str  # the secure sum; empty for a baseline, which has none
+    # repeat, seed: number of the repeat from 0, and its seed.
     repeat: int
     seed: int
-    config: Mapping[str, Scalar] = field(compare=False, repr=False)
+    config: Mapping[str, Scalar] = field(compare=False, repr=False)  # the run config
 
     @property
     def key(self) -> dict[str, Scalar]:

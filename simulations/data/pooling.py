@@ -21,23 +21,14 @@ from strategies.steps.schema import common_schema
 
 @dataclass(frozen=True)
 class PooledRows:
-    """Some rows of all sites, one site after the other.
+    """Some rows of all sites, one site after the other."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        Cells in the table's units; NaN is a missing cell.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
-    folds : ndarray of shape (rows,)
-        Fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
-    sites : ndarray of shape (rows,)
-        Number of the site that holds each row; of the row block where the cells of a checkerboard hold parts of it.
-    """
-
-    X: NDArray[np.float64]
-    classes: NDArray[np.int64]
+    X: NDArray[np.float64]  # (rows, features): cells in the table's units; NaN is a missing cell
+    classes: NDArray[np.int64]  # (rows,): class index of each row
+    # (rows,): fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
     folds: NDArray[np.int64]
+    # (rows,): number of the site that holds each row; of the row block where the cells of a checkerboard hold
+    # parts of it.
     sites: NDArray[np.int64]
 
     def of(self, chosen: NDArray[np.bool_]) -> "PooledRows":
@@ -47,19 +38,12 @@ class PooledRows:
 
 @dataclass(frozen=True)
 class Pooled:
-    """All rows of a federated run.
+    """All rows of a federated run."""
 
-    Parameters
-    ----------
-    train, test : PooledRows
-        The rows that the sites train on, and those that they keep for the test.
-    schema : Schema
-        Columns and classes.
-    """
-
+    # train, test: the rows that the sites train on, and those that they keep for the test.
     train: PooledRows
     test: PooledRows
-    schema: Schema
+    schema: Schema  # columns and classes
 
 
 def pooled(settings: Settings) -> Pooled:

@@ -64,17 +64,11 @@ def selection(one: ThesisSet, column: Column) -> Setup:
 
 @dataclass(frozen=True)
 class Curves:
-    """Accuracy in percent by number of features, for several seeds.
+    """Accuracy in percent by number of features, for several seeds."""
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Of the selections.
-    scheme : {'CV1', 'CV2'}
-        CV1 is the accuracy over the folds of the selection itself, CV2 that on the rows left out before.
-    """
-
-    results: Sequence[Result]
+    results: Sequence[Result]  # of the selections
+    # {'CV1', 'CV2'}: CV1 is the accuracy over the folds of the selection itself, CV2 that on the rows left
+    # out before.
     scheme: Scheme
 
     def values(self, what: What) -> list[float]:
