@@ -39,19 +39,9 @@ RESUMED_WITH = ("timeout", "min-sites")
 
 
 def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) -> Settings:
-    """Return the settings to go on with the stopped run of a folder.
+    """Return the settings to go on with the stopped run of a folder; of `RESUMED_WITH` some may be changed.
 
-    Parameters
-    ----------
-    folder : Path
-        The run's folder.
-    changed : mapping
-        Settings that may be others than before, of `RESUMED_WITH`.
-
-    Raises
-    ------
-    SettingError
-        If the folder has no checkpoint, or another setting is to change.
+    SettingError if the folder has no checkpoint, or another setting is to change.
     """
     before = config_before(folder)
     fixed = [key for key in changed if key not in RESUMED_WITH]
@@ -66,11 +56,8 @@ def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) 
 def check(settings: Settings) -> None:
     """Read every site's table once, so that bad data is reported before anything is started.
 
-    Raises
-    ------
-    PanSVMError
-        If a table cannot be read, the tables do not fit together, the split cannot be made, or there are more classes
-        than the strategy tells apart.
+    PanSVMError if a table cannot be read, the tables do not fit together, the split cannot be made, or there are more
+    classes than the strategy tells apart.
     """
     if settings.min_sites > settings.sites:
         raise SettingError(

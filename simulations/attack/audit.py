@@ -85,15 +85,7 @@ class Audit:
 
 
 def audit(settings: Settings, folder: Path) -> Audit:
-    """Look at everything the coordinator received in a run with simulated sites.
-
-    Parameters
-    ----------
-    settings : Settings
-        Settings of the run, with ``audit``.
-    folder : Path
-        The run's folder, with ``result.json`` and the record of what was asked.
-    """
+    """Look at everything the coordinator received in a run of simulated sites, which its folder has the record of."""
     transcript, systems = read_transcript(folder), every_system()
     sites = SimulatedSites(settings)
     figures: dict[str, float | None] = {}

@@ -74,19 +74,7 @@ class Attack:
 def counted(
     level: str, sites: Sequence[SiteRecords], guesses: dict[str, Floats], record: Sequence[TranscriptSum]
 ) -> Attack:
-    """Return how near guesses have come to the records of some sites.
-
-    Parameters
-    ----------
-    level : str
-        Of the run.
-    sites : sequence of SiteRecords
-        The truth.
-    guesses : dict of str to ndarray of shape (guesses, columns)
-        By the way in which they were found.
-    record : sequence of TranscriptSum
-        What the coordinator asked and learned.
-    """
+    """Return how near guesses, shape (guesses, columns) by the way in which they were found, came to sites' records."""
     true, seen = (np.vstack([getattr(one, part) for one in sites]) for part in ("true", "seen"))
     guesses = {name: X.reshape(-1, true.shape[1]) for name, X in guesses.items()}
     trained = np.concatenate([one.trained for one in sites])

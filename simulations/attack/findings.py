@@ -30,16 +30,9 @@ class Found:
 
 
 def found(truth: Floats, guesses: Floats, spread: Floats) -> Found:
-    """Count the rows that guesses have found; each guess counts for one row only.
+    """Count the rows that guesses, shape (guesses, features), have found; each guess counts for one row only.
 
-    Parameters
-    ----------
-    truth : ndarray of shape (rows, features)
-        The rows.
-    guesses : ndarray of shape (guesses, features)
-        Guessed rows.
-    spread : ndarray of shape (features,)
-        Standard deviation of each feature; constant ones are left out.
+    ``spread`` is the standard deviation of each feature; constant ones are left out.
     """
     if not len(guesses) or not (spread > 0).any():
         return Found(0, 0, 0)

@@ -36,19 +36,10 @@ class BaselineFigures:
 def judge(
     true: NDArray[np.int64], predicted: NDArray[np.int64], decisions: NDArray[np.float64], classes: int
 ) -> Evaluation:
-    """Return the measures of the strategies, from the rows themselves.
+    """Return the measures of the strategies, from the rows themselves; decisions have one column for two classes.
 
-    The area under the curve is exact; that of a federated run is from a histogram, in which two rows in one of the 512
-    bins are a tie.
-
-    Parameters
-    ----------
-    true, predicted : ndarray of shape (rows,)
-        Class index of each test row, and the one that was predicted.
-    decisions : ndarray of shape (rows, columns)
-        Decision values or probabilities: one column, of class 1, with two classes, else one per class.
-    classes : int
-        Number of classes.
+    The area under the curve is exact; that of a federated run is from a histogram, in which two rows in one of the
+    512 bins are a tie.
     """
     confusion = confusion_counts(true, predicted, classes)
     counted = Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
@@ -74,12 +65,6 @@ baselines: Registry[Baseline] = Registry("baseline")
 
 
 def all_baselines() -> Registry[Baseline]:
-    """Return the baselines of all files in this folder.
-
-    Raises
-    ------
-    SettingError
-        If two of them have the same name.
-    """
+    """Return the baselines of all files in this folder."""
     import_modules("simulations.baselines")
     return baselines

@@ -82,13 +82,7 @@ def reproduce(
 
 
 def _folder(data_dir: Path | None) -> Path:
-    """Return the folder of data sets.
-
-    Raises
-    ------
-    SettingError
-        If none is named, or it is no folder.
-    """
+    """Return the folder of data sets; SettingError if none is named, or it is no folder."""
     from simulations.data.datasets import FOLDER_VARIABLE, folder_of  # noqa: PLC0415
 
     folder = folder_of(data_dir)

@@ -38,17 +38,7 @@ SHOWN = {
 
 
 def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> None:
-    """Write means and deviations as CSV, and a page of them with tests and plots.
-
-    Parameters
-    ----------
-    folder : Path
-        The comparison's.
-    runs : DataFrame
-        All runs, from `simulations.comparison.summary.frame`.
-    notes : sequence of str
-        What is unusual about the data, a sentence each.
-    """
+    """Write means and deviations as CSV, and a page of them with tests and plots, below notes of what is unusual."""
     means, blocks = summary(runs), blocks_of(runs)
     means.to_csv(folder / SUMMARY_FILE, index=False)
     tested = blocks.shape[0] >= FEWEST_BLOCKS and blocks.shape[1] >= 2

@@ -69,10 +69,7 @@ class Plan:
     def check(self) -> list[str]:
         """Check names, settings, data and splits, and return what is unusual but works, a sentence each.
 
-        Raises
-        ------
-        PanSVMError
-            If a run could not work, as far as this can be known before it.
+        PanSVMError if a run could not work, as far as this can be known before it.
         """
         self._check_names()
         self._check_settings()
@@ -111,13 +108,7 @@ class Plan:
         return found
 
     def _check_sites(self, case: Case, settings: Settings) -> tuple[list[str], int]:
-        """Check that every site has rows to train on.
-
-        Returns
-        -------
-        list of str, int
-            The sites that have rows of one class only; the fewest test rows of a class.
-        """
+        """Check that every site trains on rows; return those with one class, and the fewest test rows of a class."""
         where = f"{case.data}, split {case.split}, seed {case.seed}"
         try:
             running.check(settings)

@@ -62,14 +62,9 @@ COLUMNS = (*KEY, *FIGURES, "error")
 
 
 def settings_of(case: Case) -> Settings:
-    """Return the settings of a case; for a baseline those that PAN-SVM would have.
+    """Return the settings of a case, with its data's number of sites; for a baseline those that PAN-SVM would have.
 
     A strategy that is differentially private has one level, whatever the others are compared at.
-
-    Raises
-    ------
-    PanSVMError
-        If a value cannot work, or the data that say how many sites there are cannot be read.
     """
     config = dict(case.config)
     if case.strategy not in all_baselines():
@@ -80,13 +75,7 @@ def settings_of(case: Case) -> Settings:
 
 
 def run_case(case: Case) -> dict[str, Any]:
-    """Run a case in this process and return its figures, of `COLUMNS`.
-
-    Raises
-    ------
-    PanSVMError
-        If it fails.
-    """
+    """Run a case in this process and return its figures, of `COLUMNS`; PanSVMError if it fails."""
     settings = settings_of(case)
     pool = pooled(settings) if case.strategy in all_baselines() else None
     started = time.perf_counter()

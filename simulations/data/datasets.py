@@ -109,13 +109,7 @@ def _check_agreed(table: Table, form: TableForm, place: str) -> None:
 
 
 def locate(name: str, data_dir: Path | None = None) -> Path | None:
-    """Return the file of a data set, None if it is shipped or from OpenML; parameters as in `load_dataset`.
-
-    Raises
-    ------
-    SettingError
-        If there is no such data set or no such folder.
-    """
+    """Return the file of a data set, None if it is shipped or from OpenML; SettingError if there is none."""
     if name in SHIPPED or name.startswith(OPENML):
         return None
     if suffix_of(name) in (*SUFFIXES, *OTHER_SUFFIXES):

@@ -47,13 +47,7 @@ class Pooled:
 
 
 def pooled(settings: Settings) -> Pooled:
-    """Return the rows of all simulated sites of a run.
-
-    Raises
-    ------
-    PanSVMError
-        If a table cannot be read, or the tables do not fit together.
-    """
+    """Return the rows of all simulated sites of a run; PanSVMError if tables cannot be read, or do not fit together."""
     tables = whole_rows_of(settings)
     names = [
         class_names(() if table.labels is None else table.labels, settings.positive_labels)

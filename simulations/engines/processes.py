@@ -23,25 +23,12 @@ def started_process(
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a command for the length of a ``with`` block, and then kill it and all its descendants.
 
-    It gets a process group of its own, which its children stay in. Killing the group is the only way to end
-    Flower that works at once: a SuperLink that is asked to end waits for its log readers, and a simulation whose
-    SuperLink has gone keeps computing. Ctrl-C in a terminal reaches this process only, not the group.
+    It gets a process group of its own, which its children stay in. Killing the group is the only way to end Flower
+    that works at once: a SuperLink that is asked to end waits for its log readers, and a simulation whose SuperLink
+    has gone keeps computing. Ctrl-C in a terminal reaches this process only, not the group.
 
-    Parameters
-    ----------
-    command : list of str
-        Program and arguments; the program is looked up in the ``PATH`` of ``environment``.
-    folder : Path
-        Working directory.
-    environment : mapping
-        All environment variables.
-    log : Path, optional
-        File for the output; without it the output is read from the ``stdout`` of the process.
-
-    Yields
-    ------
-    Popen
-        The running process.
+    The program is looked up in the ``PATH`` of the environment. Without a file for the log, the output is read from
+    the ``stdout`` of the process.
     """
     with (
         log.open("w") if log else contextlib.nullcontext(subprocess.PIPE) as output,

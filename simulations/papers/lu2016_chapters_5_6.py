@@ -117,17 +117,7 @@ class Curves:
 
 
 def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSet] = SIX) -> None:
-    """Enter a table: a row a set, a column a method, a classifier and a scheme.
-
-    Parameters
-    ----------
-    name : str
-        Of the table.
-    columns : mapping of str to Column
-        By their titles.
-    sets : sequence of ThesisSet
-        The rows.
-    """
+    """Enter a table: a row a set, a column, by its title, a method, a classifier and a scheme."""
 
     def measure(place: Place, results: Sequence[Result]) -> Sequence[float]:
         column = columns[place[1]]

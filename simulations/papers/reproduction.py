@@ -65,13 +65,7 @@ class Run:
         return str(self.config["strategy"])
 
     def settings(self, data: str) -> Settings:
-        """Return the settings, with what the setting ``data`` is on this machine.
-
-        Raises
-        ------
-        SettingError
-            If a value cannot work.
-        """
+        """Return the settings, with what ``data`` is on this machine; SettingError if a value cannot work."""
         return settings_from({**self.config, "strategy": _settings_of(self.strategy), "data": data})
 
     @property

@@ -18,13 +18,7 @@ MOST_NAMED = 3
 
 
 def write_report(folder: Path) -> Path:
-    """Write ``report.html`` into a run's folder and return its path.
-
-    Raises
-    ------
-    SettingError
-        If the folder has no ``result.json``, or one that does not hold what a run writes.
-    """
+    """Write ``report.html`` into a run's folder and return its path; SettingError if its result is damaged."""
     result = read_result(folder)
     try:
         page = _page(result)

@@ -119,13 +119,7 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
 
 
 def selection_figure(result: Mapping[str, Any]) -> Figure | None:
-    """Draw the accuracy against the number of features that the filters left; None if only one number was tried.
-
-    Parameters
-    ----------
-    result : mapping
-        The ``result.json`` of a run that has selected features.
-    """
+    """Draw the accuracy against the number of features that the filters left; None if only one number was tried."""
     # What lies between all features and those that the filters left was not tried.
     most = len(result["filters"]["kept"]) if result["filters"] else len(result["ranking"])
     points = [point for point in result["accuracy_by_count"] if point["features"] <= most]

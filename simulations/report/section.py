@@ -94,15 +94,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def svg(figure: "Figure | None", says: str = "") -> str:
-    """Return a plot as part of a page; nothing without a plot.
-
-    Parameters
-    ----------
-    figure : Figure or None
-        The plot.
-    says : str
-        What it shows, for who cannot see it.
-    """
+    """Return a plot as part of a page, with what it shows, for who cannot see it; nothing without a plot."""
     if figure is None:
         return ""
     import matplotlib as mpl  # noqa: PLC0415
