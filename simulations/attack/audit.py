@@ -43,45 +43,32 @@ class Audit:
 
     @property
     def entries(self) -> dict[str, Any]:
-        """The findings as entries of ``result.json``."""
-        return {
-            **self.figures,
-            "numbers": self.numbers,
-            "unknown": self.unknown,
-            "not_examined": self.not_examined,
-            "determined": self.determined,
-            "whole_copy": self.whole_copy and asdict(self.whole_copy),
-        }
+        """The findings as entries of ``result.json``, which has the rows elsewhere."""
+        others = {name: value for name, value in asdict(self).items() if name not in ("figures", "rows")}
+        return {**self.figures, **others}
 
     def __str__(self) -> str:
         """Return the findings in one line, then equations against unknowns, and what was not looked at."""
-        found = "; ".join(sentences(self.entries)) or "nothing about single rows was received"
-        return f"audit: {found}{self._level()}{self._ratios()}{self._left_out()}"
-
-    def _level(self) -> str:
+        lines = ["; ".join(sentences(self.entries)) or "nothing about single rows was received"]
         if self.whole_copy:
-            return f"\naudit: level perturbed, {self.whole_copy}"
-        if self.determined is None:
-            return ""
-        return (
-            f"\naudit: exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a "
-            "deviation: whoever runs the coordinator can compute these, and others by differences of sums, which "
-            "--audit=attack tries"
-        )
-
-    def _left_out(self) -> str:
-        return f"\naudit: not examined: {', '.join(self.not_examined)}" if self.not_examined else ""
-
-    def _ratios(self) -> str:
-        if not self.unknown:
-            return ""
-        each = ", ".join(
-            f"{count / self.unknown:.1f} from {name}" for name, count in list(self.numbers.items())[:3]
-        )
-        return (
-            f"\naudit: {sum(self.numbers.values()) / self.unknown:.1f} numbers received for each of {self.unknown} "
-            f"unknown cells ({each}); --audit=attack tries to solve them"
-        )
+            lines.append(f"level perturbed, {self.whole_copy}")
+        elif self.determined is not None:
+            lines.append(
+                f"exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a deviation: "
+                "whoever runs the coordinator can compute these, and others by differences of sums, which "
+                "--audit=attack tries"
+            )
+        if self.unknown:
+            each = ", ".join(
+                f"{count / self.unknown:.1f} from {name}" for name, count in list(self.numbers.items())[:3]
+            )
+            lines.append(
+                f"{sum(self.numbers.values()) / self.unknown:.1f} numbers received for each of {self.unknown} unknown "
+                f"cells ({each}); --audit=attack tries to solve them"
+            )
+        if self.not_examined:
+            lines.append(f"not examined: {', '.join(self.not_examined)}")
+        return "\n".join(f"audit: {line}" for line in lines)
 
 
 def audit(settings: Settings, folder: Path) -> Audit:
