@@ -133,32 +133,12 @@ def run(
     minutes: float = 0.0,
     also: Sequence[Path] = (),
 ) -> Path:
-    """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
+    """Train, evaluate, audit if the settings say so, write ``result.json``, ``model.npz``, ``report.html``; say where.
 
-    Parameters
-    ----------
-    settings : Settings
-        The run's settings; ``out`` is the folder, an absolute path.
-    engine : {'simulation', 'in-process'}
-        Flower's simulation engine, or this process.
-    show : callable
-        Receives each line of progress.
-    audit : {'sums', 'attack', 'record'}
-        How it is audited: by sums alone, by an attack, too, or not now: the record of the sums is kept.
-    minutes : float
-        Most time of an attack.
-    also : sequence of Path
-        Folders of other runs of the same sites whose record it uses.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    PanSVMError
-        If the run fails.
+    The settings' ``out`` is an absolute path. The engine is one of `ENGINES`; ``show`` receives each line of
+    progress. The audit is by ``sums`` alone, by an ``attack`` of so many minutes, which uses the records of other
+    runs of the same sites, too; or a later one's, with ``record``, which keeps that of the sums. PanSVMError if the
+    run fails.
     """
     folder = Path(settings.out)
     if engine == "in-process":

@@ -86,21 +86,13 @@ def exit_on_signals() -> Iterator[None]:
             signal.signal(name, signal.SIG_DFL)
 
 
-def without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a process that speaks to this machine only: no web proxy is named in it.
-
-    A proxy of a kind that Flower does not know ends it, also where it would not be asked. ``NO_PROXY`` keeps it from
-    the proxies of the system's settings.
-    """
-    return {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")} | {
-        "NO_PROXY": "*"
-    }
-
-
 def flower_environment(home: Path) -> dict[str, str]:
     """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
     return {
-        **without_proxies(os.environ),
+        # A proxy of a kind that Flower does not know ends it, also where it would not be asked. NO_PROXY keeps it from
+        # the proxies of the system's settings.
+        **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
+        "NO_PROXY": "*",
         # Flower's programs find each other by PATH, which lacks them unless the Python environment is activated.
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
         "FLWR_HOME": str(home),
