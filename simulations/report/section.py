@@ -3,7 +3,7 @@
 import html
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -19,56 +19,29 @@ Result = Mapping[str, Any]
 """The content of a ``result.json``."""
 
 
-def _no_lines(result: Result) -> dict[str, str]:  # noqa: ARG001
-    return {}
-
-
-@dataclass(frozen=True)
+@dataclass
 class Section:
-    """A section of the report; see `section`."""
+    """A section of the report; as a decorator it enters the function that makes what comes below its heading."""
 
-    html: Callable[[Result], str]
+    name: str
     title: str
-    place: int
-    figures: tuple[str, ...]
-    for_clinicians: bool
-    headline: Callable[[Result], dict[str, str]]
+    place: int  # in its part of the page: smaller numbers first
+    figures: tuple[str, ...]  # entries of ``result.json``; without one, or with a null, it is left out
+    # Whether it belongs to the first part of the page, in which a clinician reads what the model is good for.
+    for_clinicians: bool = False
+    # Returns lines for the table of figures at the top, which the terminal shows too, by name.
+    headline: Callable[[Result], dict[str, str]] = lambda _: {}
+    html: Callable[[Result], str] = field(init=False)
+
+    def __call__(self, html: Callable[[Result], str]) -> Callable[[Result], str]:
+        """Enter a function, and return it."""
+        self.html = html
+        SECTIONS.register(self.name)(self)
+        return html
 
 
 SECTIONS: Registry[Section] = Registry("section")
 """The sections by name."""
-
-
-def section(
-    name: str,
-    title: str,
-    *,
-    place: int,
-    figures: tuple[str, ...],
-    for_clinicians: bool = False,
-    headline: Callable[[Result], dict[str, str]] = _no_lines,
-) -> Callable[[Callable[[Result], str]], Callable[[Result], str]]:
-    """Return a decorator that enters a function, which makes what comes below the heading, as a section.
-
-    Parameters
-    ----------
-    name, title : str
-        Name in `SECTIONS`, and heading.
-    place : int
-        Where in its part of the page: smaller numbers first.
-    figures : tuple of str
-        Entries of ``result.json``; without one of them, or with a null, the section is left out.
-    for_clinicians : bool
-        Whether it belongs to the first part of the page, in which a clinician reads what the model is good for.
-    headline : callable
-        Returns lines for the table of figures at the top, which the terminal shows too, by name.
-    """
-
-    def enter(html: Callable[[Result], str]) -> Callable[[Result], str]:
-        SECTIONS.register(name)(Section(html, title, place, figures, for_clinicians, headline))
-        return html
-
-    return enter
 
 
 def sections_of(result: Result) -> list[Section]:

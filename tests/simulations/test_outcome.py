@@ -25,7 +25,7 @@ from flower_pansvm.tasks import Nothing
 from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 from simulations.running import run
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
@@ -95,7 +95,7 @@ def rarest_class(result: Result) -> dict[str, str]:
     return {"rarest class": f"{min(result['class_rows'])} rows"}
 
 
-@section(
+@Section(
     "class-rows", "Rows of each class", place=35, figures=("class_rows", "classes"), headline=rarest_class
 )
 def rows_by_class(result: Result) -> str:

@@ -1,6 +1,6 @@
 """Of how many patients the model is right; sensitivity, specificity and predictive values, with intervals."""
 
-from simulations.report.section import Result, quoted, render, section
+from simulations.report.section import Result, Section, quoted, render
 from simulations.report.shares import ClassFigures, class_figures
 from strategies.shares import Share, all_right
 
@@ -51,7 +51,7 @@ COLUMNS = [
 ]
 
 
-@section(
+@Section(
     "accuracy", "How often the model is right", place=0, figures=("accuracy", "classes"), for_clinicians=True
 )
 def html(result: Result) -> str:

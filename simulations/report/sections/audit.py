@@ -1,6 +1,6 @@
 """What ``pansvm run --audit`` has found."""
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 from simulations.systems.system import sentences
 
 TEMPLATE = """\
@@ -15,7 +15,7 @@ deviation</th><td class="n">{{ audit.determined }}</td></tr>
 <p>Where more numbers than cells were received, somebody could fit rows to them: <code>--audit=attack</code> tries it.</p>"""
 
 
-@section("audit", "What a curious coordinator could find", place=60, figures=("audit",))
+@Section("audit", "What a curious coordinator could find", place=60, figures=("audit",))
 def html(result: Result) -> str:
     """Return the findings."""
     audit = result["audit"]

@@ -2,7 +2,7 @@
 
 from simulations.report.curves import bands_of
 from simulations.report.plots import calibration_figure
-from simulations.report.section import Result, quoted, render, section, svg
+from simulations.report.section import Result, Section, quoted, render, svg
 from strategies.settings import owners
 
 TEMPLATE = """\
@@ -26,7 +26,7 @@ NONE = "<p>This model gives no probabilities, only values whose order counts.{}<
 ABLE = " <code>--probability true</code> makes a model with probabilities."
 
 
-@section(
+@Section(
     "certainty",
     "How far to trust its certainty",
     place=50,

@@ -1,7 +1,7 @@
 """How the bounds of the cutting planes have met."""
 
 from simulations.report.plots import convergence_figure
-from simulations.report.section import Result, section, svg
+from simulations.report.section import Result, Section, svg
 
 TEXT = """\
 <p>The upper bound is the objective of the best weights seen, the lower bound the one no weights can beat.
@@ -21,7 +21,7 @@ def headline(result: Result) -> dict[str, str]:
     }
 
 
-@section(
+@Section(
     "convergence",
     "Convergence",
     place=30,

@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Any
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 from simulations.systems.system import words_of_tasks
 
 TEMPLATE = """\
@@ -28,7 +28,7 @@ WAYS: dict[str, str] = {
 """How results leave."""
 
 
-@section("departures", "What left each site", place=70, figures=("disclosed",))
+@Section("departures", "What left each site", place=70, figures=("disclosed",))
 def html(result: Result) -> str:
     """Return words and table."""
     return render(TEMPLATE, disclosed=result["disclosed"], tasks=_in_words(result["disclosed"]))

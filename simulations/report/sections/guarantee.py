@@ -2,7 +2,7 @@
 
 import math
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <p>Towards: {{ told.towards }} If another row stood in place of any one training row, the odds of anything they
@@ -24,7 +24,7 @@ def headline(result: Result) -> dict[str, str]:
     }
 
 
-@section(
+@Section(
     "guarantee",
     "Differential privacy of what is released",
     place=5,

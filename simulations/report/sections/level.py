@@ -1,6 +1,6 @@
 """At which level the sums were made: of which records, what that keeps from whom, and whose records the test was of."""
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 from simulations.systems.system import words_of_tasks
 
 TEMPLATE = """\
@@ -39,7 +39,7 @@ def headline(result: Result) -> dict[str, str]:
     return lines
 
 
-@section(
+@Section(
     "level",
     "What is kept from whom",
     place=5,

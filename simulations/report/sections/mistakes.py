@@ -1,6 +1,6 @@
 """Which class the patients of each class were taken for."""
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 
 MOST_CLASSES = 8
 """Classes up to which every number has a cell of a table; above, a table has the most frequent mistakes."""
@@ -27,7 +27,7 @@ the most frequent are{% elif mistakes %}:{% else %}.{% endif %}</p>
 {% endfor %}</tbody></table>{% endif %}"""
 
 
-@section(
+@Section(
     "mistakes",
     "Which patients it gets wrong",
     place=30,

@@ -1,7 +1,7 @@
 """What cross-validation has tried, and what was best."""
 
 from simulations import tuning
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <p>Each setting was evaluated on {{ result.config["cv-folds"] }} folds of the training rows, by models that had not seen the
@@ -23,7 +23,7 @@ def headline(result: Result) -> dict[str, str]:
     return {"chosen by cross-validation": best}
 
 
-@section("model-choice", "Model choice", place=10, figures=("chosen",), headline=headline)
+@Section("model-choice", "Model choice", place=10, figures=("chosen",), headline=headline)
 def html(result: Result) -> str:
     """Return the table of the grid."""
     return render(TEMPLATE, result=result, tuning=tuning)

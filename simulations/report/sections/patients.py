@@ -4,7 +4,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 from clients.hospital import simulated_name
-from simulations.report.section import Result, render, section, some
+from simulations.report.section import Result, Section, render, some
 from simulations.report.shares import class_figures, count
 from strategies.shares import all_right
 
@@ -23,7 +23,7 @@ TEMPLATE = """\
 several times, and may be in both the training and the test.</p>"""
 
 
-@section("patients", "The patients", place=10, figures=(), for_clinicians=True)
+@Section("patients", "The patients", place=10, figures=(), for_clinicians=True)
 def html(result: Result) -> str:
     """Return both tables."""
     trained, tested = result["rows_train_by_class"] or [], class_figures(result)

@@ -2,7 +2,7 @@
 
 import math
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <p>Whoever sees all that left the hospitals, and whatever else they know, can hardly tell whether any one row was in the
@@ -38,7 +38,7 @@ def headline(result: Result) -> dict[str, str]:
     return {**lines, "rows trained on, about": str(told["rows"])}
 
 
-@section("privacy", "Differential privacy", place=5, figures=("privacy",), headline=headline)
+@Section("privacy", "Differential privacy", place=5, figures=("privacy",), headline=headline)
 def html(result: Result) -> str:
     """Return the promise in words and the table of costs."""
     told = result["privacy"]

@@ -2,7 +2,7 @@
 
 from simulations import selecting
 from simulations.report.plots import selection_figure
-from simulations.report.section import Result, render, section, some, svg
+from simulations.report.section import Result, Section, render, some, svg
 
 TEMPLATE = """\
 <p>{{ result.selected | length }} of {{ result.ranking | length }} features were chosen, {{ selecting.why_so_many(result) }}.
@@ -44,7 +44,7 @@ def headline(result: Result) -> dict[str, str]:
     }
 
 
-@section(
+@Section(
     "selection",
     "Feature selection",
     place=20,

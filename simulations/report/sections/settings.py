@@ -1,6 +1,6 @@
 """What the run was made with, so that it can be made again."""
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 from strategies.settings import all_settings, default_config
 
 TEMPLATE = """\
@@ -18,7 +18,7 @@ TEMPLATE = """\
 {% else %}<p>The strategy makes no model: there is nothing to predict with.</p>{% endif %}"""
 
 
-@section("settings", "Settings and versions", place=90, figures=("config", "versions"))
+@Section("settings", "Settings and versions", place=90, figures=("config", "versions"))
 def html(result: Result) -> str:
     """Return the tables."""
     usual, known = default_config(), all_settings()

@@ -2,7 +2,7 @@
 
 from simulations.report.curves import roc_curves
 from simulations.report.plots import roc_figure
-from simulations.report.section import Result, quoted, render, section, svg
+from simulations.report.section import Result, Section, quoted, render, svg
 
 TEMPLATE = """\
 <p>{% if two %}The model gives each patient a value, and says {{ quoted(positive) }} where it is large enough. With another
@@ -22,7 +22,7 @@ MOST_LISTED = 5
 """Classes of which the area is listed where there are many."""
 
 
-@section(
+@Section(
     "thresholds",
     "With other thresholds",
     place=40,

@@ -1,6 +1,6 @@
 """How long each phase took, and what was sent in it."""
 
-from simulations.report.section import Result, render, section
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <div class="scroll" tabindex="0" role="region" aria-label="Time and bytes of each phase"><table>
@@ -16,7 +16,7 @@ TEMPLATE = """\
 Flower. Our work is the processor time of the coordinator besides.</p>"""
 
 
-@section("time", "Time", place=80, figures=("phases",))
+@Section("time", "Time", place=80, figures=("phases",))
 def html(result: Result) -> str:
     """Return the table."""
     return render(TEMPLATE, phases=result["phases"])
