@@ -9,18 +9,17 @@ from types import MappingProxyType
 import numpy as np
 
 from clients.classes import check_labels
-from clients.hospital import simulated_name
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.printable import plain_name
-from flower_pansvm.schema import class_names
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.audit import add_to_result, audit
 from simulations.checking.findings import doubts
 from simulations.data.datasets import locate
 from simulations.data.partition import CHECKERBOARD, checkerboard
+from simulations.data.pooling import schema_of_tables
 from simulations.data.sites import SEPARATOR, form_of, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
@@ -31,7 +30,6 @@ from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
 from strategies.registry import all_strategies, check_classes
 from strategies.settings import Settings, settings_from
-from strategies.steps.schema import common_schema
 
 ENGINES = ("simulation", "in-process")
 RESUMED_WITH = ("timeout", "min-sites")
@@ -64,18 +62,12 @@ def check(settings: Settings) -> None:
             f"min-sites is {settings.min_sites}, but there are {settings.sites} sites. Give more sites, or lower "
             "min-sites."
         )
-    columns, classes, absent_is_zero = {}, {}, []
-    positive, by_place = settings.positive_labels, defaultdict(list)
     if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
         _check_by_columns(settings.strategy)
-    for number, table in enumerate(whole_rows_of(settings)):
-        name = simulated_name(number)
-        columns[name] = table.columns
-        if table.absent_is_zero:
-            absent_is_zero.append(name)
+    tables, positive, by_place = whole_rows_of(settings), settings.positive_labels, defaultdict(list)
+    for number, table in enumerate(tables):
         labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
         by_place[label_place(settings, number)].append(labels)
-        classes[name] = np.unique(class_names(labels, positive)).tolist()
     for place, parts in by_place.items():
         # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
         check_labels(np.concatenate(parts), positive, place, least=1)
@@ -83,8 +75,7 @@ def check(settings: Settings) -> None:
         _check_positive(
             positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
         )
-    schema = common_schema(columns, classes, positive, absent_is_zero)
-    check_classes(settings.strategy, schema.classes)
+    check_classes(settings.strategy, schema_of_tables(tables, positive).classes)
 
 
 def doubts_of(settings: Settings) -> list[str]:
