@@ -38,13 +38,13 @@ Show = Callable[[Run, Result, int], None]
 """Receives each run that has ended, what it has found, and how many are left."""
 
 
-def check(data: str, data_dir: Path) -> None:
+def check(data: str, data_dir: Path | None) -> None:
     """Check that the files of a data set are there; the SettingError says which is not, and where it is described."""
     for name in PREPARED[data].files if data in PREPARED else (data,):
         locate(name, data_dir)
 
 
-def source(data: str, data_dir: Path, folder: Path) -> str:
+def source(data: str, data_dir: Path | None, folder: Path) -> str:
     """Return the setting ``data`` of a data set: its name if scikit-learn ships it, else a file, maybe made here."""
     if data in SHIPPED:
         return data
@@ -67,7 +67,7 @@ def _read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path) if suffix_of(path.name) == ".csv" else read_frame(path)
 
 
-def execute(run: Run, data_dir: Path, folder: Path) -> Result:
+def execute(run: Run, data_dir: Path | None, folder: Path) -> Result:
     """Do a run in this process; data sets that have to be prepared are kept in ``folder``."""
     # In a process of its own no paper's file has entered its experiments yet.
     import_modules("simulations.papers")
@@ -113,7 +113,7 @@ def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
 
 
 def do_runs(
-    runs: Iterable[Run], data_dir: Path, folder: Path, processes: int, show: Show
+    runs: Iterable[Run], data_dir: Path | None, folder: Path, processes: int, show: Show
 ) -> Mapping[Run, Result]:
     """Return what the runs have found, so many at a time; those on file are not done again, unless they failed.
 
