@@ -55,6 +55,8 @@ def reproduce(
             "'pansvm reproduce --list' lists the tables and figures."
         )
     check_can_be_folder(out)
+    if data_dir is not None and not data_dir.is_dir():
+        raise SettingError(f"There is no folder {data_dir}. Correct --data-dir.")
     for name, what in [(name, all_reproductions()[name]) for name in names]:
         count = repeats or what.repeats
         runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))

@@ -90,7 +90,7 @@ CLEAR_ERROR = {
     "compare --data nope": "There is no data set 'nope'",
     "reproduce": "pansvm reproduce --list",
     "reproduce lu-table-9.9 --out x": "Did you mean",
-    "reproduce lu-table-3.2 --data-dir nowhere --out x": "folder of data sets 'nowhere' does not exist",
+    "reproduce lu-table-3.2 --data-dir nowhere --out x": "There is no folder nowhere",
     # Models, reports, identities.
     "export": "Missing argument 'MODEL'",
     "export model.npz": "Missing option '--out'",
