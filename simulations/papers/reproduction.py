@@ -95,9 +95,8 @@ def make_run(strategy: str, data: str, **values: Scalar) -> Run:
 
 @dataclass(frozen=True)
 class Setup:
-    """A run but for its seed."""
+    """A run, as `Run` has it, but for its seed."""
 
-    # strategy, data: as in `Run`.
     strategy: str
     data: str
     # Settings by their names in Python; what the strategy does not have is left out.
@@ -120,7 +119,6 @@ class Prepared:
 class Cell:
     """One number, ours and the paper's."""
 
-    # row, column: where it is.
     row: str
     column: str
     # ours, deviation: mean and standard deviation over the runs that were done; None without one.

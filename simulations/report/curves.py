@@ -66,10 +66,6 @@ def bands_of(groups: Sequence[Group], bands: int = BANDS) -> list[Band]:
         of_class, others = (sum(group[part] for group in own) for part in ("of_class", "others"))
         measured = share(of_class, others)
         if measured is not None:
-            found.append(Band(of_class + others, _mean_probability(own), measured))
+            given = np.average([group["probability"] for group in own], weights=rows[places == place])
+            found.append(Band(of_class + others, float(given), measured))
     return found
-
-
-def _mean_probability(groups: Sequence[Group]) -> float:
-    weights = [group["others"] + group["of_class"] for group in groups]
-    return float(np.average([group["probability"] for group in groups], weights=weights))
