@@ -30,6 +30,7 @@ from simulations.engines.processes import (
     started_process,
 )
 
+INSTALLED = Path(__file__).parents[2]
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
 START_SECONDS = 60.0
 """Longest wait for the SuperLink to listen."""
@@ -48,19 +49,9 @@ def run_on_flower(
 ) -> None:
     """Run this project's Flower app on Flower's simulation engine and wait for its end.
 
-    Parameters
-    ----------
-    config : mapping
-        The whole run config. Paths in it must be absolute: the app runs in a temporary folder.
-    sites : int
-        Number of simulated sites.
-    show : callable
-        Receives each line that the ServerApp logs, without colours and log levels.
-
-    Raises
-    ------
-    EngineError
-        If ray is not installed, Flower's processes do not start, or it does not end as ``finished:completed``.
+    Paths in the run config must be absolute: the app runs in a temporary folder. ``show`` receives each line that the
+    ServerApp logs, without colours and log levels. EngineError if ray is not installed, Flower's processes do not
+    start, or the run does not end as ``finished:completed``.
     """
     if importlib.util.find_spec("ray") is None:
         raise EngineError(
@@ -68,21 +59,14 @@ def run_on_flower(
             "pip install 'flower-pansvm[simulation]', or run in this process (--engine in-process)."
         )
     with temporary_folder() as folder:
-        build_app(folder / "app", map(_package_folder, PACKAGES), config)
+        build_app(folder / "app", [INSTALLED / name for name in PACKAGES], config)
         run_app(folder, sites, show)
 
 
 def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | int | float | bool]) -> None:
     """Write a Flower app: copies of packages and a ``pyproject.toml``, which an installed package lacks.
 
-    Parameters
-    ----------
-    app : Path
-        Folder to make.
-    packages : iterable of Path
-        Folders of the packages that hold ``strategies.app`` and ``clients.app`` and what these import.
-    config : mapping
-        The whole run config.
+    The packages hold ``strategies.app`` and ``clients.app`` and what these import.
     """
     for package in packages:
         shutil.copytree(package, app / package.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -102,13 +86,7 @@ def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | in
 
 
 def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
-    """Run the Flower app in ``folder/app``; the other parameters and the errors are those of `run_on_flower`.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds ``app``. The files of Flower and Ray are put beside it.
-    """
+    """Run the Flower app in ``folder/app`` as `run_on_flower` does; the files of Flower and Ray are put beside it."""
     if os.name == "nt":
         raise EngineError(
             "Flower's simulation engine is used on Linux and macOS only. On Windows, run in WSL or in this process "
@@ -144,15 +122,6 @@ def temporary_folder() -> Iterator[Path]:
     parent = "/tmp" if Path("/tmp").is_dir() else None
     with tempfile.TemporaryDirectory(prefix="pansvm-", dir=parent, ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
-
-
-def _package_folder(name: str) -> Path:
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        raise EngineError(
-            f"The package '{name}' of flower-pansvm is missing. Install flower-pansvm again with pip."
-        )
-    return Path(spec.origin).parent
 
 
 def _environment(folder: Path, port: int) -> dict[str, str]:

@@ -9,24 +9,16 @@ from strategies.shares import Share, share
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """How well a model tells the patients of a class from all others; None where there is nothing to count.
+    """How well a model tells the patients of a class from all others; None where there is nothing to count."""
 
-    Parameters
-    ----------
-    name : str
-        The class.
-    patients : float
-        Test patients of the class.
-    sensitivity, specificity : Share or None
-        Share found of the patients of the class; share of the others that are not taken for it.
-    ppv, npv : Share or None
-        Share of those of whom the model says the class that have it; and of those of whom it does not, that have not.
-    """
-
-    name: str
-    patients: float
+    name: str  # the class
+    patients: float  # test patients of the class
+    # sensitivity, specificity: share found of the patients of the class; share of the others that are not
+    # taken for it.
     sensitivity: Share | None
     specificity: Share | None
+    # ppv, npv: share of those of whom the model says the class that have it; and of those of whom it does
+    # not, that have not.
     ppv: Share | None
     npv: Share | None
 

@@ -25,7 +25,7 @@ from flower_pansvm.tasks import Nothing
 from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 from simulations.running import run
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
@@ -91,22 +91,18 @@ class CountsOnly(PhasedStrategy):
         return Outcome(figures={"class_rows": moments.class_rows().astype(int).tolist()})
 
 
-@SECTIONS.register("class-rows")
-class ClassRowsSection(Section):
-    """How many rows each class has."""
+def rarest_class(result: Result) -> dict[str, str]:
+    return {"rarest class": f"{min(result['class_rows'])} rows"}
 
-    title = "Rows of each class"
-    place = 35
-    figures = ("class_rows", "classes")
 
-    def html(self, result: Result) -> str:
-        counts = dict(zip(result["classes"], result["class_rows"], strict=True))
-        return render(
-            "{% for name, rows in counts.items() %}<p>{{ name }}: {{ rows }}</p>{% endfor %}", counts=counts
-        )
-
-    def headline(self, result: Result) -> dict[str, str]:
-        return {"rarest class": f"{min(result['class_rows'])} rows"}
+@Section(
+    "class-rows", "Rows of each class", place=35, figures=("class_rows", "classes"), headline=rarest_class
+)
+def rows_by_class(result: Result) -> str:
+    counts = dict(zip(result["classes"], result["class_rows"], strict=True))
+    return render(
+        "{% for name, rows in counts.items() %}<p>{{ name }}: {{ rows }}</p>{% endfor %}", counts=counts
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ TWO: dict[str, Any] = {
 def text_of(name: str, **changes: Any) -> str:
     """Return what a section says, without its tags."""
     sections_of({})
-    return plain(SECTIONS[name]().html({**TWO, **changes}))
+    return plain(SECTIONS[name].html({**TWO, **changes}))
 
 
 def plain(page: str) -> str:
