@@ -30,7 +30,6 @@ from simulations.engines.processes import (
     started_process,
 )
 
-INSTALLED = Path(__file__).parents[2]
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
 START_SECONDS = 60.0
 """Longest wait for the SuperLink to listen."""
@@ -59,7 +58,7 @@ def run_on_flower(
             "pip install 'flower-pansvm[simulation]', or run in this process (--engine in-process)."
         )
     with temporary_folder() as folder:
-        build_app(folder / "app", [INSTALLED / name for name in PACKAGES], config)
+        build_app(folder / "app", map(_package_folder, PACKAGES), config)
         run_app(folder, sites, show)
 
 
@@ -122,6 +121,15 @@ def temporary_folder() -> Iterator[Path]:
     parent = "/tmp" if Path("/tmp").is_dir() else None
     with tempfile.TemporaryDirectory(prefix="pansvm-", dir=parent, ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
+
+
+def _package_folder(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise EngineError(
+            f"The package '{name}' of flower-pansvm is missing. Install flower-pansvm again with pip."
+        )
+    return Path(spec.origin).parent
 
 
 def _environment(folder: Path, port: int) -> dict[str, str]:
