@@ -1,11 +1,21 @@
-"""The command line as a person uses it."""
+"""The command line as a person uses it, and runs without it."""
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simulations.cli import main
+from simulations.running import run
+from strategies.settings import make_settings
+
+
+def finished(folder: Path, **settings: Any) -> dict[str, Any]:
+    """Return what a run of three sites in this process writes into its ``result.json``."""
+    run(make_settings(**{"sites": 3, "out": str(folder), **settings}), "in-process", lambda _: None)
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
 
 
 class Run:

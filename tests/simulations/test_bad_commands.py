@@ -52,6 +52,7 @@ CLEAR_ERROR = {
     "run --data heart --data-dir good.csv": "'good.csv' does not exist",
     "run --label target": "no label column 'target'",
     "run --positive 9": "No row of any site has the label '9'",
+    "run --data good.csv --positive 1 --positive 7": "No row of any site has the label '7'",
     "run --positive malignant,benine": "No row of any site has the label 'benine'",
     "run --positive ,": "names no label",
     "run --data good.csv --positive 0,1": "a classifier needs two",

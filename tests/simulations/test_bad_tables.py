@@ -350,6 +350,7 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
     ),
     "thousands and decimals alike": (ward(), "check ward.csv --thousands .", ERROR, "the same character"),
     # Cells that are no single thing.
+    "lists in Parquet, run": (parquet(genes=[[1, 2], [3]]), f"{RUN} ward.parquet", ERROR, "column 'genes'"),
     "lists in Parquet, dropped": (parquet(genes=[[1, 2], [3]]), "check ward.parquet --drop genes", HANDLED, "fits"),
     "lists in Parquet, schema": (parquet(genes=[[1, 2], [3]]), "schema ward.parquet", HANDLED, '"genes",  # '),
     # Names of columns.
@@ -399,6 +400,10 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
         f"{RUN} ward.csv", HANDLED, "(Warning: [^\n]*\n){2}Warning: ward.csv: [0-9]+ more warnings; 'pansvm check'",
     ),
     # The schema file.
+    "missing by the schema file": (
+        {"ward.csv": as_csv(ward(crp=with_cells("lost"))), "s.toml": LAB_SCHEMA + "[reading]\nmissing = ['lost']\n"},
+        "check ward.csv --schema s.toml", HANDLED, "fits",
+    ),
     "missing by the command line": (
         ward(crp=with_cells("lost", "gone")), "check ward.csv --missing lost,gone", HANDLED, "fits",
     ),

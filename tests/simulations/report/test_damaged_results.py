@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
 from simulations.report.page import REPORT_FILE, write_report
-from simulations.running import run
 from strategies.results import RESULT_FILE
-from strategies.settings import make_settings
-from tests.simulations.conftest import Run
+from tests.simulations.conftest import Run, finished
 
 Place = tuple[str | int, ...]
 
@@ -28,16 +26,14 @@ WRONG = (
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Return what runs have written: one with a chosen grid, a selection, and one of differential privacy."""
-    found = []
-    for changes in (
-        {"C": "1,4", "gamma": 0.1, "probability": True, "audit": True},
-        {"strategy": "voted-wrapper", "step": 0.5, "data": "wine"},
-        {"strategy": "dp-svm"},
-    ):
-        folder = tmp_path_factory.mktemp("run")
-        run(make_settings(**{"sites": 3, "out": str(folder), **changes}), "in-process", lambda _: None)
-        found.append(json.loads((folder / RESULT_FILE).read_text(encoding="utf-8")))
-    return found
+    return [
+        finished(tmp_path_factory.mktemp("run"), **changes)
+        for changes in (
+            {"C": "1,4", "gamma": 0.1, "probability": True, "audit": True},
+            {"strategy": "voted-wrapper", "step": 0.5, "data": "wine"},
+            {"strategy": "dp-svm"},
+        )
+    ]
 
 
 def places(value: Any, here: Place = ()) -> Iterator[Place]:
