@@ -268,6 +268,16 @@ def test_hospitals_refuse(
     assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
 
 
+def test_labels_that_count_as_positive_are_public_too(train: Train, tmp_path: Path) -> None:
+    public = tmp_path / "ranges.toml"
+    public.write_text(f"classes = ['0', '1']\npositive = ['1']\n{public.read_text()}")
+    strategy = train({**LISTED, "positive": "1"}, steps=0)
+    assert strategy.outcome.model.schema_.classes == ("negative", "positive")
+    assert (strategy.outcome.evaluation.accuracy or 0) > 0.8
+    with pytest.raises(SettingError, match="'positive'"):
+        train({**LISTED, "positive": "1"}, 2, positive="2")
+
+
 @pytest.mark.parametrize("invented", ["classes = ['0', '1', '2']", "classes = ['0', '7']"])
 def test_classes_that_the_hospitals_do_not_list_are_refused(
     train: Train, tmp_path: Path, invented: str

@@ -152,16 +152,19 @@ def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) ->
     assert proba.sum(axis=1) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.parametrize(
+    ("strategy", "filters"),
+    [("voted-wrapper", {}), ("filter-wrapper", {"filters": "fisher=100%,welch=100%,scatter=100%"})],
+)
 @pytest.mark.slow
 def test_hospitals_with_their_usual_pins_select(
-    strategy: str, hospital_files: list[Path], hospitals: Callable[..., Any]
+    strategy: str, filters: dict[str, str], hospital_files: list[Path], hospitals: Callable[..., Any]
 ) -> None:
     for number, file in enumerate(hospital_files):
         frame = pd.read_csv(file)
         noise = np.random.default_rng(number).normal(size=len(frame))
         frame.assign(noise=noise).to_csv(file, index=False)
-    settings = make_settings(sites=3, **unfiltered(strategy), landmarks="12", tol=0.1)
+    settings = make_settings(sites=3, strategy=strategy, **filters, landmarks="12", tol=0.1)
     found = all_strategies()[strategy](settings)
     assert isinstance(found, Elimination)
     found.start(hospitals(settings, hospital_files))
@@ -210,12 +213,6 @@ def test_more_features_than_there_are_are_refused_before_anything_is_trained(tab
     with pytest.raises(SettingError, match="features"):
         all_strategies()["voted-wrapper"](settings).start(grid)
     assert {reply.metadata.message_type for reply in grid.replies} == {"query.join"}
-
-
-def unfiltered(strategy: str) -> dict[str, str]:
-    """Return the settings of a selection whose filters, if it has some, keep everything."""
-    filters = {"filters": "fisher=100%,welch=100%,scatter=100%"}
-    return {"strategy": strategy, **(filters if strategy == "filter-wrapper" else {})}
 
 
 def test_a_table_of_constants_is_refused(write_table: Write) -> None:

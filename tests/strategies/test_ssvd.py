@@ -159,6 +159,12 @@ def test_rows_that_would_leave_as_they_are_stay(train: Train) -> None:
 
 
 @pytest.mark.parametrize("order", ["select-first", "perturb-first"])
+def test_a_rule_that_keeps_nothing_asks_for_larger_numbers(order: str, train: Train) -> None:
+    with pytest.raises(TableError):
+        train([(X / 1000, y) for X, y in (noisy(0), noisy(1))], ssvd_order=order)
+
+
+@pytest.mark.parametrize("order", ["select-first", "perturb-first"])
 def test_a_constant_column_is_never_selected_and_can_be_distorted(order: str, train: Train) -> None:
     tables = [(np.column_stack([np.full(60, 7.0), X]), y) for X, y in (noisy(0), noisy(1))]
     found = train(tables, ssvd_order=order).outcome
