@@ -54,8 +54,7 @@ class Predictions:
     # file has a label column.
     unlabelled: int = 0
     no_class: int = 0
-    # Columns of which nobody knows whether their points or commas are for decimals, as they were read, or
-    # thousands.
+    # Columns of which nobody knows whether points or commas are for decimals, as they were read, or thousands.
     ambiguous: tuple[str, ...] = ()
     empty: int = 0  # rows without any cell between the others, which have no prediction
 

@@ -35,8 +35,7 @@ class Audit:
     # Tasks whose results the coordinator has received and nobody has looked at.
     not_examined: list[str] = field(default_factory=list)
     rows: int = 0  # training records
-    # How many of them exact Hessians determine to 10 percent, made linear at the truth; None if that is not
-    # known.
+    # How many of them exact Hessians determine to 10 percent, made linear at the truth; None if unknown.
     determined: int | None = None
     # At level `perturbed`, the most that can be made of all that may ever leave.
     whole_copy: WholeCopy | None = None

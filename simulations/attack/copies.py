@@ -21,19 +21,15 @@ from simulations.attack.findings import area
 class SiteRecords:
     """The records of a site and what its systems see of them, row for row, in the table's units."""
 
-    # true, seen: (rows, columns): the true records; and their copies, or the records themselves at another
-    # level.
-    true: Floats
-    seen: Floats
+    true: Floats  # (rows, columns): the true records
+    seen: Floats  # (rows, columns): their copies, at another level the records
     # (rows, columns): the true records, but a measurement beyond the ends that enough records share is the
     # end: what is beyond never leaves.
     within: Floats
     trained: Bools  # (rows,): which rows have a part in the training
     measured: Bools  # (rows, columns): which cells are measurements; the others are codes
-    # mean, deviation: (columns,): of each column's measurements, as the site has settled them; of a column of
-    # codes those of its cells.
-    mean: Floats
-    deviation: Floats
+    mean: Floats  # (columns,): of each column's measurements, as the site has settled it; of codes that of its cells
+    deviation: Floats  # (columns,): so too
     noise: float  # of the copies, in deviations
     ratio: float  # largest likelihood ratio of two values of a code, given its copy
 
@@ -73,8 +69,7 @@ class WholeCopy:
     codes_right: float | None
     # How much likelier the copy of a code is with one true value than with another, at most.
     likelihood_ratio: float
-    # Area under the curve of telling, by the nearest copy, who took part: 0.5 is guessing. None without test
-    # records.
+    # Area under the curve of telling, by the nearest copy, who took part. None without test records.
     membership: float | None
 
     def __str__(self) -> str:

@@ -38,8 +38,7 @@ class Attack:
     # Root mean square distance of the attacker's best guesses from the true training records, in deviations
     # of a column: the mean of the column where it has found nothing.
     error: float
-    # Area under the curve of telling who took part, by the nearest of what was found; None if that cannot be
-    # told.
+    # Area under the curve of telling, by the nearest of what was found, who took part; None if unknown.
     membership: float | None
     copy: WholeCopy | None = None  # at level `perturbed`, the most that can be made of all copies
     # found_distance, found_copy_distance: root mean square distance of the records found from the true ones,

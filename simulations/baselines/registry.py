@@ -27,8 +27,7 @@ class BaselineFigures:
     round_trips: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
-    # What left the sites, as in ``result.json``; empty for rows in one place, where the question has no
-    # meaning.
+    # What left the sites, as in ``result.json``; empty for rows in one place, which have no sites.
     disclosed: tuple[dict[str, Any], ...] = field(default=())
     converged: bool | None = None  # whether its solver has come to its end; None if it does not iterate
 

@@ -27,8 +27,7 @@ class PooledRows:
     classes: NDArray[np.int64]  # (rows,): class index of each row
     # (rows,): fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
     folds: NDArray[np.int64]
-    # (rows,): number of the site that holds each row; of the row block where the cells of a checkerboard hold
-    # parts of it.
+    # (rows,): number of the site that holds each row; of the row block where cells of a checkerboard do.
     sites: NDArray[np.int64]
 
     def of(self, chosen: NDArray[np.bool_]) -> "PooledRows":

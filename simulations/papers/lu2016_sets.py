@@ -17,8 +17,7 @@ class ThesisSet:
 
     name: str  # what the paper calls it
     data: str  # name of the data set here
-    # C, gamma: parameters that the paper found by ten-fold cross-validation, or what has to be put in their
-    # place.
+    # C, gamma: the paper's, found by ten-fold cross-validation, or what has to be put in their place.
     C: float
     gamma: float
     # rows, features: of the data set here.

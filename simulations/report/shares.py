@@ -13,14 +13,10 @@ class ClassFigures:
 
     name: str  # the class
     patients: float  # test patients of the class
-    # sensitivity, specificity: share found of the patients of the class; share of the others that are not
-    # taken for it.
-    sensitivity: Share | None
-    specificity: Share | None
-    # ppv, npv: share of those of whom the model says the class that have it; and of those of whom it does
-    # not, that have not.
-    ppv: Share | None
-    npv: Share | None
+    sensitivity: Share | None  # of the patients of the class, those found
+    specificity: Share | None  # of the others, those not taken for it
+    ppv: Share | None  # of those of whom the model says the class, those that have it
+    npv: Share | None  # of those of whom it does not, those that have not
 
 
 def class_figures(result: Mapping[str, Any]) -> list[ClassFigures]:
