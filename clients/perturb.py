@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clients.hospital import Hospital
-from clients.ledger.lasting_split import key_of
+from clients.ledger.lasting_split import check_tells_apart, key_of
 from clients.perturb_kept import MARKS, Kept, KeptColumn, settle, settled_column
 from clients.table.source import cache_folder, label_column, schema_of
 from clients.table.table import Table
@@ -128,6 +128,8 @@ def perturbed_table(
         table = replace(table, labels=spelt[inverse])
 
     def settled(kept: Kept) -> Kept:
+        if isinstance(key, Path) and not kept.columns:
+            check_tells_apart(key, table)
         return _settled(kept, table, units, label, how, schema)
 
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)

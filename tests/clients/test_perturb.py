@@ -467,6 +467,16 @@ def test_a_schema_file_that_reads_cells_otherwise_is_refused(folder: Path, chang
         )
 
 
+@pytest.mark.parametrize("first", ["one column", "no ids"])
+def test_no_copy_begins_where_sides_follow_from_less_than_the_copy(first: str, folder: Path) -> None:
+    """After a run with one column of codes all copies of a code were next to each other, which told the true one."""
+    own = table(np.column_stack([np.resize([0, 1], 60), normal(60, 2)]), ids=ids_of(60))
+    one_column = replace(own, columns=("c0",), X=own.X[:, :1])
+    link_table(folder, replace(one_column if first == "one column" else own, ids=None))
+    with pytest.raises(TableError, match="first used with fewer columns"):
+        copy_of(replace(own, ids=None) if first == "one column" else own, key=folder)
+
+
 @pytest.mark.parametrize("kept", [0.1, 0.9])
 def test_most_records_without_ids_have_to_be_the_same_as_before(folder: Path, kept: float) -> None:
     """As after an export that writes a code for missing cells."""
