@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clients.hospital import Hospital
-from clients.ledger.lasting_split import check_tells_apart, key_of
+from clients.ledger.lasting_split import key_of
+from clients.ledger.ledger import Ledger, linked_ledger
 from clients.perturb_kept import MARKS, Kept, KeptColumn, settle, settled_column
 from clients.table.source import cache_folder, label_column, schema_of
 from clients.table.table import Table
@@ -129,7 +130,7 @@ def perturbed_table(
 
     def settled(kept: Kept) -> Kept:
         if isinstance(key, Path) and not kept.columns:
-            check_tells_apart(key, table)
+            _check_tells_apart(linked_ledger(key), table)
         return _settled(kept, table, units, label, how, schema)
 
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
@@ -246,6 +247,19 @@ def _settled(
         column = KeptColumn(names[enough].tolist(), [*counts[enough].tolist(), 0, 0])
         kept = replace(kept, labels={**kept.labels, label: column})
     return kept
+
+
+def _check_tells_apart(ledger: Ledger, table: Table) -> None:
+    """Check that sides and order of records follow from all by which the copy tells them apart; else TableError.
+
+    After a run with one column of codes all records of a code are on one side, for good, and next to each other.
+    """
+    if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
+        raise TableError(
+            "The table was first used with fewer columns, or without row ids, and records that were alike then are on "
+            "one side of the split: beside copies of all columns this would tell true cells. Start the run with "
+            "strategy=dp-svm, or with columns and ids as in the first run."
+        )
 
 
 def _said_of_cells(schema: TableSchema) -> list[str]:

@@ -19,7 +19,7 @@ from clients.ledger.tables import BLOCK_ROWS, Digests, cell_digests
 from clients.state_folder import state_folder
 from clients.table.table import Table
 from flower_pansvm.arrays import Bools
-from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
@@ -81,21 +81,6 @@ def lasting_numbers(table: Table, ledger: Ledger) -> tuple[Digests, Digests]:
     octets[:, 0] = digests
     numbers = np.frombuffer(_cipher(ledger, b"place").encryptor().update(octets.tobytes()), "<u8")[::2]
     return (digests if _is_by_ids(table, ledger) else numbers), numbers
-
-
-def check_tells_apart(folder: Path, table: Table) -> None:
-    """Check that sides and places follow from all by which a copy tells records apart; else TableError.
-
-    A coordinator may begin with a study of one column of codes. All records of a code are then on one side and next to
-    each other, for good; and so would be their copies, which tells the true code of each.
-    """
-    ledger = linked_ledger(folder)
-    if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
-        raise TableError(
-            "The table was first used with fewer columns, or without row ids, and records that were alike then are on "
-            "one side of the split: beside copies of all columns this would tell true cells. Start the run with "
-            "strategy=dp-svm, or with columns and ids as in the first run."
-        )
 
 
 def record_digests(table: Table, ledger: Ledger) -> Digests:
