@@ -31,7 +31,7 @@ from strategies.federation.transcript import read_transcript
 from strategies.settings import settings_from
 
 TABLES = ("heart", "liver-disorders", "diabetes", "australian", "ionosphere", "breast-cancer", "sonar")
-SEARCHED = ("liver-disorders",)
+SEARCHED = ("heart", "liver-disorders", "diabetes")
 """Tables of which runs that choose settings or features are attacked, too."""
 
 LEVELS: Mapping[str, Mapping[str, Scalar]] = {
