@@ -26,6 +26,7 @@ from simulations.attack.active import (
     registry,
     rounding,
     run_series,
+    schema_files,
 )
 from simulations.attack.active.hospitals import Hospitals, OwnAccounts
 from simulations.attack.active.nearness import all_trained, asked_at, attempt
@@ -151,6 +152,15 @@ def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(lost_site, "Hospitals", Unpinned)
     assert not lost_site.play(tmp_path / "study").held
+
+
+@pytest.mark.parametrize(("part", "fault"), [("_said_of_cells", lambda _: []), ("spelling", str)])
+def test_a_schema_file_that_tells_something_is_noticed(
+    part: str, fault: Callable[[Any], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"clients.perturb.{part}", fault)
+    with registry.own_account(tmp_path):
+        assert not schema_files.play(tmp_path / "study").held
 
 
 @pytest.mark.slow(minutes=1)
