@@ -71,9 +71,11 @@ def read_whole_file(path: Path, form: TableForm) -> Table:
     """
     form = replace(form, missing="")
     large = read_in_parts(path, form)
-    frames = [*large[1]] if large else [read_frame(path, form)]
-    parts = [np.column_stack([_numbered(frame[name]) for name in frame]) for frame in frames]
-    return Table(tuple(frames[0].columns), np.vstack(parts), None)
+    tables = [
+        Table(tuple(frame.columns), np.column_stack([_numbered(frame[name]) for name in frame]), None)
+        for frame in (large[1] if large else [read_frame(path, form)])
+    ]
+    return replace(tables[0], X=np.vstack([one.X for one in tables]))
 
 
 def _numbered(cells: "pd.Series[str]") -> NDArray[np.float64]:
