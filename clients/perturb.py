@@ -33,11 +33,13 @@ from scipy.special import ndtri
 
 from clients.hospital import Hospital
 from clients.ledger.lasting_split import key_of
+from clients.ledger.ledger import Ledger, linked_ledger
 from clients.perturb_kept import MARKS, Kept, KeptColumn, settle, settled_column
 from clients.table.source import cache_folder, label_column, schema_of
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.labels import spelling
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.table_schema import CATEGORY, NUMBER, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, replaced_share
@@ -45,7 +47,6 @@ from flower_pansvm.terms import MIN_CLUSTER, NOISES, replaced_share
 GRID_BITS = 20  # by which the copy's grid is finer than a deviation
 BLOCK = 2**20  # cells that are perturbed at a time
 LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
-READ_OTHERWISE = ("decimal", "missing", "thousands")  # options of reading that decide what a cell is
 LOW_BITS = np.uint64(2**32 - 1)
 
 Words = NDArray[np.uint64]
@@ -119,9 +120,17 @@ def perturbed_table(
         raise TableError(
             "Two rows have the same id and would get the same noise. Give each an id of its own."
         )
-    units = _units(table, schema)
+    units, written = _units(table, schema), {}
+    if table.labels is not None:
+        # Another schema file may spell classes otherwise: then labels of these, and no others, were drawn once more.
+        names, inverse = np.unique(table.labels, return_inverse=True)
+        spelt = np.array([*map(spelling, names)])
+        written = dict(zip(spelt.tolist(), names.tolist(), strict=True))
+        table = replace(table, labels=spelt[inverse])
 
     def settled(kept: Kept) -> Kept:
+        if isinstance(key, Path) and not kept.columns:
+            _check_tells_apart(linked_ledger(key), table)
         return _settled(kept, table, units, label, how, schema)
 
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
@@ -137,6 +146,8 @@ def perturbed_table(
                 words.append(_words(of_label, records, 1, how.noise))
         if labels is not None:
             labels = _perturbed_labels(labels, kept.labels[label], of_label, np.concatenate(words), how.noise)
+            names, inverse = np.unique(labels, return_inverse=True)
+            labels = np.array([written.get(text, text) for text in names.tolist()])[inverse]
         return replace(table, X=X, labels=labels)
 
     return keep(kept.digest, copy)
@@ -238,15 +249,28 @@ def _settled(
     return kept
 
 
+def _check_tells_apart(ledger: Ledger, table: Table) -> None:
+    """Check that sides and order of records follow from all by which the copy tells them apart; else TableError.
+
+    After a run with one column of codes all records of a code are on one side, for good, and next to each other.
+    """
+    if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
+        raise TableError(
+            "The table was first used with fewer columns, or without row ids, and records that were alike then are on "
+            "one side of the split: beside copies of all columns this would tell true cells. Start the run with "
+            "strategy=dp-svm, or with columns and ids as in the first run."
+        )
+
+
 def _said_of_cells(schema: TableSchema) -> list[str]:
-    """Return what a schema file says of how cells are read, if it says anything.
+    """Return what a schema file says of how rows and cells are read, if it says anything.
 
     A coordinator may send other files. With each that takes another code for missing, the records that have it would
-    get one more copy.
+    get one more copy; with one that takes rows for remarks that begin with a number, those that do would be missing.
     """
     said = [[one.name, one.kind, one.missing, one.below_limit] for one in schema.columns]
     said = [one for one in said if one[1:] != [NUMBER, (), ""]]
-    reading = [list(one) for one in schema.reading if one[0] in READ_OTHERWISE]
+    reading = [list(one) for one in schema.reading]
     return sorted(json.dumps(one) for one in (*said, *reading))
 
 

@@ -71,8 +71,9 @@ class Kept:
         if self.columns != columns:
             raise TableError(
                 "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
-                "file reads cells otherwise, and records would get a second copy. Put the columns back, and in the "
-                "schema file the kinds, and what is missing or below a limit. If cells are wrong, correct the table."
+                "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, and in "
+                "the schema file the kinds, what is missing or below a limit, and [reading]; what has changed in how "
+                "the file is written belongs into the node config. If cells are wrong, correct the table."
             )
         wanted = set(self.marks)
         lost = wanted.copy()

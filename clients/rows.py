@@ -68,7 +68,7 @@ def link_own_table(hospital: Hospital) -> None:
     """Find the ledger of a hospital's table as it joins a run; BudgetError if there is none, or another's."""
     folder = state_folder(hospital)
     if folder is not None:
-        link_table(folder, true_table(hospital))
+        link_table(folder, true_table(hospital), lambda: open_table(hospital, whole_file=True))
 
 
 def _read(hospital: Hospital, identity: Hashable) -> Table:

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?<=<!-- figures: )([\w-]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 EXACT, NOISES = "exact", ("perturbed, noise 0.25", "perturbed, noise 0.5")
+SHORT = ("`exact`", "0.25", "0.5")
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 
@@ -68,12 +69,11 @@ def central(training: Result) -> str:
 
 def levels(comparison: Result) -> str:
     """Return the accuracy of systems at each level, in percent, by data set."""
-    found = comparison.frame("levels")
-    found["level"] = found["noise"].map({0.25: "0.25", 0.5: "0.5"}).fillna("`exact`")
+    found = _by_level(comparison)
     systems = list(
         dict.fromkeys(found["system"].sort_values(key=lambda names: names != "pan-svm", kind="stable"))
     )
-    columns = [(system, level) for system in systems for level in ("`exact`", "0.25", "0.5")]
+    columns = [(system, level) for system in systems for level in SHORT]
     values = 100 * found.pivot_table(
         index="data", columns=["system", "level"], values="accuracy", sort=False
     ).reindex(columns=columns)
@@ -83,11 +83,10 @@ def levels(comparison: Result) -> str:
 
 def rare(rare_classes: Result) -> str:
     """Return what PAN-SVM reaches at each level where a class is rare, in percent, by class weights."""
-    found = rare_classes.frame("levels")
-    found["level"] = found["noise"].map({0.25: "0.25", 0.5: "0.5"}).fillna("`exact`")
+    found = _by_level(rare_classes)
     found["table"] = found["data"] + ", `" + found["class_weight"] + "`"
     measures = {"auc": "AUC", "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
-    columns = [(measure, level) for measure in measures for level in ("`exact`", "0.25", "0.5")]
+    columns = [(measure, level) for measure in measures for level in SHORT]
     values = 100 * found.pivot_table(index="table", columns="level", values=list(measures), sort=False)
     header = [f"{measures[measure]} {level}" if level == "`exact`" else level for measure, level in columns]
     return _table(("", *header), values[columns], "{:.1f}")
@@ -275,6 +274,14 @@ def main() -> None:
         page.write_text(rendered(page.read_text(encoding="utf-8")), encoding="utf-8")
     for name, (file, draw) in PLOTS.items():
         draw(result(file)).savefig(docs / name, dpi=100)
+
+
+def _by_level(known: Result) -> pd.DataFrame:
+    """Return the table ``levels`` of a result, with what a column is called in ``level``."""
+    found = known.frame("levels")
+    return found.assign(
+        level=found["noise"].map(dict(zip((0.25, 0.5), SHORT[1:], strict=True))).fillna(SHORT[0])
+    )
 
 
 def _table(header: Sequence[str], frame: pd.DataFrame, *formats: str) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clients.hospital import Hospital
-from clients.ledger.tables import KnownTables, read_own, tables_home, write_own
+from clients.ledger.tables import WHOLE_FILE, KnownTables, read_own, tables_home, write_own
 from clients.state_folder import locked, read_checked, state_folder, write_checked
 from clients.table.table import Table
 from flower_pansvm import records
@@ -120,8 +120,11 @@ def linked_ledger(folder: Path) -> Ledger:
     return ledger
 
 
-def link_table(folder: Path, table: Table) -> Ledger:
+def link_table(folder: Path, table: Table, whole_file: Callable[[], Table] | None = None) -> Ledger:
     """Return the ledger of a state folder after checking that it is this table's; the first time, find or make it.
+
+    A coordinator chooses which columns of the file its schema file has. Were a ledger found by these only, a study with
+    others had a new budget, and a second copy of labels and codes; so it is found by the whole file, too.
 
     Raises
     ------
@@ -129,8 +132,10 @@ def link_table(folder: Path, table: Table) -> Ledger:
         If there is none, it is another table's, or rows would change between training and evaluation.
     """
     with locked_tables() as home:
-        link, known = read_link(folder), KnownTables(home, table)
-        alike = known.alike()
+        link, known = read_link(folder), [KnownTables(home, table)]
+        if whole_file and not link.table:
+            known.append(KnownTables(home, whole_file(), WHOLE_FILE))
+        alike = sorted({name for one in known for name in one.alike()})
         if link.table and link.table not in alike:
             ledger_in(home / link.table)
             raise BudgetError(
@@ -143,7 +148,7 @@ def link_table(folder: Path, table: Table) -> Ledger:
                 "The table has rows of two tables that have a ledger each, and what is asked of it would have to be "
                 "charged to both. Take part with one of these tables at a time."
             )
-        name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
+        name = next(iter(alike), "") or _begin(home, known[0], link.test_fraction)
         ledger = ledger_in(home / name)
         if ledger.missed:
             raise BudgetError(BEHIND)
@@ -164,7 +169,8 @@ def link_table(folder: Path, table: Table) -> Ledger:
         if lacks or not ledger.columns:
             ledger = replace(ledger, columns=table.columns, by_ids=table.ids is not None)
             write_ledger(home / name, ledger)
-        known.add(home / name)
+        for one in known:
+            one.add(home / name)
         write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
     return ledger
 

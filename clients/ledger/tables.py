@@ -37,7 +37,8 @@ Sketch = dict[
 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
 OWNER = "ledger"  # what a file of a ledger's folder calls the name of the folder
-WHOLE, PARTS = "whole", "parts"  # the sketches of all columns that a table has had, and those of some of them
+WHOLE, PARTS = TABLE = "whole", "parts"  # sketches of all columns that a table has had, and of some of them
+WHOLE_FILE = ("file",)  # and of all columns of its file
 VARIED, SMALLEST, BLOCK_ROWS = 7, 256, 2**16
 
 SHARE, FEWEST = 0.25, 8
@@ -92,6 +93,8 @@ class KnownTables:
         What :func:`tables_home` returns.
     table : Table
         The table.
+    kinds : tuple of str
+        Which sketches it is compared by: those of tables, or of files.
 
     Attributes
     ----------
@@ -104,8 +107,8 @@ class KnownTables:
         If the key is lost or damaged; later, if the digests of a ledger's rows are: it may be the one of this table.
     """
 
-    def __init__(self, home: Path, table: Table) -> None:
-        self._home, self._X = home, table.X
+    def __init__(self, home: Path, table: Table, kinds: tuple[str, ...] = TABLE) -> None:
+        self._home, self._X, self._kinds = home, table.X, kinds
         file = home / KEY_FILE
         if not file.exists() and not any(home.glob(f"*/{ROWS_FILE}")):
             replace_file(file, secrets.token_hex(32))
@@ -122,22 +125,27 @@ class KnownTables:
     def alike(self) -> list[str]:
         """Return the names of the ledgers whose table has a noticeable share of its rows in common with this one."""
         known = {folder.name: _read(folder) for folder in sorted(self._home.glob("[0-9a-f]*/"))}
-        self._look(some for ledger in known.values() for sketches in ledger.values() for some in sketches)
+        self._look(some for ledger in known.values() for kind in self._kinds for some in ledger[kind])
         return [name for name, ledger in known.items() if self._is_alike(ledger)]
 
     def add(self, folder: Path) -> None:
         """Add the rows to those that a ledger is found by: all that its table ever had."""
-        known = _read(folder) if (folder / ROWS_FILE).exists() else {WHOLE: {}, PARTS: {}}
+        known = (
+            _read(folder) if (folder / ROWS_FILE).exists() else {kind: {} for kind in (*TABLE, *WHOLE_FILE)}
+        )
         whole = " ".join(sorted(self.columns))
-        if whole not in known[WHOLE]:
-            known[WHOLE][whole] = np.empty(0, np.uint64)
-            known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
-        lists: dict[str, dict[str, list[int]]] = {WHOLE: {}, PARTS: {}}
-        for kind, sketches in known.items():
-            self._look(sketches)
-            for some, before in sketches.items():
-                if kind == WHOLE or some in self._telling or some not in self._sketch:
-                    lists[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST].tolist()
+        if whole not in known[self._kinds[0]]:
+            known[self._kinds[0]][whole] = np.empty(0, np.uint64)
+            if PARTS in self._kinds:
+                known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
+        for kind in self._kinds:
+            self._look(known[kind])
+            for some, before in [*known[kind].items()]:
+                if kind != PARTS or some in self._telling or some not in self._sketch:
+                    known[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST]
+                else:
+                    del known[kind][some]
+        lists = {kind: {some: one.tolist() for some, one in known[kind].items()} for kind in known}
         write_own(folder / ROWS_FILE, lists)
 
     def _parts(self) -> list[str]:
@@ -153,10 +161,10 @@ class KnownTables:
     def _is_alike(self, known: dict[str, Sketch]) -> bool:
         """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
         return any(
-            _share(self._sketch[some], one, fewest) >= SHARE
-            for kind, fewest in ((WHOLE, 1), (PARTS, FEWEST))
+            _share(self._sketch[some], one, FEWEST if kind == PARTS else 1) >= SHARE
+            for kind in self._kinds
             for some, one in known[kind].items()
-            if some in (self._sketch if kind == WHOLE else self._telling)
+            if some in (self._telling if kind == PARTS else self._sketch)
         )
 
     def _look(self, wanted: Iterable[str]) -> None:

@@ -64,6 +64,27 @@ def read_table(
     return replace(table, ids=ids[order])
 
 
+def read_whole_file(path: Path, form: TableForm) -> Table:
+    """Return all columns of a file, a text as a number that stands for it; TableError if it cannot be read.
+
+    It depends on no schema file, but for how the file is written: by it a file is known again.
+    """
+    form = replace(form, missing="")
+    large = read_in_parts(path, form)
+    tables = [
+        Table(tuple(frame.columns), np.column_stack([_numbered(frame[name]) for name in frame]), None)
+        for frame in (large[1] if large else [read_frame(path, form)])
+    ]
+    return replace(tables[0], X=np.vstack([one.X for one in tables]))
+
+
+def _numbered(cells: "pd.Series[str]") -> NDArray[np.float64]:
+    """Return cells as numbers, other ones as 24 bits of a digest; all are exact in single precision."""
+    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    texts = pd.util.hash_array(cells.astype(str).to_numpy(dtype=object)) % 2**24
+    return np.where(np.isnan(numbers), texts, numbers)
+
+
 def without_dropped(frame: pd.DataFrame, drop: Sequence[str], name: str) -> pd.DataFrame:
     """Return a frame without some columns, which have to be there."""
     for column in drop:

@@ -74,8 +74,11 @@ def table_version(hospital: Hospital, table: Table) -> str:
     return hashlib.sha256(repr((own, digest(table) if queried else b"")).encode()).hexdigest()
 
 
-def open_table(hospital: Hospital) -> Table:
-    """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set."""
+def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
+    """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set.
+
+    With ``whole_file`` all columns of a hospital's file, those that its schema file leaves out, too.
+    """
     if hospital.partition is not None:
         from clients.simulated import sites_module  # noqa: PLC0415 - as above
 
@@ -91,6 +94,10 @@ def open_table(hospital: Hospital) -> Table:
     from clients.table.form import TableForm  # noqa: PLC0415 - as below
 
     form = TableForm.of(dict(zip(READING_KEYS, policy.options, strict=True)), schema_of(hospital))
+    if whole_file:
+        from clients.table.reading import read_whole_file  # noqa: PLC0415 - as below
+
+        return read_whole_file(path, form)
     if folder is not None and path.is_file() and path.stat().st_size > LARGE:
         from clients.table.disk_cache import read_through_cache  # noqa: PLC0415 - most tables are small
 

@@ -11,8 +11,8 @@ from clients.app import TASKS
 from clients.classes import allowed_classes, positive_labels, rows_with_classes
 from clients.gate.levels import LEARNED, level_of
 from clients.hospital import Hospital, hospital_of
-from clients.ledger.ledger import link_table
-from clients.rows import link_own_table, true_table
+from clients.ledger.ledger import read_ledger
+from clients.rows import link_own_table
 from clients.site import Site
 from clients.state_folder import state_folder
 from clients.systems.common import classes_to_tell
@@ -192,7 +192,8 @@ def _check_budget(hospital: Hospital) -> str:
     if not policy.epsilon:
         return "budget: none, no differentially private answers"
     epsilon, delta = policy.epsilon, policy.delta
-    ledger = link_table(state_folder(hospital) or Path(), true_table(hospital))
+    link_own_table(hospital)
+    ledger = read_ledger(state_folder(hospital) or Path())
     asked = float(hospital.terms.config.get("epsilon", 0.0))
     if asked > epsilon:
         raise SettingError(

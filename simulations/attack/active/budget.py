@@ -1,16 +1,17 @@
 """More than the budget: a ledger that belongs to a folder is as good as new in another folder, or from a backup."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from clients.table.table import LABEL
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
-from simulations.attack.active.hospitals import COLUMNS, Hospitals
+from simulations.attack.active.hospitals import COLUMNS, Hospitals, drawn_table
 from simulations.attack.active.registry import Attempt, attack, refusal
 from simulations.attack.active.rounding import DELTA
 
@@ -48,6 +49,28 @@ def export_again(folder: Path) -> Attempt:
 
 
 @attack(
+    "other-columns",
+    promise="All runs of all studies together spend at most a table's epsilon.",
+    tries="Invites a hospital to a second study, whose schema file has the columns that the first one's has not.",
+)
+def choose_other_columns(folder: Path) -> Attempt:
+    """Spend the whole budget of one table in each of two studies that have no column in common."""
+    whole = drawn_table(TABLES["victim"], "victim")
+
+    def study(
+        name: str, rows: Mapping[str, int], columns: Sequence[str], earlier: Hospitals | None
+    ) -> Hospitals:
+        chosen = {one: drawn_table(count, one)[[*columns, LABEL]] for one, count in rows.items()}
+        made = Hospitals(folder / name, chosen, earlier=earlier)
+        whole.to_csv(str(made.nodes["victim"]["data"]), index=False)
+        return made
+
+    first = study("first", TABLES, COLUMNS[:6], None)
+    spent = spend(first, 1)
+    return and_again(spent, lambda: spend(study("second", OTHER_TABLES, COLUMNS[6:], first), 2))
+
+
+@attack(
     "old-backup",
     promise="What is spent of a table's epsilon does not come back.",
     tries="Asks again after a hospital has put back an older backup of its state; the others have a larger budget.",
@@ -71,7 +94,9 @@ def spend(hospitals: Hospitals, run_id: int) -> float:
     rho = rho_of(BUDGET, DELTA) * ALMOST
     coordinator = hospitals.coordinator(run_id)
     coordinator.join()
-    coordinator.ask(PRIVATE_BINS, BinsQuestion(rho, np.zeros(len(COLUMNS)), np.ones(len(COLUMNS))))
+    coordinator.ask(
+        PRIVATE_BINS, BinsQuestion(rho, np.zeros(len(hospitals.columns)), np.ones(len(hospitals.columns)))
+    )
     return rho
 
 

@@ -1,17 +1,18 @@
 """Records from moments: the number of folds chooses over which records sums are, and they are solved for each record.
 
-Which records are in which fold follows from the hospital's own ledger, whatever seed a run has. So another run with as
-many folds brings nothing new, and records that stand at the same place at all hospitals are never apart.
+Two hospitals collude: they know their own parts of a sum, and what is left is the third one's. Which of its records is
+in which fold follows from a secret number of each, whatever seed a run has. But with k folds these are the records at
+every k-th place, and sums over every k-th place, for enough k, determine what is at each.
 """
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from clients.folds import folds_of
-from clients.site import Site
-from flower_pansvm.arrays import Floats, Ints
+from clients.systems.scaling import moments
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.scaling import MOMENTS
@@ -20,51 +21,50 @@ from simulations.attack.active.hospitals import Hospitals, Told
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal
 
-TABLES = {"first": 60, "second": 61, "third": 62}
+VICTIM = "victim"
+TABLES = {"first": 130, "second": 140, VICTIM: 100}
 LEAST = 5  # records of a hospital in a fold
 
 
 @attack(
     "chosen-moments",
     promise=PROMISE,
-    tries="Asks for moments by fold in run after run, each with another seed and number of folds, and solves for the "
-    "records. It is told which records are in which fold, which each hospital chooses itself.",
+    tries="Asks for moments by fold in run after run, each with another number of folds, takes off the parts of two "
+    "hospitals that collude, and solves for the records of the third.",
 )
 def play(folder: Path, level: str = "perturbed") -> Attempt:
-    """Solve for all records, as far as the sums tell them apart."""
+    """Solve for all records of the victim."""
     hospitals = Hospitals(folder, TABLES, asked_at(level))
-    return attempt(level, all_trained(hospitals.records()), *solved(hospitals, min(TABLES.values()) // LEAST))
+    return attempt(level, all_trained(hospitals.records()[-1:]), *solved(hospitals, TABLES[VICTIM]))
 
 
-def solved(hospitals: Hospitals, most_folds: int) -> tuple[Floats, str]:
-    """Return the records that moments determine, shape (records, columns), and what the hospitals refused.
+def solved(hospitals: Hospitals, rows: int) -> tuple[Floats, str]:
+    """Return the victim's records that moments determine, shape (records, columns), and what the hospitals refused.
 
     Parameters
     ----------
     hospitals : Hospitals
-        Whose settings leave the number of folds to the coordinator.
-    most_folds : int
-        That the hospitals have enough records for.
+        The victim and, with no fewer records, two that collude.
+    rows : int
+        Records of the victim, which the first sums tell.
     """
-    known: list[Floats] = []
+    colluding = hospitals.nodes.keys() - {VICTIM}
     sums: list[Floats] = []
+    why = ""
+    # Sums for up to k folds determine 0.3 k² numbers: to spare, as the last ones hardly differ.
+    most_folds = min(math.ceil(3 * math.sqrt(rows)), rows // LEAST)
     try:
         for run, folds in enumerate(range(2, most_folds + 1), start=1):
             coordinator = hospitals.coordinator(run)
             coordinator.join()
-            told: Told = {SCHEMA: replace(hospitals.schema(), folds=folds, seed=run)}
+            told: Told = {SCHEMA: replace(hospitals.schema(), folds=folds)}
             coordinator.tell(told)
-            sums.append(coordinator.ask(MOMENTS, Nothing()).total)
-            numbers = np.concatenate([hospitals.exact(name, told, _folds, None) for name in hospitals.nodes])
-            known.append((numbers == np.arange(folds)[:, None]).astype(np.float64))
-        why = ""
+            known = [hospitals.exact(name, told, moments, Nothing()).total for name in colluding]
+            sums.append(coordinator.ask(MOMENTS, Nothing()).total - sum(known))
     except PanSVMError as error:
         why = f"; {refusal(error)}"
-    if not known:
+    if not sums:
         return np.empty((0, len(hospitals.columns))), why
-    rows = np.linalg.lstsq(np.vstack(known), np.vstack(sums[: len(known)]), rcond=None)[0]
-    return rows, why
-
-
-def _folds(site: Site, question: None) -> Ints:  # noqa: ARG001
-    return folds_of(site)
+    in_fold = [np.arange(rows) % len(one) == np.arange(len(one))[:, None] for one in sums]
+    found: Floats = np.linalg.lstsq(np.vstack(in_fold).astype(np.float64), np.vstack(sums), rcond=None)[0]
+    return found, why

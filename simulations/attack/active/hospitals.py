@@ -160,9 +160,9 @@ class Hospitals:
         self.settings: Settings = settings_from(invitation.settings)
         self.classes = classes
 
-    def grid(self, run_id: int = 1) -> OwnAccounts:
-        """Return a grid of the hospitals in a new run."""
-        config = dict(self.settings.run_config)
+    def grid(self, run_id: int = 1, settings: Settings | None = None) -> OwnAccounts:
+        """Return a grid of the hospitals in a new run, with the study's settings or others."""
+        config = dict((settings or self.settings).run_config)
         return OwnAccounts(self.homes, app, list(self.nodes.values()), config, run_id)
 
     def schema(self) -> SchemaBroadcast:

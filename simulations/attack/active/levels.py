@@ -8,16 +8,16 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clients.table.table import LABEL
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
-from simulations.attack.active.chosen_moments import LEAST, solved
+from simulations.attack.active.chosen_moments import VICTIM, solved
 from simulations.attack.active.hospitals import Hospitals
 from simulations.attack.active.months import MONTHS, records_of_months
 from simulations.attack.active.nearness import all_trained, asked_at
@@ -31,7 +31,7 @@ from strategies.federation.transcript import read_transcript
 from strategies.settings import settings_from
 
 TABLES = ("heart", "liver-disorders", "diabetes", "australian", "ionosphere", "breast-cancer", "sonar")
-SEARCHED = ("liver-disorders",)
+SEARCHED = ("heart", "liver-disorders", "diabetes")
 """Tables of which runs that choose settings or features are attacked, too."""
 
 LEVELS: Mapping[str, Mapping[str, Scalar]] = {
@@ -99,13 +99,13 @@ def _of_run(data: str, data_dir: Path, more: Mapping[str, Scalar]) -> Attack:
 
 def _of_seeds(data: str, data_dir: Path, level: str, noise: float) -> Attack:
     """Attack the sums of twelve runs together, each with a seed of its own, of hospitals that keep key and split."""
-    tables, record = dict(zip(HOSPITALS, _parts(_table(data, data_dir)), strict=True)), []
+    tables, record = _parts(_table(data, data_dir)), []
     with tempfile.TemporaryDirectory() as name, own_account(folder := Path(name)):
         asked = {**asked_at(level), "noise": noise}
         hospitals = Hospitals(folder / "study", tables, asked, test_fraction=0.2)
         for seed in range(1, RUNS_BY_SEED + 1):
-            hospitals.settings = replace(hospitals.settings, seed=seed, audit=True)
-            run(hospitals.grid(seed), hospitals.settings, folder / f"run-{seed}")
+            settings = replace(hospitals.settings, seed=seed, audit=True)
+            run(hospitals.grid(seed, settings), settings, folder / f"run-{seed}")
             record += read_transcript(folder / f"run-{seed}")
         guesses = solve(record, 60.0 * MINUTES, lambda _: None)
         return counted(level, hospitals.records(), guesses, record)
@@ -114,19 +114,24 @@ def _of_seeds(data: str, data_dir: Path, level: str, noise: float) -> Attack:
 def _of_months(data: str, data_dir: Path, level: str, noise: float) -> Attack:
     """Attack a study of `MONTHS` months, in each of which a hospital adds a record."""
     table = _table(data, data_dir)
-    tables = dict(zip(HOSPITALS, _parts(table[MONTHS:]), strict=True))
+    tables = _parts(table[MONTHS:])
     with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):
         sites, guesses = records_of_months(Path(folder) / "study", level, tables, table[:MONTHS], noise)
         return counted(level, sites, {"months": guesses}, [])
 
 
 def _of_active(data: str, data_dir: Path, level: str, noise: float) -> Attack:
-    """Attack three hospitals by moments over records that the coordinator chooses."""
-    tables = dict(zip(HOSPITALS, _parts(_table(data, data_dir)), strict=True))
+    """Attack a hospital that has all records, by moments, with two that have made theirs up."""
+    table, generator = _table(data, data_dir), np.random.default_rng(0)
+    tables = {name: table.copy() for name in (*HOSPITALS[:2], VICTIM)}
+    for name in HOSPITALS[:2]:
+        cells = tables[name].columns != LABEL
+        tables[name].loc[:, cells] = generator.normal(size=(len(table), cells.sum()))
     with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):
-        hospitals = Hospitals(Path(folder) / "study", tables, {**asked_at(level), "noise": noise})
-        guesses, _ = solved(hospitals, min(map(len, tables.values())) // LEAST)
-        return counted(level, all_trained(hospitals.records()), {"moments": guesses}, [])
+        asked = {**asked_at(level), "noise": noise}
+        hospitals = Hospitals(Path(folder) / "study", tables, asked)
+        guesses, _ = solved(hospitals, len(table))
+        return counted(level, all_trained(hospitals.records()[-1:]), {"moments": guesses}, [])
 
 
 def _table(data: str, data_dir: Path) -> pd.DataFrame:
@@ -138,16 +143,6 @@ def _table(data: str, data_dir: Path) -> pd.DataFrame:
     return table.sample(frac=1.0, random_state=0)
 
 
-def _parts(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return a table in as many parts as there are hospitals, of which no two have as many records of a class.
-
-    Records of a class have the same folds at hospitals with as many of them: of these only the sum would follow.
-    """
-    parts: list[list[pd.DataFrame]] = [[] for _ in HOSPITALS]
-    for _, records in table.groupby(LABEL):
-        ends = [round(len(records) * number / len(HOSPITALS)) for number in range(len(HOSPITALS) + 1)]
-        ends[1] -= 2
-        ends[2] += 1
-        for part, (start, stop) in zip(parts, pairwise(ends), strict=True):
-            part.append(records[start:stop])
-    return [pd.concat(part).sample(frac=1.0, random_state=0) for part in parts]
+def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the hospitals' parts of a table."""
+    return {name: table[number :: len(HOSPITALS)] for number, name in enumerate(HOSPITALS)}

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from clients.budget import end_ledger, new_ledger
 from clients.ledger.ledger import FILE, Charge, change_ledger, link_table, read_ledger, read_link
 from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, read_own, tables_home
+from clients.table.form import TableForm
+from clients.table.reading import read_whole_file
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
+from flower_pansvm.table_schema import TableColumn, TableSchema
 
 NAMES = ("age", "dose", "pulse", "sex", "height", "sugar")
 
@@ -255,3 +259,24 @@ def test_a_process_that_dies_while_it_begins_leaves_nothing_that_counts(
     assert read_ledger(state.parent / "other").key == ""
     link_table(state.parent / "other", patients(1))
     assert len(sorted(tables_home().glob("[0-9a-f]*/"))) == 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_study_of_other_columns_of_a_file_finds_the_ledger_of_the_file(suffix: str, tmp_path: Path) -> None:
+    """A coordinator chooses the columns by its schema file. Other patients in a file like it have their own ledger."""
+
+    def studied(folder: str, seed: int, column: str) -> None:
+        generator, file = np.random.default_rng(seed), tmp_path / f"{seed}{suffix}"
+        codes = {"sex": generator.integers(2, size=60), "ward": generator.choice(["A", "B"], 60)}
+        frame = pd.DataFrame({"case": np.arange(60), "age": generator.normal(size=60), **codes})
+        frame.to_csv(file, index=False) if suffix == ".csv" else frame.to_parquet(file)
+        new_ledger(tmp_path / folder, 0.2)
+        schema = TableSchema((TableColumn(column),))
+        table = Table((column,), frame[[column]].to_numpy(dtype=np.float64), None)
+        link_table(tmp_path / folder, table, lambda: read_whole_file(file, TableForm(schema=schema)))
+
+    studied("first", 0, "sex")
+    with pytest.raises(BudgetError, match="lacks"):
+        studied("second", 0, "age")
+    studied("third", 1, "age")
+    assert len(ledgers()) == 2
