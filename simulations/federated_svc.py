@@ -161,27 +161,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if len(self.classes_) > 2:
                 own["multi_class"] = "ovo"
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
-        return with_sites_of_data(
-            make_settings(
-                **{
-                    "strategy": "pan-svm",
-                    "data": join_data(files),
-                    "sites": self.sites,
-                    "C": self.C,
-                    "kernel": self.kernel,
-                    "gamma": self.gamma,
-                    "landmarks": self.landmarks,
-                    "probability": self.probability,
-                    "aggregation": self.aggregation,
-                    "privacy": self.privacy,
-                    "min_cluster": self.min_cluster,
-                    "seed": int(seed),
-                    "test_fraction": 0.0,
-                    **own,
-                    **(self.settings or {}),
-                }
-            )
-        )
+        given = self.get_params(deep=False)
+        others = given.pop("settings") or {}
+        del given["random_state"]
+        own |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
+        return with_sites_of_data(make_settings(**{**given, **own, **others}))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the decision values, as :meth:`flower_pansvm.models.pan_svc.PanSVC.decision_function` does."""

@@ -14,10 +14,7 @@ from flower_pansvm.errors import SettingError
 def made_folder(folder: Path | None) -> Iterator[Path]:
     """Make a folder for the results of a command, in a ``with`` block that removes it if nothing has come into it.
 
-    Parameters
-    ----------
-    folder : Path or None
-        The folder, which may exist; None for a new one below ``runs``, named after the time of day.
+    It may exist; by default it is a new one below ``runs``, named after the time of day.
     """
     made = True
     if folder is None:
@@ -50,17 +47,8 @@ def new_default_folder() -> Path:
 def complete_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
     """Write a file that gets its name when it is complete: the block writes to the path that it is given.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    overwrite : bool
-        Whether it may exist.
-
-    Raises
-    ------
-    SettingError
-        If it exists and is not to be written over; also if another process has made it since the block began.
+    SettingError if it exists and is not to be written over; also if another process has made it since the block
+    began.
     """
     if path.exists() and not path.is_file():
         yield path  # A device or a pipe, which is written to and not replaced.

@@ -36,40 +36,27 @@ NO_LABEL, NO_CLASS = -1, -2
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says about the rows of a file.
+    """What a model says about the rows of a file."""
 
-    Parameters
-    ----------
-    frame : DataFrame
-        One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
-        classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
-        probabilities; then ``unknown``, the columns whose cells the model does not know, if any row has such cells. A
-        row that is not predicted has empty cells.
-    right : Share or None
-        Rows predicted right, of those that are predicted and have a label that is a class; None if no row is.
-    unused : tuple of str
-        Columns of the file that the model does not need, such as features that a selection has removed.
-    unknown : dict of str to tuple of int
-        By column, the data rows, counted from 1, whose cell the model does not know.
-    not_predicted : tuple of int
-        The data rows that are not predicted: none of their cells is known.
-    unlabelled, no_class : int
-        Rows without a label, and rows whose label is no class of the model, where the file has a label column.
-    empty : int
-        Rows without any cell between the others, which have no prediction.
-    ambiguous : tuple of str
-        Columns of which nobody knows whether their points or commas are for decimals, as they were read, or thousands.
-    """
-
+    # One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
+    # classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
+    # probabilities; then ``unknown``, the columns whose cells the model does not know, if any row has such
+    # cells. A row that is not predicted has empty cells.
     frame: pd.DataFrame
+    # Rows predicted right, of those that are predicted and have a label that is a class; None if no row is.
     right: Share | None
+    # Columns of the file that the model does not need, such as features that a selection has removed.
     unused: tuple[str, ...]
+    # By column, the data rows, counted from 1, whose cell the model does not know.
     unknown: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    not_predicted: tuple[int, ...] = ()
+    not_predicted: tuple[int, ...] = ()  # the data rows that are not predicted: none of their cells is known
+    # unlabelled, no_class: rows without a label, and rows whose label is no class of the model, where the
+    # file has a label column.
     unlabelled: int = 0
     no_class: int = 0
+    # Columns of which nobody knows whether points or commas are for decimals, as they were read, or thousands.
     ambiguous: tuple[str, ...] = ()
-    empty: int = 0
+    empty: int = 0  # rows without any cell between the others, which have no prediction
 
 
 def predict_file(
@@ -123,9 +110,13 @@ def predict_file(
     numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
     ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
-    answer, skipped = _said(model, cells), cells.isna().all(axis=1).to_numpy()
-    predicted = answer["prediction"].to_numpy()
-    answer = _with_doubts(answer, cells_unknown, skipped)
+    skipped = cells.isna().all(axis=1).to_numpy()
+    answer = _said(model, cells)
+    predicted = answer["prediction"]
+    if skipped.any():
+        answer = answer.astype(object).where(~pd.Series(skipped), None)
+    if cells_unknown.to_numpy().any():
+        answer["unknown"] = ["; ".join(cells_unknown.columns[row]) for row in cells_unknown.to_numpy()]
     if row_id is not None:
         # Its name may be that of another column of the answer.
         answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
@@ -135,47 +126,9 @@ def predict_file(
     found = Predictions(answer, None, unused, unknown, _rows(skipped), ambiguous=ambiguous, empty=empty)
     if label is None:
         return found
-    said = np.array([schema.classes.index(str(one)) for one in predicted])
-    return _judged(found, _classes(frame, label, name, own, schema), said, ~skipped)
-
-
-def _model_of(path: Path) -> Model:
-    """Return a saved model, ready to predict."""
-    _check_model_was_made(path)
-    model = load_model(path)
-    if isinstance(model, RandomKernelSVC):
-        return with_simulated_matrices(model, path.parent / RESULT_FILE)
-    return model
-
-
-def _said(model: Model, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return classes, and decision values and probabilities if the model gives any, a line a row."""
-    classes, answer = model.schema_.classes, pd.DataFrame({"prediction": model.predict(cells)})
-    if hasattr(model, "decision_function"):
-        decisions = model.decision_function(cells)
-        if decisions.ndim == 1:
-            answer["decision"] = decisions
-        else:
-            _add_by_class(answer, "decision", classes, decisions)
-    if hasattr(model, "predict_proba"):
-        _add_by_class(answer, "probability", classes, model.predict_proba(cells))
-    return answer
-
-
-def _with_doubts(answer: pd.DataFrame, unknown: pd.DataFrame, skipped: NDArray[np.bool_]) -> pd.DataFrame:
-    """Return what a model says without that of the rows that are skipped, and with each row's unknown columns."""
-    if skipped.any():
-        answer = answer.astype(object).where(~pd.Series(skipped), None)
-    if unknown.to_numpy().any():
-        answer["unknown"] = ["; ".join(unknown.columns[row]) for row in unknown.to_numpy()]
-    return answer
-
-
-def _judged(
-    found: Predictions, truth: NDArray[np.int64], said: NDArray[np.int64], predicted: NDArray[np.bool_]
-) -> Predictions:
-    """Return predictions with what their labels say of them."""
-    judged = (truth >= 0) & predicted
+    truth = _classes(frame, label, name, own, schema)
+    said = [schema.classes.index(str(one)) for one in predicted]
+    judged = (truth >= 0) & ~skipped
     right = int(np.count_nonzero(judged & (truth == said)))
     return replace(
         found,
@@ -183,6 +136,32 @@ def _judged(
         unlabelled=int(np.count_nonzero(truth == NO_LABEL)),
         no_class=int(np.count_nonzero(truth == NO_CLASS)),
     )
+
+
+def _model_of(path: Path) -> Model:
+    """Return a saved model, ready to predict; ModelFileError if the run of its folder was to make none."""
+    result = path.parent / RESULT_FILE
+    if not path.exists() and result.exists():
+        described = read_result(path.parent)
+        if described.get("model_sha256") is None:
+            raise ModelFileError(
+                "There is nothing to predict with: the strategy of this run, "
+                f"{described.get('strategy', 'unknown')}, makes no model. {RESULT_FILE} has all that it has found."
+            )
+    model = load_model(path)
+    return with_simulated_matrices(model, result) if isinstance(model, RandomKernelSVC) else model
+
+
+def _said(model: Model, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return classes, and decision values and probabilities if the model gives any, a line a row."""
+    classes, answer = model.schema_.classes, pd.DataFrame({"prediction": model.predict(cells)})
+    if hasattr(model, "decision_function"):
+        decisions = model.decision_function(cells)
+        names = ["decision"] if decisions.ndim == 1 else [f"decision_{name}" for name in classes]
+        answer[names] = decisions.reshape(len(cells), -1)
+    if hasattr(model, "predict_proba"):
+        answer[[f"probability_{name}" for name in classes]] = model.predict_proba(cells)
+    return answer
 
 
 def check_can_write(path: Path) -> None:
@@ -258,10 +237,7 @@ def _rows(marked: NDArray[np.bool_]) -> tuple[int, ...]:
 def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
     """Return a model with the random matrices of its run's simulated sites, which follow from the settings.
 
-    Raises
-    ------
-    ModelFileError
-        If the matrices are others, as those of hospitals are, or the run's result is not beside the model.
+    ModelFileError if the matrices are others, as those of hospitals are, or the run's result is not beside the model.
     """
     if not result.exists():
         raise ModelFileError(NEEDS_SITES)
@@ -277,23 +253,3 @@ def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
         candidates = (random_matrix(block_seed(secret, own), size, len(own)) for secret in secrets)
         matrices.append(next((B for B in candidates if matrix_digest(B) == digest), np.empty((0, len(own)))))
     return model.with_matrices(matrices)
-
-
-def _check_model_was_made(path: Path) -> None:
-    """Check that the run of a folder without a model was to make one."""
-    result = path.parent / RESULT_FILE
-    if path.exists() or not result.exists():
-        return
-    described = read_result(path.parent)
-    if described.get("model_sha256") is None:
-        raise ModelFileError(
-            "There is nothing to predict with: the strategy of this run, "
-            f"{described.get('strategy', 'unknown')}, makes no model. {RESULT_FILE} has all that it has found."
-        )
-
-
-def _add_by_class(
-    frame: pd.DataFrame, name: str, classes: Sequence[str], values: NDArray[np.float64]
-) -> None:
-    for index, class_name in enumerate(classes):
-        frame[f"{name}_{class_name}"] = values[:, index]

@@ -9,18 +9,17 @@ from types import MappingProxyType
 import numpy as np
 
 from clients.classes import check_labels
-from clients.hospital import simulated_name
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.printable import plain_name
-from flower_pansvm.schema import class_names
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.audit import add_to_result, audit
 from simulations.checking.findings import doubts
 from simulations.data.datasets import locate
 from simulations.data.partition import CHECKERBOARD, checkerboard
+from simulations.data.pooling import schema_of_tables
 from simulations.data.sites import SEPARATOR, form_of, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
@@ -31,7 +30,6 @@ from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
 from strategies.registry import all_strategies, check_classes
 from strategies.settings import Settings, settings_from
-from strategies.steps.schema import common_schema
 
 ENGINES = ("simulation", "in-process")
 RESUMED_WITH = ("timeout", "min-sites")
@@ -39,19 +37,9 @@ RESUMED_WITH = ("timeout", "min-sites")
 
 
 def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) -> Settings:
-    """Return the settings to go on with the stopped run of a folder.
+    """Return the settings to go on with the stopped run of a folder; of `RESUMED_WITH` some may be changed.
 
-    Parameters
-    ----------
-    folder : Path
-        The run's folder.
-    changed : mapping
-        Settings that may be others than before, of `RESUMED_WITH`.
-
-    Raises
-    ------
-    SettingError
-        If the folder has no checkpoint, or another setting is to change.
+    SettingError if the folder has no checkpoint, or another setting is to change.
     """
     before = config_before(folder)
     fixed = [key for key in changed if key not in RESUMED_WITH]
@@ -66,29 +54,20 @@ def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) 
 def check(settings: Settings) -> None:
     """Read every site's table once, so that bad data is reported before anything is started.
 
-    Raises
-    ------
-    PanSVMError
-        If a table cannot be read, the tables do not fit together, the split cannot be made, or there are more classes
-        than the strategy tells apart.
+    PanSVMError if a table cannot be read, the tables do not fit together, the split cannot be made, or there are more
+    classes than the strategy tells apart.
     """
     if settings.min_sites > settings.sites:
         raise SettingError(
             f"min-sites is {settings.min_sites}, but there are {settings.sites} sites. Give more sites, or lower "
             "min-sites."
         )
-    columns, classes, absent_is_zero = {}, {}, []
-    positive, by_place = settings.positive_labels, defaultdict(list)
     if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
         _check_by_columns(settings.strategy)
-    for number, table in enumerate(whole_rows_of(settings)):
-        name = simulated_name(number)
-        columns[name] = table.columns
-        if table.absent_is_zero:
-            absent_is_zero.append(name)
+    tables, positive, by_place = whole_rows_of(settings), settings.positive_labels, defaultdict(list)
+    for number, table in enumerate(tables):
         labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
         by_place[label_place(settings, number)].append(labels)
-        classes[name] = np.unique(class_names(labels, positive)).tolist()
     for place, parts in by_place.items():
         # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
         check_labels(np.concatenate(parts), positive, place, least=1)
@@ -96,8 +75,7 @@ def check(settings: Settings) -> None:
         _check_positive(
             positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
         )
-    schema = common_schema(columns, classes, positive, absent_is_zero)
-    check_classes(settings.strategy, schema.classes)
+    check_classes(settings.strategy, schema_of_tables(tables, positive).classes)
 
 
 def doubts_of(settings: Settings) -> list[str]:
@@ -146,32 +124,12 @@ def run(
     minutes: float = 0.0,
     also: Sequence[Path] = (),
 ) -> Path:
-    """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
+    """Train, evaluate, audit if the settings say so, write ``result.json``, ``model.npz``, ``report.html``; say where.
 
-    Parameters
-    ----------
-    settings : Settings
-        The run's settings; ``out`` is the folder, an absolute path.
-    engine : {'simulation', 'in-process'}
-        Flower's simulation engine, or this process.
-    show : callable
-        Receives each line of progress.
-    audit : {'sums', 'attack', 'record'}
-        How it is audited: by sums alone, by an attack, too, or not now: the record of the sums is kept.
-    minutes : float
-        Most time of an attack.
-    also : sequence of Path
-        Folders of other runs of the same sites whose record it uses.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    PanSVMError
-        If the run fails.
+    The settings' ``out`` is an absolute path. The engine is one of `ENGINES`; ``show`` receives each line of
+    progress. The audit is by ``sums`` alone, by an ``attack`` of so many minutes, which uses the records of other
+    runs of the same sites, too; or a later one's, with ``record``, which keeps that of the sums. PanSVMError if the
+    run fails.
     """
     folder = Path(settings.out)
     if engine == "in-process":

@@ -70,7 +70,9 @@ def gain_table(result: Mapping[str, Any]) -> Table:
 
 def cost(result: Mapping[str, Any]) -> str:
     """Return what the elimination cost as a whole and for each feature it removed."""
-    removed, trips, sent = _cost_sums(result)
+    steps = result["votes"]
+    removed = sum(len(step["removed"]) for step in steps)
+    trips, sent = (sum(step[name] for step in steps) for name in ("round_trips", "bytes_up"))
     if not removed:
         return "No feature was removed."
     text = (
@@ -134,13 +136,3 @@ def ranking_lines(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
     points = points_by_count(result)
     best = result["ranking"][:MOST_RANKED]
     return [(name, points.get(place)) for place, name in enumerate(best, start=1)]
-
-
-def _cost_sums(result: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Return how many features the steps removed, in how many round trips, with how many bytes from the sites."""
-    steps = result["votes"]
-    return (
-        sum(len(step["removed"]) for step in steps),
-        sum(step["round_trips"] for step in steps),
-        sum(step["bytes_up"] for step in steps),
-    )

@@ -19,29 +19,11 @@ MANY = 10
 
 
 def known_cells(frame: pd.DataFrame, form: TableForm, name: str) -> tuple[Table, pd.DataFrame]:
-    """Read a table to be predicted, in which cells that cannot be used count as missing.
+    """Read a table to be predicted, in which cells that cannot be used count as missing, and return which these are.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The columns that the model needs.
-    form : TableForm
-        How numbers are written, and the model's schema of these columns.
-    name : str
-        What the frame was read from, for errors.
-
-    Returns
-    -------
-    Table
-        The table.
-    DataFrame
-        Which cells were unknown, as true and false: text for a number, a number that is infinite, too large or outside
-        of the schema's range, or a category that the schema does not have.
-
-    Raises
-    ------
-    TableError
-        If the table cannot be read, or most cells of a column are unknown.
+    The frame has the columns that the model needs, the form the model's schema of them. Unknown is text for a number,
+    a number that is infinite, too large or outside of the schema's range, or a category that the schema does not
+    have. TableError if the table cannot be read, or most cells of a column are unknown.
     """
     if len(frame) == 0:
         raise TableError(f"'{name}' has no rows to predict. Is it the right file?")

@@ -140,9 +140,9 @@ def begun_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "read_link", begun)
 
 
-def write_hospitals(folder: Path, rows: int, hospitals: int = 3) -> list[Path]:
+def write_hospitals(folder: Path, rows: int, hospitals: int = 3, noise: float = 0.15) -> list[Path]:
     """Write tables of hospitals, two features of different size, not linearly separable; return where they are."""
-    X, y = make_moons(rows, noise=0.15, random_state=0)
+    X, y = make_moons(rows, noise=noise, random_state=0)
     frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
     paths = [folder / f"hospital{number}.csv" for number in range(hospitals)]
     for path, part in zip(paths, np.array_split(np.arange(rows), hospitals), strict=True):

@@ -14,22 +14,9 @@ WRONG_VALUES: list[Any] = [
     *(b"", bytes(31), bytes(32), b"\xff" * 40, [1, 2], [0.5], ["a"], [b""], [True]),
 ]
 WRONG_ARRAYS: list[Any] = [
-    *(
-        np.empty(0),
-        np.zeros(()),
-        np.zeros(3),
-        np.full(2, np.nan),
-        np.full((2, 2), np.inf),
-        np.zeros((0, 1000)),
-    ),
-    *(np.array([-1]), np.array([2**62]), np.array([-(2**63)]), np.array([0]), np.array([10**6])),
-    *(
-        np.zeros((2, 3, 4)),
-        np.zeros(5, dtype=np.uint8),
-        np.array([True]),
-        np.array(["north"]),
-        np.array([["a"]]),
-    ),
+    *map(np.zeros, (0, (), 3, (0, 1000), (2, 3, 4))),
+    *(np.full(2, np.nan), np.full((2, 2), np.inf), np.zeros(5, dtype=np.uint8)),
+    *(np.array([value]) for value in (-1, 0, 10**6, 2**62, -(2**63), True, "north", ["a"])),
 ]
 DTYPES = ["float64", "int64", "uint8", "bool", "<U5", "<U0", "|V0", "object", "float32", ">f8", "no type"]
 SIDES = [0, 1, -1, 2, 3, 7, 10**10, 2**63 - 1]
@@ -74,11 +61,8 @@ def swap_records(content: RecordDict, generator: Generator) -> None:
 def rename_record(content: RecordDict, generator: Generator) -> None:
     if content:
         old = pick(list(content), generator)
-        new = pick(
-            ["broadcast.x.values", "keys.values", ".values", "sum.arrays", "\x1b.values", old + ".values"],
-            generator,
-        )
-        content[new] = content.pop(old)
+        new = ["broadcast.x.values", "keys.values", ".values", "sum.arrays", "\x1b.values", old + ".values"]
+        content[pick(new, generator)] = content.pop(old)
 
 
 def other_record(content: RecordDict, generator: Generator) -> None:
@@ -107,81 +91,71 @@ def wrong_value(content: RecordDict, generator: Generator) -> None:
         record[pick(list(record), generator)] = pick(WRONG_VALUES, generator)
 
 
-def wrong_array(content: RecordDict, generator: Generator) -> None:
-    record = a_record(content, generator, ArrayRecord)
-    if record is not None:
-        wrong = pick(WRONG_ARRAYS, generator)
-        record[pick(list(record), generator)] = pick(
-            [Array(wrong), Array(str(wrong.dtype), wrong.shape, FORMAT, wrong.tobytes())], generator
-        )
+def of_an_array(change: Callable[[Array, Generator], Array]) -> Callable[[RecordDict, Generator], None]:
+    """Return a change of a message that changes one of its arrays."""
+
+    def changed(content: RecordDict, generator: Generator) -> None:
+        record = a_record(content, generator, ArrayRecord)
+        if record is not None:
+            name = pick(list(record), generator)
+            record[name] = change(record[name], generator)
+
+    return changed
 
 
-def wrong_numbers(content: RecordDict, generator: Generator) -> None:
+@of_an_array
+def wrong_array(old: Array, generator: Generator) -> Array:
+    wrong = pick(WRONG_ARRAYS, generator)
+    written = Array(str(wrong.dtype), wrong.shape, FORMAT, wrong.tobytes())
+    return Array(wrong) if generator.integers(2) else written
+
+
+@of_an_array
+def wrong_numbers(old: Array, generator: Generator) -> Array:
     """Put wrong numbers into an array that keeps its shape and type."""
-    record = a_record(content, generator, ArrayRecord)
-    if record is None:
-        return
-    name = pick(list(record), generator)
     try:
-        array = read_array(record[name])
+        array = read_array(old)
     except Exception:
-        return  # changed before, and no array any more
-    if array.size and array.dtype.kind in "fi":
-        wrong = (
-            [np.nan, np.inf, -1.0, 1e300, 0.0]
-            if array.dtype.kind == "f"
-            else [-1, 0, 1, 10**6, 2**62, -(2**63)]
-        )
-        array.flat[generator.integers(array.size)] = pick(wrong, generator)
-        record[name] = write_array(array)
+        return old  # changed before, and no array any more
+    wrong: dict[str, list[float]] = {
+        "f": [np.nan, np.inf, -1.0, 1e300, 0.0],
+        "i": [-1, 0, 1, 10**6, 2**62, -(2**63)],
+    }
+    if not array.size or array.dtype.kind not in wrong:
+        return old
+    array.flat[generator.integers(array.size)] = pick(wrong[array.dtype.kind], generator)
+    return write_array(array)
 
 
-def wrong_header(content: RecordDict, generator: Generator) -> None:
+@of_an_array
+def wrong_header(old: Array, generator: Generator) -> Array:
     """Announce another type, shape or format than the bytes have."""
-    record = a_record(content, generator, ArrayRecord)
-    if record is None:
-        return
-    name = pick(list(record), generator)
-    old, sides = record[name], tuple(pick(SIDES, generator) for _ in range(generator.integers(0, 4)))
+    sides = tuple(pick(SIDES, generator) for _ in range(generator.integers(0, 4)))
     wrong = [
         (pick(DTYPES, generator), old.shape, old.stype),
         (old.dtype, sides, old.stype),
         (pick(DTYPES, generator), sides, old.stype),
         (old.dtype, old.shape, "numpy.ndarray"),
     ]
-    record[name] = Array(*pick(wrong, generator), old.data)
+    return Array(*pick(wrong, generator), old.data)
 
 
-def flip_bytes(content: RecordDict, generator: Generator) -> None:
-    record = a_record(content, generator, ArrayRecord)
-    if record is None:
-        return
-    name = pick(list(record), generator)
-    data = bytearray(record[name].data)
+@of_an_array
+def flip_bytes(old: Array, generator: Generator) -> Array:
+    data = bytearray(old.data)
     for place in generator.integers(max(1, len(data)), size=generator.integers(1, 4)) if data else ():
         data[place] ^= 1 << generator.integers(8)
-    record[name] = Array(record[name].dtype, record[name].shape, record[name].stype, bytes(data))
+    return Array(old.dtype, old.shape, old.stype, bytes(data))
 
 
-def cut_bytes(content: RecordDict, generator: Generator) -> None:
-    record = a_record(content, generator, ArrayRecord)
-    if record is not None:
-        name = pick(list(record), generator)
-        old = record[name]
-        data = old.data[: generator.integers(len(old.data) + 1)]
-        record[name] = Array(old.dtype, old.shape, old.stype, data + bytes(int(generator.integers(0, 9))))
+@of_an_array
+def cut_bytes(old: Array, generator: Generator) -> Array:
+    data = old.data[: generator.integers(len(old.data) + 1)]
+    return Array(old.dtype, old.shape, old.stype, data + bytes(int(generator.integers(0, 9))))
 
 
 CHANGES: list[Callable[[RecordDict, Generator], None]] = [
-    *(
-        drop_record,
-        swap_records,
-        rename_record,
-        other_record,
-        drop_part,
-        rename_part,
-        wrong_value,
-        wrong_value,
-    ),
-    *(wrong_array, wrong_array, wrong_numbers, wrong_numbers, wrong_header, flip_bytes, cut_bytes),
+    *(drop_record, swap_records, rename_record, other_record, drop_part, rename_part),
+    *(wrong_value, wrong_value, wrong_array, wrong_array, wrong_numbers, wrong_numbers),
+    *(wrong_header, flip_bytes, cut_bytes),
 ]

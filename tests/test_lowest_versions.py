@@ -18,16 +18,18 @@ NO_INDEX = ("error sending request", "dns error", "Failed to fetch", "client err
 """In what uv says where there is no package index."""
 
 COMMANDS = (
-    "run",
-    "tune",
-    "select",
-    "compare",
-    "predict",
-    "export",
-    "check",
-    "schema",
-    "hospital init",
-    "coordinator",
+    *(
+        "run",
+        "tune",
+        "select",
+        "compare",
+        "predict",
+        "export",
+        "check",
+        "schema",
+        "hospital init",
+        "coordinator",
+    ),
 )
 
 

@@ -40,25 +40,9 @@ PROGRESS_SECONDS = 30.0
 def attack(
     settings: Settings, folder: Path, minutes: float, show: Callable[[str], None], also: Sequence[Path] = ()
 ) -> Attack:
-    """Attack a run with simulated sites.
+    """Attack a run of simulated sites for so many minutes, by the records in its folder and in those of other runs.
 
-    Parameters
-    ----------
-    settings : Settings
-        Settings of the run, with ``audit``.
-    folder : Path
-        The run's folder, with the record of what was asked and what came back.
-    minutes : float
-        Most time to take.
-    show : callable
-        Receives lines of progress.
-    also : sequence of Path
-        Folders of other runs of the same sites, with their records.
-
-    Raises
-    ------
-    SettingError
-        If a folder has no record, or one of other sites; or the sites hold different columns.
+    SettingError if a folder has no record, or one of other sites; or the sites hold different columns.
     """
     record = read_transcript(folder)
     sites = [records_of(site) for site in SimulatedSites(settings).before(record[-1])]
@@ -98,17 +82,7 @@ def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
 
 
 def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str], None]) -> dict[str, Floats]:
-    """Return the records that each way of attacking finds, in the table's units; unknown columns are NaN.
-
-    Parameters
-    ----------
-    record : sequence of TranscriptSum
-        What the coordinator asked and learned.
-    seconds : float
-        Most time to take.
-    show : callable
-        Receives lines of progress.
-    """
+    """Return the records that each way finds in so many seconds, in the table's units; unknown columns are NaN."""
     begun = time.monotonic()
     guesses = {"moments": records_in_moments(record)}
     spread = _spread(record)

@@ -25,87 +25,53 @@ from strategies.settings import Settings
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found.
+    """What was found."""
 
-    Parameters
-    ----------
-    figures : dict of str to float or None
-        What the systems say (:attr:`simulations.systems.system.SystemWords.texts`).
-    numbers : dict of str to int
-        How many numbers each result has brought the coordinator: each is an equation about the rows.
-    unknown : int
-        How many cells the training rows have together.
-    not_examined : list of str
-        Tasks whose results the coordinator has received and nobody has looked at.
-    rows : int
-        Training records.
-    determined : int or None
-        How many of them exact Hessians determine to 10 percent, made linear at the truth; None if that is not known.
-    whole_copy : WholeCopy or None
-        At level `perturbed`, the most that can be made of all that may ever leave.
-    """
-
+    # What the systems say (:attr:`simulations.systems.system.SystemWords.texts`).
     figures: dict[str, float | None] = field(default_factory=dict)
+    # How many numbers each result has brought the coordinator: each is an equation about the rows.
     numbers: dict[str, int] = field(default_factory=dict)
-    unknown: int = 0
+    unknown: int = 0  # how many cells the training rows have together
+    # Tasks whose results the coordinator has received and nobody has looked at.
     not_examined: list[str] = field(default_factory=list)
-    rows: int = 0
+    rows: int = 0  # training records
+    # How many of them exact Hessians determine to 10 percent, made linear at the truth; None if unknown.
     determined: int | None = None
+    # At level `perturbed`, the most that can be made of all that may ever leave.
     whole_copy: WholeCopy | None = None
 
     @property
     def entries(self) -> dict[str, Any]:
-        """The findings as entries of ``result.json``."""
-        return {
-            **self.figures,
-            "numbers": self.numbers,
-            "unknown": self.unknown,
-            "not_examined": self.not_examined,
-            "determined": self.determined,
-            "whole_copy": self.whole_copy and asdict(self.whole_copy),
-        }
+        """The findings as entries of ``result.json``, which has the rows elsewhere."""
+        others = {name: value for name, value in asdict(self).items() if name not in ("figures", "rows")}
+        return {**self.figures, **others}
 
     def __str__(self) -> str:
         """Return the findings in one line, then equations against unknowns, and what was not looked at."""
-        found = "; ".join(sentences(self.entries)) or "nothing about single rows was received"
-        return f"audit: {found}{self._level()}{self._ratios()}{self._left_out()}"
-
-    def _level(self) -> str:
+        lines = ["; ".join(sentences(self.entries)) or "nothing about single rows was received"]
         if self.whole_copy:
-            return f"\naudit: level perturbed, {self.whole_copy}"
-        if self.determined is None:
-            return ""
-        return (
-            f"\naudit: exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a "
-            "deviation: whoever runs the coordinator can compute these, and others by differences of sums, which "
-            "--audit=attack tries"
-        )
-
-    def _left_out(self) -> str:
-        return f"\naudit: not examined: {', '.join(self.not_examined)}" if self.not_examined else ""
-
-    def _ratios(self) -> str:
-        if not self.unknown:
-            return ""
-        each = ", ".join(
-            f"{count / self.unknown:.1f} from {name}" for name, count in list(self.numbers.items())[:3]
-        )
-        return (
-            f"\naudit: {sum(self.numbers.values()) / self.unknown:.1f} numbers received for each of {self.unknown} "
-            f"unknown cells ({each}); --audit=attack tries to solve them"
-        )
+            lines.append(f"level perturbed, {self.whole_copy}")
+        elif self.determined is not None:
+            lines.append(
+                f"exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a deviation: "
+                "whoever runs the coordinator can compute these, and others by differences of sums, which "
+                "--audit=attack tries"
+            )
+        if self.unknown:
+            each = ", ".join(
+                f"{count / self.unknown:.1f} from {name}" for name, count in list(self.numbers.items())[:3]
+            )
+            lines.append(
+                f"{sum(self.numbers.values()) / self.unknown:.1f} numbers received for each of {self.unknown} unknown "
+                f"cells ({each}); --audit=attack tries to solve them"
+            )
+        if self.not_examined:
+            lines.append(f"not examined: {', '.join(self.not_examined)}")
+        return "\n".join(f"audit: {line}" for line in lines)
 
 
 def audit(settings: Settings, folder: Path) -> Audit:
-    """Look at everything the coordinator received in a run with simulated sites.
-
-    Parameters
-    ----------
-    settings : Settings
-        Settings of the run, with ``audit``.
-    folder : Path
-        The run's folder, with ``result.json`` and the record of what was asked.
-    """
+    """Look at everything the coordinator received in a run of simulated sites, which its folder has the record of."""
     transcript, systems = read_transcript(folder), every_system()
     sites = SimulatedSites(settings)
     figures: dict[str, float | None] = {}

@@ -19,36 +19,19 @@ from simulations.attack.findings import area
 
 @dataclass(frozen=True)
 class SiteRecords:
-    """The records of a site and what its systems see of them, row for row, in the table's units.
+    """The records of a site and what its systems see of them, row for row, in the table's units."""
 
-    Parameters
-    ----------
-    true, seen : ndarray of shape (rows, columns)
-        The true records; and their copies, or the records themselves at another level.
-    within : ndarray of shape (rows, columns)
-        The true records, but a measurement beyond the ends that enough records share is the end: what is beyond never
-        leaves.
-    trained : ndarray of shape (rows,)
-        Which rows have a part in the training.
-    measured : ndarray of shape (rows, columns)
-        Which cells are measurements; the others are codes.
-    mean, deviation : ndarray of shape (columns,)
-        Of each column's measurements, as the site has settled them; of a column of codes those of its cells.
-    noise : float
-        Of the copies, in deviations.
-    ratio : float
-        Largest likelihood ratio of two values of a code, given its copy.
-    """
-
-    true: Floats
-    seen: Floats
+    true: Floats  # (rows, columns): the true records
+    seen: Floats  # (rows, columns): their copies, at another level the records
+    # (rows, columns): the true records, but a measurement beyond the ends that enough records share is the
+    # end: what is beyond never leaves.
     within: Floats
-    trained: Bools
-    measured: Bools
-    mean: Floats
-    deviation: Floats
-    noise: float
-    ratio: float
+    trained: Bools  # (rows,): which rows have a part in the training
+    measured: Bools  # (rows, columns): which cells are measurements; the others are codes
+    mean: Floats  # (columns,): of each column's measurements, as the site has settled it; of codes that of its cells
+    deviation: Floats  # (columns,): so too
+    noise: float  # of the copies, in deviations
+    ratio: float  # largest likelihood ratio of two values of a code, given its copy
 
 
 def records_of(site: Site) -> SiteRecords:
@@ -75,27 +58,18 @@ def records_of(site: Site) -> SiteRecords:
 
 @dataclass(frozen=True)
 class WholeCopy:
-    """What an attacker makes of all copies.
+    """What an attacker makes of all copies."""
 
-    Parameters
-    ----------
-    noise : float
-        In deviations of a column.
-    copy_distance, filtered_distance : float
-        Root mean square distance of measurements from the true ones: of the copies, and of the best linear guess.
-    codes_right : float or None
-        Share of codes that are right in the copy; no guess is right more often. None without codes.
-    likelihood_ratio : float
-        How much likelier the copy of a code is with one true value than with another, at most.
-    membership : float or None
-        Area under the curve of telling, by the nearest copy, who took part: 0.5 is guessing. None without test records.
-    """
-
-    noise: float
+    noise: float  # in deviations of a column
+    # copy_distance, filtered_distance: root mean square distance of measurements from the true ones: of the
+    # copies, and of the best linear guess.
     copy_distance: float
     filtered_distance: float
+    # Share of codes that are right in the copy; no guess is right more often. None without codes.
     codes_right: float | None
+    # How much likelier the copy of a code is with one true value than with another, at most.
     likelihood_ratio: float
+    # Area under the curve of telling, by the nearest copy, who took part. None without test records.
     membership: float | None
 
     def __str__(self) -> str:

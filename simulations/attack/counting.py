@@ -21,43 +21,28 @@ MOST_FITTED = 8_000
 
 @dataclass(frozen=True)
 class Attack:
-    """What an attack has found.
+    """What an attack has found."""
 
-    Parameters
-    ----------
-    rows, test_rows : int
-        Training records, and records that had no part in the training.
-    attempts, by_chance : dict of str to Found
-        Training records, at level `perturbed` copies of them, that each way of attacking has found, and all together;
-        and how many of the test records, which can only be by chance.
-    determined : int or None
-        How many of them the Hessians of one model determine to 10 percent, made linear at the truth: what a longer
-        attack could compute. None without Hessians, or where that would take too much memory.
-    cells : int
-        Cells of training records that are known, those of subsets of the columns too; of `unknown`.
-    unknown : int
-        Cells of all training records.
-    error : float
-        Root mean square distance of the attacker's best guesses from the true training records, in deviations of a
-        column: the mean of the column where it has found nothing.
-    membership : float or None
-        Area under the curve of telling who took part, by the nearest of what was found; None if that cannot be told.
-    copy : WholeCopy or None
-        At level `perturbed`, the most that can be made of all copies.
-    found_distance, found_copy_distance : float or None
-        Root mean square distance of the records found from the true ones, beside that of their copies.
-    """
-
+    # rows, test_rows: training records, and records that had no part in the training.
     rows: int
     test_rows: int
+    # attempts, by_chance: training records, at level `perturbed` copies of them, that each way of attacking
+    # has found, and all together; and how many of the test records, which can only be by chance.
     attempts: dict[str, Found]
     by_chance: dict[str, Found]
+    # How many of them the Hessians of one model determine to 10 percent, made linear at the truth: what a
+    # longer attack could compute. None without Hessians, or where that would take too much memory.
     determined: int | None
-    cells: int
-    unknown: int
+    cells: int  # cells of training records that are known, those of subsets of the columns too; of `unknown`
+    unknown: int  # cells of all training records
+    # Root mean square distance of the attacker's best guesses from the true training records, in deviations
+    # of a column: the mean of the column where it has found nothing.
     error: float
+    # Area under the curve of telling, by the nearest of what was found, who took part; None if unknown.
     membership: float | None
-    copy: WholeCopy | None = None
+    copy: WholeCopy | None = None  # at level `perturbed`, the most that can be made of all copies
+    # found_distance, found_copy_distance: root mean square distance of the records found from the true ones,
+    # beside that of their copies.
     found_distance: float | None = None
     found_copy_distance: float | None = None
 
@@ -88,19 +73,7 @@ class Attack:
 def counted(
     level: str, sites: Sequence[SiteRecords], guesses: dict[str, Floats], record: Sequence[TranscriptSum]
 ) -> Attack:
-    """Return how near guesses have come to the records of some sites.
-
-    Parameters
-    ----------
-    level : str
-        Of the run.
-    sites : sequence of SiteRecords
-        The truth.
-    guesses : dict of str to ndarray of shape (guesses, columns)
-        By the way in which they were found.
-    record : sequence of TranscriptSum
-        What the coordinator asked and learned.
-    """
+    """Return how near guesses, shape (guesses, columns) by the way in which they were found, came to sites' records."""
     true, seen = (np.vstack([getattr(one, part) for one in sites]) for part in ("true", "seen"))
     guesses = {name: X.reshape(-1, true.shape[1]) for name, X in guesses.items()}
     trained = np.concatenate([one.trained for one in sites])

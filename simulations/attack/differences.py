@@ -28,16 +28,8 @@ SOLVED = 1e-5
 def solve_differences(feature_map: NystromMap, a: Floats, spread: float, seconds: float) -> Floats:
     """Return the rows that differences of two cuts have given, shape (rows, features).
 
-    Parameters
-    ----------
-    feature_map : NystromMap
-        The map that all sums are over, of the rbf kernel.
-    a : ndarray of shape (cuts, rank)
-        Their subgradients.
-    spread : float
-        Standard deviation of rows about landmarks.
-    seconds : float
-        Time to take; the smallest differences come first.
+    ``a`` are the subgradients of all cuts over one map of the rbf kernel, shape (cuts, rank), and ``spread`` is the
+    standard deviation of rows about landmarks. The smallest differences come first.
     """
     rows = [np.empty((0, feature_map.landmarks.shape[1]))]
     begun = time.monotonic()

@@ -41,21 +41,11 @@ BLOCK = 64
 
 @dataclass
 class Guess:
-    """Guessed rows.
+    """Guessed rows."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        The rows, scaled.
-    cluster : ndarray of shape (rows,)
-        Number of the landmark each is looked for at.
-    v : ndarray of shape (rows, curvatures)
-        Their factors in the Hessians.
-    """
-
-    X: Floats
-    cluster: NDArray[np.int64]
-    v: Floats
+    X: Floats  # (rows, features): the rows, scaled
+    cluster: NDArray[np.int64]  # (rows,): number of the landmark each is looked for at
+    v: Floats  # (rows, curvatures): their factors in the Hessians
 
 
 @dataclass(frozen=True)
@@ -76,14 +66,10 @@ class Weights:
 
 
 class Equations:
-    """What is known, in the form in which guesses are held against it.
+    """What is known, with at least one Hessian, in the form in which guesses are held against it.
 
-    Parameters
-    ----------
-    knowledge : Knowledge
-        What the coordinator has, with at least one Hessian.
-    whiten : bool
-        Whether Hessians are compared in units in which all directions count alike; else coordinate by coordinate.
+    With ``whiten``, Hessians are compared in units in which all directions count alike; else coordinate by
+    coordinate.
     """
 
     def __init__(self, knowledge: Knowledge, whiten: bool = True) -> None:
@@ -141,10 +127,7 @@ class Equations:
     def factors(self, X: Floats) -> Floats:
         """Return the factors, none below 0, with which rows fulfil the Hessians best, shape (rows, curvatures).
 
-        Raises
-        ------
-        LinAlgError
-            If the matrix of the equations is not positive definite.
+        LinAlgError if the matrix of the equations is not positive definite.
         """
         G = self.white_g(X)
         root = cholesky(_factor_matrix(G), lower=True)
@@ -216,17 +199,10 @@ class Equations:
 
 
 def determined(knowledge: Knowledge, truth: Floats) -> tuple[int, int]:
-    """Return how many rows the Hessians determine to 1 and to 10 percent of a deviation, root mean square.
+    """Return how many of the true rows, scaled, Hessians determine to 1 and 10 % of a deviation, root mean square.
 
     At the truth the sums are made linear in the rows. With the rounding of the sums and what is known of a row
     beforehand, a deviation of its column, that gives each cell a deviation that no unbiased guess can go below.
-
-    Parameters
-    ----------
-    knowledge : Knowledge
-        What the coordinator has.
-    truth : ndarray of shape (rows, features)
-        The rows, scaled.
     """
     equations = Equations(knowledge, whiten=False)
     guess = Guess(truth, np.zeros(len(truth), dtype=np.int64), equations.factors(truth))

@@ -16,14 +16,10 @@ EXACT, ONE, TEN = 1e-3, 1e-2, 1e-1
 
 @dataclass(frozen=True)
 class Found:
-    """How many of the true rows have a guess of their own nearby.
+    """How many of the true rows have a guess of their own nearby."""
 
-    Parameters
-    ----------
-    exact, within_1, within_10 : int
-        Rows whose cells are off by at most 0.1, 1 and 10 percent of a standard deviation, root mean square.
-    """
-
+    # exact, within_1, within_10: rows whose cells are off by at most 0.1, 1 and 10 percent of a standard
+    # deviation, root mean square.
     exact: int
     within_1: int
     within_10: int
@@ -34,16 +30,9 @@ class Found:
 
 
 def found(truth: Floats, guesses: Floats, spread: Floats) -> Found:
-    """Count the rows that guesses have found; each guess counts for one row only.
+    """Count the rows that guesses, shape (guesses, features), have found; each guess counts for one row only.
 
-    Parameters
-    ----------
-    truth : ndarray of shape (rows, features)
-        The rows.
-    guesses : ndarray of shape (guesses, features)
-        Guessed rows.
-    spread : ndarray of shape (features,)
-        Standard deviation of each feature; constant ones are left out.
+    ``spread`` is the standard deviation of each feature; constant ones are left out.
     """
     if not len(guesses) or not (spread > 0).any():
         return Found(0, 0, 0)

@@ -38,19 +38,7 @@ def start_from_landmarks(knowledge: Knowledge, equations: Equations, seed: int) 
 
 
 def fit(equations: Equations, guess: Guess, seconds: float, seed: int = 0) -> Guess:
-    """Return the guess that has missed least in so many seconds.
-
-    Parameters
-    ----------
-    equations : Equations
-        What is known.
-    guess : Guess
-        Where to begin.
-    seconds : float
-        Time to take.
-    seed : int
-        Seed of the candidates that replace rows.
-    """
+    """Return the guess that has missed least in so many seconds; the seed is of the candidates that replace rows."""
     replacement = Replacement(equations, np.random.default_rng(seed))
     begun, damping, slow = time.monotonic(), FIRST_DAMPING, 0
     found = equations.residuals(guess)
@@ -88,13 +76,6 @@ class Replacement:
 
     A row that is right stays where it is while others are replaced; one that only makes up for what others miss moves
     with them. To replace the rows that matter least to the curvatures loses right ones that happen to matter little.
-
-    Parameters
-    ----------
-    equations : Equations
-        What is known.
-    generator : Generator
-        Draws rows and candidates.
     """
 
     def __init__(self, equations: Equations, generator: np.random.Generator) -> None:
@@ -152,13 +133,7 @@ def _climbed(equations: Equations, X: Floats, left: Floats) -> Floats:
 
 
 def _explained(equations: Equations, X: Floats, left: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return how much of what is left of the curvatures one more row explains.
-
-    Returns
-    -------
-    tuple of ndarray of shape (rows,), (rows, curvatures) and (rows,)
-        The square of it, the products g^T R_k g, none below 0, and g^T g.
-    """
+    """Return the square of what one more row explains of what is left, g^T R_k g, none below 0, and g^T g, by row."""
     G = equations.white_g(X)
     size = np.square(G).sum(axis=1)
     gain = np.stack([np.einsum("ij,ij->i", G @ R, G) for R in left], axis=1).clip(0.0)

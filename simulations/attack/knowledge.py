@@ -22,21 +22,11 @@ from strategies.master.packing import curvature_matrix, unpack_answers
 
 @dataclass(frozen=True)
 class KnownMap:
-    """A feature map that the sites have been told, and the scaling of what it looks at.
+    """A feature map that the sites have been told, and the scaling of what it looks at."""
 
-    Parameters
-    ----------
-    feature_map : NystromMap
-        The map, of scaled cells.
-    features : ndarray of shape (columns,)
-        Which columns it looks at.
-    scaling : Scaling
-        Of all columns.
-    """
-
-    feature_map: NystromMap
-    features: Bools
-    scaling: Scaling
+    feature_map: NystromMap  # the map, of scaled cells
+    features: Bools  # (columns,): which columns it looks at
+    scaling: Scaling  # of all columns
 
     @property
     def digest(self) -> str:
@@ -66,17 +56,10 @@ class KnownMap:
 
 @dataclass(frozen=True)
 class SumsOfRows:
-    """Sums over the records themselves, in the table's units, of which it is known how many records each is over.
+    """Sums over the records themselves, in the table's units, of which it is known how many records each is over."""
 
-    Parameters
-    ----------
-    features : ndarray of shape (columns,)
-        Which columns they are of.
-    count, total, square : ndarray of shape (sums, features)
-        Cells, their sum, and that of their squares.
-    """
-
-    features: Bools
+    features: Bools  # (columns,): which columns they are of
+    # count, total, square: (sums, features): cells, their sum, and that of their squares.
     count: Floats
     total: Floats
     square: Floats
@@ -89,24 +72,15 @@ class SumsOfRows:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the coordinator has of a model that was trained on all rows.
+    """What the coordinator has of a model that was trained on all rows."""
 
-    Parameters
-    ----------
-    known : KnownMap
-        The model's feature map, of those coordinates between which the curvature was asked for. Of the others only the
-        diagonal is known, which is left aside.
-    curvatures : sequence of ndarray of shape (rank + 1, rank + 1)
-        Hessians of the smoothed hinge loss at some points.
-    class_rows : ndarray of shape (classes,)
-        Training rows of each class.
-    total, square : ndarray of shape (features,)
-        Sums of the scaled cells and of their squares over all rows, of the features that the map looks at.
-    """
-
+    # The model's feature map, of those coordinates between which the curvature was asked for. Of the others
+    # only the diagonal is known, which is left aside.
     known: KnownMap
-    curvatures: Sequence[Floats]
-    class_rows: Floats
+    curvatures: Sequence[Floats]  # (rank + 1, rank + 1): Hessians of the smoothed hinge loss at some points
+    class_rows: Floats  # (classes,): training rows of each class
+    # total, square: (features,): sums of the scaled cells and of their squares over all rows, of the features
+    # that the map looks at.
     total: Floats
     square: Floats
 

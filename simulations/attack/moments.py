@@ -23,10 +23,7 @@ SAME = 1e-7
 def records_in_moments(record: Sequence[TranscriptSum]) -> Floats:
     """Return the records that differences of moments are, shape (records, columns); columns not known are NaN.
 
-    Parameters
-    ----------
-    record : sequence of TranscriptSum
-        What the coordinator asked and learned, in one run or in several of the same columns.
+    The record is of one run, or of several of the same columns.
     """
     sums = list(moments_of(record))
     found = [np.empty((0, len(sums[0].features)))] if sums else [np.empty((0, 0))]

@@ -33,20 +33,10 @@ SOLVED = 1e-4
 def search_spaces(
     feature_map: NystromMap, sums: Floats, spread: float, known: Floats, seconds: float
 ) -> Floats:
-    """Return rows found in the spaces that sums close together span, and those that are known, shape (rows, features).
+    """Return rows found in the spaces that sums close together span, and known ones, shape (rows, features).
 
-    Parameters
-    ----------
-    feature_map : NystromMap
-        The map that all sums are over.
-    sums : ndarray of shape (sums, rank + 1)
-        Sums of weighted (f, 1), in the order in which they came.
-    spread : float
-        Standard deviation of rows about landmarks.
-    known : ndarray of shape (rows, features)
-        Rows that are known already.
-    seconds : float
-        Time to take; spaces of the fewest dimensions come first.
+    ``sums`` are of weighted (f, 1) over one map in the order in which they came, shape (sums, rank + 1); ``spread``
+    is the standard deviation of rows about landmarks. Spaces of the fewest dimensions come first.
     """
     begun = time.monotonic()
     most = sums.shape[1] - known.shape[1] - 1
@@ -84,15 +74,7 @@ def _spaces_at(one: Floats, sums: Floats, most: int) -> list[tuple[int, Floats]]
 
 
 class RowsInSpaces:
-    """Looks for the rows that spaces are made of.
-
-    Parameters
-    ----------
-    feature_map : NystromMap
-        The model's feature map, of the rbf kernel.
-    spread : float
-        Standard deviation of rows about landmarks.
-    """
+    """Looks for the rows that spaces are made of, over a feature map of the rbf kernel."""
 
     def __init__(self, feature_map: NystromMap, spread: float) -> None:
         self.map, self.spread = feature_map, spread
@@ -105,12 +87,8 @@ class RowsInSpaces:
     def nearest(self, outside: Floats, known: Floats) -> tuple[Floats, Floats]:
         """Return points whose g is nearest to a space, the nearest first, and the length of its part outside.
 
-        Parameters
-        ----------
-        outside : ndarray of shape (rank + 1, directions)
-            Orthonormal directions, those that the space has no part of.
-        known : ndarray of shape (rows, features)
-            Rows that are tried as they are.
+        ``outside`` are the orthonormal directions that the space has no part of, shape (rank + 1, directions). Known
+        rows are tried as they are.
         """
         landmarks = self.map.landmarks
         X = landmarks[self.generator.integers(len(landmarks), size=CANDIDATES)]

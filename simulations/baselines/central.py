@@ -45,10 +45,7 @@ def check_given(settings: PanSvmSettings) -> None:
 def scaled(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> tuple[PooledRows, PooledRows]:
     """Return both kinds of rows scaled by the rows to train on, as the federation scales them.
 
-    Raises
-    ------
-    SettingError
-        If C or gamma is ``auto``, or a class has no row to train on.
+    SettingError if C or gamma is ``auto``, or a class has no row to train on.
     """
     if not np.isin(test.classes, train.classes).all():
         raise SettingError("All rows of a class are test rows, so nobody can learn it. Lower test-fraction.")
@@ -58,15 +55,7 @@ def scaled(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> tup
 
 
 def measure(classifier: ClassifierMixin, train: PooledRows, test: PooledRows) -> BaselineFigures:
-    """Train a classifier on scaled rows and judge it on others.
-
-    Parameters
-    ----------
-    classifier : scikit-learn classifier
-        With ``decision_function`` or ``predict_proba``; not trained.
-    train, test : PooledRows
-        Rows to train on and to be judged on, from `scaled`.
-    """
+    """Train a classifier on scaled rows and judge it on others, from `scaled`."""
     with warnings.catch_warnings():
         # Whether it has converged is among the figures.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -20,44 +20,25 @@ from strategies.svm_settings import PanSvmSettings
 
 @dataclass(frozen=True)
 class BaselineFigures:
-    """The figures of a baseline; by the names that they have in a run's ``result.json``.
+    """The figures of a baseline; by the names that they have in a run's ``result.json``."""
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-        How good it is on the test rows.
-    round_trips, bytes_up, bytes_down : int
-        What it took of a network; nothing if the rows are in one place.
-    disclosed : tuple of dict
-        What left the sites, as in ``result.json``; empty for rows in one place, where the question has no meaning.
-    converged : bool or None
-        Whether its solver has come to its end; None if it does not iterate.
-    """
-
-    evaluation: Evaluation
+    evaluation: Evaluation  # how good it is on the test rows
+    # round_trips, bytes_up, bytes_down: what it took of a network; nothing if the rows are in one place.
     round_trips: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
+    # What left the sites, as in ``result.json``; empty for rows in one place, which have no sites.
     disclosed: tuple[dict[str, Any], ...] = field(default=())
-    converged: bool | None = None
+    converged: bool | None = None  # whether its solver has come to its end; None if it does not iterate
 
 
 def judge(
     true: NDArray[np.int64], predicted: NDArray[np.int64], decisions: NDArray[np.float64], classes: int
 ) -> Evaluation:
-    """Return the measures of the strategies, from the rows themselves.
+    """Return the measures of the strategies, from the rows themselves; decisions have one column for two classes.
 
-    The area under the curve is exact; that of a federated run is from a histogram, in which two rows in one of the 512
-    bins are a tie.
-
-    Parameters
-    ----------
-    true, predicted : ndarray of shape (rows,)
-        Class index of each test row, and the one that was predicted.
-    decisions : ndarray of shape (rows, columns)
-        Decision values or probabilities: one column, of class 1, with two classes, else one per class.
-    classes : int
-        Number of classes.
+    The area under the curve is exact; that of a federated run is from a histogram, in which two rows in one of the
+    512 bins are a tie.
     """
     confusion = confusion_counts(true, predicted, classes)
     counted = Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
@@ -83,12 +64,6 @@ baselines: Registry[Baseline] = Registry("baseline")
 
 
 def all_baselines() -> Registry[Baseline]:
-    """Return the baselines of all files in this folder.
-
-    Raises
-    ------
-    SettingError
-        If two of them have the same name.
-    """
+    """Return the baselines of all files in this folder."""
     import_modules("simulations.baselines")
     return baselines

@@ -34,18 +34,11 @@ from strategies.svm_settings import PanSvmSettings
 
 @dataclass(frozen=True)
 class LargeTable:
-    """A data set and the settings that all contestants train with.
+    """A data set and the settings that all contestants train with."""
 
-    Parameters
-    ----------
-    config : mapping
-        The run config. Without ``data`` the rows are generated.
-    test : str
-        Data set to test on; else a fifth of the rows.
-    """
-
+    # The run config. Without ``data`` the rows are generated.
     config: Mapping[str, Scalar] = field(default_factory=dict)
-    test: str = ""
+    test: str = ""  # data set to test on; else a fifth of the rows
 
 
 TABLES = {

@@ -44,24 +44,12 @@ SEEDS = range(10)
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the benchmark.
+    """A data set of the benchmark."""
 
-    Parameters
-    ----------
-    sources : tuple of str
-        Names in the folder of data sets; several are one site each.
-    positive : str
-        Labels that count as positive, by commas.
-    svm : mapping
-        Settings of the exact SVM.
-    test : str
-        Data set to test on; else a fifth of the rows.
-    """
-
-    sources: tuple[str, ...]
-    positive: str = ""
-    svm: Mapping[str, Scalar] = field(default_factory=dict)
-    test: str = ""
+    sources: tuple[str, ...]  # names in the folder of data sets; several are one site each
+    positive: str = ""  # labels that count as positive, by commas
+    svm: Mapping[str, Scalar] = field(default_factory=dict)  # settings of the exact SVM
+    test: str = ""  # data set to test on; else a fifth of the rows
 
 
 HOSPITALS = ("heart-cleveland", "heart-hungarian", "heart-switzerland", "heart-va")

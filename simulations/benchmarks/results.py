@@ -53,22 +53,7 @@ COMMIT = commit()
 
 
 def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
-    """Write the tables of a benchmark, and what they were measured with.
-
-    Parameters
-    ----------
-    name : str
-        Name of the benchmark, and of the file.
-    tables : mapping of str to Table
-        The figures.
-    folder : Path
-        Where to.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Write the tables of a benchmark, and what they were measured with, into a file of its name, and return that."""
     found = {
         "benchmark": name,
         "commit": COMMIT,

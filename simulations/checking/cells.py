@@ -58,24 +58,12 @@ GROUPED = r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}"
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a column.
+    """The cells of a column."""
 
-    Parameters
-    ----------
-    column : TableColumn
-        As the schema file describes it, or its name only.
-    raw : Series
-        The cells as they were read.
-    values : ndarray of shape (rows,)
-        As numbers; NaN where missing or text.
-    is_text : ndarray of bool, shape (rows,)
-        What is neither a number nor missing.
-    """
-
-    column: TableColumn
-    raw: "pd.Series[str]" = field(repr=False)
-    values: Floats = field(repr=False)
-    is_text: Bools = field(repr=False)
+    column: TableColumn  # as the schema file describes it, or its name only
+    raw: "pd.Series[str]" = field(repr=False)  # the cells as they were read
+    values: Floats = field(repr=False)  # (rows,): as numbers; NaN where missing or text
+    is_text: Bools = field(repr=False)  # (rows,): what is neither a number nor missing
 
     @property
     def name(self) -> str:

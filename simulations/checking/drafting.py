@@ -44,22 +44,7 @@ HEAD = """\
 
 
 def draft(path: Path, label: str, form: TableForm) -> str:
-    """Return the text of a schema file for a table.
-
-    Parameters
-    ----------
-    path : Path
-        As for `clients.table.reading.read_table`.
-    label : str
-        Label column.
-    form : TableForm
-        How the file is written, and columns to leave out.
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read, or has no such label column or no rows.
-    """
+    """Return the text of a schema file for a table; TableError if it cannot be read, or has no such label column."""
     frame, label = read_frame(path, form), plain_name(label)
     if label not in frame.columns:
         raise TableError(

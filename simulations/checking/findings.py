@@ -33,21 +33,9 @@ MOST_LINES = 3
 
 
 def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
-    """Return what is to be said of a table, errors first.
+    """Return what is to be said of a table, errors first; TableError if the file cannot be read at all.
 
-    Parameters
-    ----------
-    path : Path
-        As for `clients.table.reading.read_table`.
-    label : str or None
-        Label column; None for the schema's, or ``label``.
-    form : TableForm
-        How the file is written, and the schema.
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read at all.
+    The label column is by default the schema's, or ``label``; ``form`` says how the file is written.
     """
     frame, label = read_frame(path, form), label_of(form.schema, label)
     table, found = _read(frame, label, path.name, form)

@@ -39,14 +39,10 @@ MOST_TRIED = 1000
 
 
 def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
-    """Yield what level perturbed is worth on a table, and what it does that a person would not expect.
+    """Yield what level perturbed is worth on a table of true records, and what it does that nobody would expect.
 
-    Parameters
-    ----------
-    table : Table
-        The true records. Nothing is said of the worth if too few records or columns differ.
-    schema : TableSchema or None
-        Which columns of 0 and 1 are one category.
+    Nothing is said of the worth if too few records or columns differ. The schema says which columns of 0 and 1 are
+    one category.
     """
     rows = np.random.default_rng(0).permutation(len(table.X))[: max(FEW, MOST_CELLS // table.X.shape[1])]
     looked_at = replace(table, X=table.X[rows], labels=None, ids=None)

@@ -14,19 +14,7 @@ from flower_pansvm.table_schema import NUMBER, TableSchema
 def check_units(table: Table, schema: TableSchema | None, name: str) -> None:
     """Check that not most numbers of a column are outside of the schema's range, as they are in another unit.
 
-    Parameters
-    ----------
-    table : Table
-        As it was read by this schema.
-    schema : TableSchema or None
-        Without one, there is nothing to check.
-    name : str
-        What the table was read from, for the error.
-
-    Raises
-    ------
-    TableError
-        If they are; the column is named.
+    ``name`` is what the table was read from. The TableError names the column.
     """
     for column in schema.columns if schema else ():
         if column.kind != NUMBER or column.ends is None:

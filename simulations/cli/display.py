@@ -26,24 +26,11 @@ SHRUNK = 0.75
 
 
 class RunDisplay:
-    """Shows the lines of a run's log, in a ``with`` block.
+    """Shows the lines of a run's log, in a ``with`` block; ``offered`` if one has said how to go on with the run.
 
-    On a terminal the last line moves; of what begins, of rounds and of who is waited for, no other line stays.
-
-    Parameters
-    ----------
-    console : Console or None
-        Where to; None for this process's output.
-    quiet : bool
-        Show nothing.
-    brief : bool
-        Leave out rounds, most steps, and lines that differ from an earlier one in numbers only: a selection trains
-        again and again.
-
-    Attributes
-    ----------
-    offered : bool
-        Whether a line has said how to go on with the run.
+    On a terminal the last line moves; of what begins, of rounds and of who is waited for, no other line stays. To be
+    brief it leaves out rounds, most steps, and lines that differ from an earlier one in numbers only: a selection
+    trains again and again.
     """
 
     def __init__(self, console: Console | None = None, quiet: bool = False, brief: bool = False) -> None:

@@ -55,6 +55,8 @@ def reproduce(
             "'pansvm reproduce --list' lists the tables and figures."
         )
     check_can_be_folder(out)
+    if data_dir is not None and not data_dir.is_dir():
+        raise SettingError(f"There is no folder {data_dir}. Correct --data-dir.")
     for name, what in [(name, all_reproductions()[name]) for name in names]:
         count = repeats or what.repeats
         runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
@@ -67,7 +69,7 @@ def reproduce(
                 f"{' '.join(str(value) for key, value in run.items if key in TOLD)}: {told}; {left} left"
             )
 
-        results = do_runs(runs, _folder(data_dir), out, 1 if what.timed else 2, show)
+        results = do_runs(runs, data_dir, out, 1 if what.timed else 2, show)
         cells = what.cells(count, results)
         seconds = sum(result.get("wall", 0.0) for result in results.values())
         failed = sum("error" in result for result in results.values())
@@ -79,25 +81,6 @@ def reproduce(
         files = writing.write(name, what, cells, took, out)
         console.print(files[1].read_text(encoding="utf-8"), soft_wrap=True)
         console.print(f"Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
-
-
-def _folder(data_dir: Path | None) -> Path:
-    """Return the folder of data sets.
-
-    Raises
-    ------
-    SettingError
-        If none is named, or it is no folder.
-    """
-    from simulations.data.datasets import FOLDER_VARIABLE, folder_of  # noqa: PLC0415
-
-    folder = folder_of(data_dir)
-    if folder is None or not folder.is_dir():
-        raise SettingError(
-            f"{'No folder of data sets is named' if folder is None else f'There is no folder {folder}'}. Name it with "
-            f"--data-dir or the environment variable {FOLDER_VARIABLE}."
-        )
-    return folder
 
 
 @cli.command(rich_help_panel=STUDIES)

@@ -65,13 +65,7 @@ class ReadingCommand(FieldCommand):
 
 
 class SettingsCommand(FieldCommand):
-    """A command that trains, with an option for every setting.
-
-    Attributes
-    ----------
-    without : tuple of str
-        Settings that have no option, as the command has others for them.
-    """
+    """A command that trains, with an option for every setting but those ``without``, for which it has others."""
 
     without: ClassVar[tuple[str, ...]] = OF_COMMANDS
 
@@ -131,10 +125,7 @@ def _option(key: str, one: "Field[Any]", panel: str | None, default: str, of: st
 def given(context: typer.Context, set_: Iterable[str] = ()) -> Given:
     """Return what the options that are made of fields, and ``--set``, have given.
 
-    Raises
-    ------
-    SettingError
-        If a text of ``--set`` has no ``=``, or sets what only an option of the command's may.
+    SettingError if a text of ``--set`` has no ``=``, or sets what only an option of the command's may.
     """
     found: dict[str, tuple[str, ...]] = dict(context.meta.get(_KEPT, {}))
     for key, value in assignments(set_):
@@ -160,10 +151,7 @@ def assignments(texts: Iterable[str]) -> list[tuple[str, str]]:
 def single(found: Given) -> dict[str, str]:
     """Return the value of each key; the parts of a list are put together.
 
-    Raises
-    ------
-    SettingError
-        If another key is given twice: which one counts would be a guess.
+    SettingError if another key is given twice: which one counts would be a guess.
     """
     twice = [key for key, values in found.items() if len(values) > 1 and key not in LISTS]
     if twice:

@@ -18,11 +18,8 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over what is
 def check_file(path: Path, overwrite: bool, *read: Path) -> None:
     """Check that a file can be written, and make its folder.
 
-    Raises
-    ------
-    SettingError
-        If it exists and is not to be written over, is a folder or one of the files that the command reads, or its
-        folder cannot be written to.
+    SettingError if it exists and is not to be written over, is a folder or one of the files that the command reads,
+    or its folder cannot be written to.
     """
     if path.is_dir():
         raise SettingError(f"--out {path} is a folder. Name a file in it.")
@@ -46,21 +43,9 @@ def cautions_of(folder: Path) -> list[str]:
 
 @contextmanager
 def run_folder(path: Path | None, overwrite: bool | None, resume: str = "", *, new: bool) -> Iterator[Path]:
-    """Make the folder of a run, and keep other commands out of it, in a ``with`` block.
+    """Make the folder of a run, below ``runs`` if none is named, and keep others out of it, in a ``with`` block.
 
-    Parameters
-    ----------
-    path : Path or None
-        The folder; None for one below ``runs``, named after the time of day.
-    overwrite, resume
-        As in `check_folder`.
-    new : bool
-        Whether a new run begins in it.
-
-    Raises
-    ------
-    SettingError
-        If another command works in it, or a new run has to leave alone what it holds.
+    SettingError if another command works in it, or a new run has to leave alone what it holds, as of `check_folder`.
     """
     from strategies.locking import locked  # noqa: PLC0415 - takes seconds to import
 
@@ -82,19 +67,9 @@ def check_folder_early(path: Path, overwrite: bool) -> None:
 def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
     """Check that a folder can hold the results of a new run.
 
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    overwrite : bool or None
-        Whether it may have results, which are written over; None for a command that never does.
-    resume : str
-        How the command goes on with a run that was stopped, if not by ``--resume FOLDER``.
-
-    Raises
-    ------
-    SettingError
-        If it has results or a checkpoint that are not to be written over, or cannot be written to.
+    SettingError if it cannot be written to, or has results or a checkpoint and they are not to be written over
+    (``overwrite``; None for a command that never does). ``resume`` says how the command goes on with a run that was
+    stopped, if not by ``--resume FOLDER``.
     """
     from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
     from strategies.results import MODEL_FILE, RESULT_FILE  # noqa: PLC0415

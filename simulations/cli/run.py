@@ -141,20 +141,12 @@ def select(
 
 @dataclass(frozen=True)
 class Training:
-    """One training as the command line asks for it; what the commands that train have in common.
+    """One training as the command line asks for it; what the commands that train have in common."""
 
-    Parameters
-    ----------
-    command : {'run', 'tune', 'select'}
-        Which command it is: the last two print what they have found, too.
-    given : mapping
-        The settings that were typed.
-    engine, out, resume, overwrite, quiet
-        The command's own options.
-    """
-
+    # {'run', 'tune', 'select'}: Which command it is: the last two print what they have found, too.
     command: str
-    given: Given
+    given: Given  # the settings that were typed
+    # engine, out, resume, overwrite, quiet: the command's own options.
     engine: str
     out: Path | None
     resume: Path | None
@@ -164,15 +156,8 @@ class Training:
     def settings(self, usual: Mapping[str, str]) -> Settings:
         """Return the settings, checked with the data: those of the run that goes on, or those given.
 
-        Parameters
-        ----------
-        usual : mapping
-            What the command's defaults are, where they are not those of the settings.
-
-        Raises
-        ------
-        PanSVMError
-            If they cannot work, or options contradict each other.
+        ``usual`` are the command's defaults, where they are not those of the settings. PanSVMError if they cannot
+        work, or options contradict each other.
         """
         from simulations import running  # noqa: PLC0415
 
@@ -249,10 +234,7 @@ class Training:
 def with_paths(found: Given) -> dict[str, str]:
     """Return the given settings, of which each is given once; each file and folder by its absolute path.
 
-    Raises
-    ------
-    SettingError
-        If a setting is given twice, there is no such data set, or ``positive`` names no label.
+    SettingError if one is given twice, there is no such data set, or ``positive`` names no label.
     """
     from simulations.data.sites import join_data  # noqa: PLC0415 - takes seconds to import
 

@@ -28,28 +28,10 @@ TABLE_FILE = "comparison.csv"
 
 
 def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
-    """Run what is missing of a comparison, and write what all of it says.
+    """Run what is missing of a comparison, write what all of it says, and return how many runs have failed.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is compared.
-    folder : Path
-        Where to; a folder of the same comparison is gone on with.
-    jobs : int
-        Runs at a time.
-    console : Console
-        Shows how far it is.
-
-    Returns
-    -------
-    int
-        Runs that have failed.
-
-    Raises
-    ------
-    PanSVMError
-        If something is wrong that can be known before the first run, or the folder holds something else.
+    A folder of the same comparison is gone on with. PanSVMError if something is wrong that can be known before the
+    first run, or the folder holds something else.
     """
     notes = plan.check()
     for note in notes:
@@ -102,10 +84,7 @@ def _mean(line: Mapping[Hashable, Any]) -> str:
 def opened(folder: Path, plan: Plan) -> Iterator[None]:
     """Make the folder of a comparison, or open it to go on; no other process can have it open as well.
 
-    Raises
-    ------
-    SettingError
-        If the folder holds something else, such as another comparison.
+    SettingError if the folder holds something else, such as another comparison.
     """
     here = description(plan)
     file = folder / PLAN_FILE

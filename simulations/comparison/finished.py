@@ -18,10 +18,7 @@ RUNS_FILE = "runs.jsonl"
 def check_folder(folder: Path, file: str, what: str) -> None:
     """Check that a folder is empty or new, or has a file that says that it is of an earlier command of the kind.
 
-    Raises
-    ------
-    SettingError
-        If it holds something else.
+    SettingError if it holds something else.
     """
     if (
         folder.is_dir()
@@ -59,16 +56,8 @@ def finish(
 ) -> dict[W, Result]:
     """Do the runs that are not on file or have failed, keep each at once, and return what all of them have found.
 
-    Parameters
-    ----------
-    works : sequence
-        The runs, each with a ``key``; in this order.
-    folder : Path
-        Where they are kept; no other process works in it.
-    jobs, run : as in `run_each`
-        Processes, and what they do.
-    show : callable
-        Receives each run that has ended, what it has found, and how many are left.
+    No other process works in the folder. ``show`` receives each run that has ended, what it has found, and how many
+    are left; the other parameters are those of `run_each`.
     """
     done = succeeded(works, folder)
     missing = [work for work in works if work not in done]

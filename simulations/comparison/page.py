@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
 import pandas as pd
 
 from simulations.baselines.registry import all_baselines
@@ -15,7 +14,7 @@ from simulations.comparison.significance import (
     pair_tests,
 )
 from simulations.comparison.summary import PLACE, blocks_of, overview, summary
-from simulations.report.section import svg
+from simulations.report.section import svg, templates
 
 SUMMARY_FILE, PAGE_FILE = "summary.csv", "comparison.html"
 
@@ -39,40 +38,34 @@ SHOWN = {
 
 
 def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> None:
-    """Write means and deviations as CSV, and a page of them with tests and plots.
-
-    Parameters
-    ----------
-    folder : Path
-        The comparison's.
-    runs : DataFrame
-        All runs, from `simulations.comparison.summary.frame`.
-    notes : sequence of str
-        What is unusual about the data, a sentence each.
-    """
+    """Write means and deviations as CSV, and a page of them with tests and plots, below notes of what is unusual."""
     means, blocks = summary(runs), blocks_of(runs)
     means.to_csv(folder / SUMMARY_FILE, index=False)
     tested = blocks.shape[0] >= FEWEST_BLOCKS and blocks.shape[1] >= 2
     pairs = pair_tests(blocks) if tested else None
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader("simulations", "comparison"), jinja2.PackageLoader("simulations", "report")]
-        ),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    page = environment.get_template("comparison.html.j2").render(
-        words=_words(runs, blocks, pairs),
-        notes=notes,
-        places=[
-            (", ".join(filter(None, map(str, name))), _shown(_named(group)), _plot(name, runs))
-            for name, group in means.groupby(PLACE, sort=False)
-        ],
-        overview=_shown(overview(means).reset_index()),
-        ranks={} if pairs is None else mean_ranks(blocks),
-        pairs=None if pairs is None else _shown(pairs),
-        failed=runs.loc[runs["error"] != "", ["strategy", *PLACE, "aggregation", "repeat", "error"]],
-        disclosed=_disclosed(means),
+    page = (
+        templates("comparison", "report")
+        .get_template("comparison.html.j2")
+        .render(
+            runs=runs,
+            levels=_levels(runs),
+            blocks=blocks,
+            notes=notes,
+            places=[
+                (", ".join(filter(None, map(str, name))), _shown(_named(group)), _plot(name, runs))
+                for name, group in means.groupby(PLACE, sort=False)
+            ],
+            overview=_shown(overview(means).reset_index()),
+            ranks={} if pairs is None else mean_ranks(blocks),
+            pairs=None if pairs is None else _shown(pairs),
+            differ=0 if pairs is None else int((pairs["corrected"] < LEVEL).sum()),
+            # The least that Holm's correction leaves of a p-value, with so many blocks and pairs.
+            smallest=0.0 if pairs is None else min(1.0, len(pairs) * 2.0 ** (1 - len(blocks))),
+            level=LEVEL,
+            fewest=FEWEST_BLOCKS,
+            failed=runs.loc[runs["error"] != "", ["strategy", *PLACE, "aggregation", "repeat", "error"]],
+            disclosed=_disclosed(means),
+        )
     )
     (folder / PAGE_FILE).write_text(page, encoding="utf-8")
 
@@ -110,59 +103,12 @@ def _plot(place: Sequence[object], runs: pd.DataFrame) -> str:
     return svg(accuracy_figure(here, limits, strategies, all_baselines()))
 
 
-def _words(runs: pd.DataFrame, blocks: pd.DataFrame, pairs: pd.DataFrame | None) -> dict[str, str]:
-    """Return what the comparison says in sentences."""
-    sets, repeats = runs["data"].nunique(), runs["repeat"].nunique()
-    return {
-        "what": (
-            f"{len(runs)} runs: {runs['strategy'].nunique()} strategies and baselines on "
-            f"{sets} data set{'' if sets == 1 else 's'}, {repeats} repeat{'' if repeats == 1 else 's'}. Mean ± "
-            "standard deviation over the repeats, on the test rows of all sites."
-        ),
-        "levels": _level_words(runs),
-        "tests": _test_words(runs, blocks, pairs),
-    }
-
-
-def _level_words(runs: pd.DataFrame) -> str:
-    """Return at which level each strategy ran; a failed run has none."""
+def _levels(runs: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the strategies at each level; a failed run has none, and baselines have an empty one."""
     done = runs[runs["error"] == ""]
-    named = {
-        str(level): ", ".join(dict.fromkeys(own))
-        for level, own in done.groupby("level", sort=False)["strategy"]
+    return {
+        str(level): list(dict.fromkeys(own)) for level, own in done.groupby("level", sort=False)["strategy"]
     }
-    central = named.pop("", "")
-    parts = [f"Level {level}: {names}." for level, names in named.items()]
-    if central:
-        parts.append(f"Baselines, which train on the true rows at any level: {central}.")
-    return " ".join([*parts, "All are tested on the same true rows."])
-
-
-def _test_words(runs: pd.DataFrame, blocks: pd.DataFrame, pairs: pd.DataFrame | None) -> str:
-    """Return what the tests of pairs find."""
-    if pairs is None:
-        return (
-            f"There is too little to test whether strategies differ: that takes two, on {FEWEST_BLOCKS} or more data "
-            "sets and splits."
-        )
-    parts = [
-        f"{blocks.shape[1]} strategies on {len(blocks)} blocks, which are means over the repeats of a set, split and "
-        "setting."
-    ]
-    without = [name for name in dict.fromkeys(runs["strategy"]) if name not in blocks]
-    if without:
-        parts.append(f"{', '.join(without)} did not finish a run.")
-    parts.append(
-        f"Wilcoxon's signed-rank test with Holm's correction finds {(pairs['corrected'] < LEVEL).sum()} of "
-        f"{len(pairs)} pairs to differ (corrected p below {LEVEL:g})."
-    )
-    smallest = min(1.0, len(pairs) * 2.0 ** (1 - len(blocks)))
-    if smallest >= LEVEL:
-        parts.append(
-            f"It could find none: with {len(blocks)} blocks and {len(pairs)} pairs, no corrected p-value is below "
-            f"{smallest:.2g}. More data sets, or fewer strategies, would let it."
-        )
-    return " ".join(parts)
 
 
 def _disclosed(means: pd.DataFrame) -> pd.DataFrame:

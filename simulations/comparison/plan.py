@@ -31,31 +31,18 @@ NOT_COMPARED = ("strategy", "split", "aggregation")
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison.
+    """A comparison."""
 
-    Parameters
-    ----------
-    data : tuple of str
-        Data sets: names or files, or the files of the sites with ``|`` between them.
-    strategies : tuple of str
-        Strategies and baselines.
-    splits, aggregations : tuple of str
-        How rows are dealt out, and the secure sums.
-    repeats, seed : int
-        How many splits by how many seeds, and the first seed; the others follow it.
-    common : dict
-        The run config that all runs share.
-    varied : dict of str to tuple
-        Values of the other settings that are given; of several values each is compared.
-    """
-
-    data: tuple[str, ...]
-    strategies: tuple[str, ...]
+    data: tuple[str, ...]  # data sets: names or files, or the files of the sites with ``|`` between them
+    strategies: tuple[str, ...]  # strategies and baselines
+    # splits, aggregations: how rows are dealt out, and the secure sums.
     splits: tuple[str, ...]
     aggregations: tuple[str, ...]
+    # repeats, seed: how many splits by how many seeds, and the first seed; the others follow it.
     repeats: int
     seed: int
-    common: dict[str, Scalar]
+    common: dict[str, Scalar]  # the run config that all runs share
+    # Values of the other settings that are given; of several values each is compared.
     varied: dict[str, tuple[Scalar, ...]]
 
     def cases(self) -> list[Case]:
@@ -82,10 +69,7 @@ class Plan:
     def check(self) -> list[str]:
         """Check names, settings, data and splits, and return what is unusual but works, a sentence each.
 
-        Raises
-        ------
-        PanSVMError
-            If a run could not work, as far as this can be known before it.
+        PanSVMError if a run could not work, as far as this can be known before it.
         """
         self._check_names()
         self._check_settings()
@@ -124,13 +108,7 @@ class Plan:
         return found
 
     def _check_sites(self, case: Case, settings: Settings) -> tuple[list[str], int]:
-        """Check that every site has rows to train on.
-
-        Returns
-        -------
-        list of str, int
-            The sites that have rows of one class only; the fewest test rows of a class.
-        """
+        """Check that every site trains on rows; return those with one class, and the fewest test rows of a class."""
         where = f"{case.data}, split {case.split}, seed {case.seed}"
         try:
             running.check(settings)

@@ -13,18 +13,10 @@ WIDTH, ROW = 5.2, 0.27
 def accuracy_figure(
     runs: pd.DataFrame, limits: tuple[float, float], strategies: Sequence[str], baselines: Collection[str]
 ) -> Figure:
-    """Draw the accuracy of each strategy at one place: every run, and mean ± standard deviation.
+    """Draw the accuracy of each strategy, from top to bottom, at one place: each run, mean ± standard deviation.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs of one data set, split and setting.
-    limits : tuple of float
-        Of the axis; those of all places of a data set, so that they can be compared.
-    strategies : sequence of str
-        From top to bottom.
-    baselines : collection of str
-        Which of them are baselines: these are grey, and hollow.
+    The limits of the axis are those of all places of a data set, so that they can be compared. Baselines are grey,
+    and hollow.
     """
     figure = Figure(figsize=(WIDTH, 0.75 + ROW * len(strategies)), layout="constrained")
     axes = figure.subplots()

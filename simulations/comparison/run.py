@@ -17,32 +17,19 @@ from strategies.svm_settings import PanSvmSettings
 
 @dataclass(frozen=True)
 class Case:
-    """A run of a comparison.
+    """A run of a comparison."""
 
-    Parameters
-    ----------
-    strategy : str
-        A strategy or a baseline.
-    data, split : str
-        Data set as the user named it, and how its rows are dealt out.
-    settings : str
-        Those of the settings that the comparison varies, such as ``C=10``; empty if it varies none.
-    aggregation : str
-        The secure sum; empty for a baseline, which has none.
-    repeat, seed : int
-        Number of the repeat from 0, and its seed.
-    config : mapping
-        The run config.
-    """
-
-    strategy: str
+    strategy: str  # a strategy or a baseline
+    # data, split: data set as the user named it, and how its rows are dealt out.
     data: str
     split: str
+    # Those of the settings that the comparison varies, such as ``C=10``; empty if it varies none.
     settings: str
-    aggregation: str
+    aggregation: str  # the secure sum; empty for a baseline, which has none
+    # repeat, seed: number of the repeat from 0, and its seed.
     repeat: int
     seed: int
-    config: Mapping[str, Scalar] = field(compare=False, repr=False)
+    config: Mapping[str, Scalar] = field(compare=False, repr=False)  # the run config
 
     @property
     def key(self) -> dict[str, Scalar]:
@@ -75,14 +62,9 @@ COLUMNS = (*KEY, *FIGURES, "error")
 
 
 def settings_of(case: Case) -> Settings:
-    """Return the settings of a case; for a baseline those that PAN-SVM would have.
+    """Return the settings of a case, with its data's number of sites; for a baseline those that PAN-SVM would have.
 
     A strategy that is differentially private has one level, whatever the others are compared at.
-
-    Raises
-    ------
-    PanSVMError
-        If a value cannot work, or the data that say how many sites there are cannot be read.
     """
     config = dict(case.config)
     if case.strategy not in all_baselines():
@@ -93,13 +75,7 @@ def settings_of(case: Case) -> Settings:
 
 
 def run_case(case: Case) -> dict[str, Any]:
-    """Run a case in this process and return its figures, of `COLUMNS`.
-
-    Raises
-    ------
-    PanSVMError
-        If it fails.
-    """
+    """Run a case in this process and return its figures, of `COLUMNS`; PanSVMError if it fails."""
     settings = settings_of(case)
     pool = pooled(settings) if case.strategy in all_baselines() else None
     started = time.perf_counter()

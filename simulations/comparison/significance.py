@@ -29,18 +29,10 @@ def mean_ranks(blocks: pd.DataFrame) -> "pd.Series[float]":
 
 
 def pair_tests(blocks: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each pair of strategies, the surest difference first.
+    """Return a line for each pair of strategies, the surest difference first, from accuracies by block and strategy.
 
-    Parameters
-    ----------
-    blocks : DataFrame
-        Accuracy by block (row) and strategy (column), without missing values.
-
-    Returns
-    -------
-    DataFrame
-        ``better`` and ``worse`` by mean rank, how many points of accuracy they are ``apart``, ``p`` of Wilcoxon's test,
-        two-sided, with differences of zero half on either side, and ``corrected``: p after Holm's correction.
+    It has ``better`` and ``worse`` by mean rank, how many points of accuracy they are ``apart``, ``p`` of Wilcoxon's
+    test, two-sided, with differences of zero half on either side, and ``corrected``: p after Holm's correction.
     """
     table, pairs = blocks.round(DIGITS), list(combinations(mean_ranks(blocks).index, 2))
     method = PermutationMethod(n_resamples=2**MOST_EXACT) if len(table) <= MOST_EXACT else "approx"

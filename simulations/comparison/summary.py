@@ -53,18 +53,10 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def overview(means: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each strategy over all places, the best first; places count alike.
+    """Return the mean of each strategy in `summary` over all places, the best first; places count alike.
 
-    Parameters
-    ----------
-    means : DataFrame
-        From `summary`.
-
-    Returns
-    -------
-    DataFrame
-        By strategy: ``accuracy``, ``below`` (percentage points below the best strategy of each place), ``round_trips``,
-        ``megabytes`` (sent by and to all sites), ``seconds``.
+    By strategy: ``accuracy``, ``below`` (percentage points below the best strategy of each place), ``round_trips``,
+    ``megabytes`` (sent by and to all sites), ``seconds``.
     """
     best = means.groupby(PLACE)["accuracy"].transform("max")
     found = means.assign(below=100 * (best - means["accuracy"]))

@@ -48,18 +48,9 @@ def attempt(run: Callable[[W], Result], work: W) -> Result:
 
 
 def run_each(works: Sequence[W], jobs: int, run: Callable[[W], Result]) -> Iterator[tuple[W, Result]]:
-    """Run pieces of work, so many at a time, and give each with what it has found as soon as it is over.
+    """Run pieces of work in so many processes, begun in this order, and give each with what it found when it is over.
 
-    The processes are ended when this iteration is, also by an exception.
-
-    Parameters
-    ----------
-    works : sequence
-        What is to be run; begun in this order.
-    jobs : int
-        Processes.
-    run : callable
-        What a process does with a piece of work; a function of a module.
+    ``run`` is a function of a module. The processes are ended when this iteration is, also by an exception.
     """
     waiting = list(reversed(works))
     processes: dict[Connection, BaseProcess] = {}

@@ -109,18 +109,13 @@ def _check_agreed(table: Table, form: TableForm, place: str) -> None:
 
 
 def locate(name: str, data_dir: Path | None = None) -> Path | None:
-    """Return the file of a data set, None if it is shipped or from OpenML; parameters as in `load_dataset`.
-
-    Raises
-    ------
-    SettingError
-        If there is no such data set or no such folder.
-    """
+    """Return the file of a data set, None if it is shipped or from OpenML; SettingError if there is none."""
     if name in SHIPPED or name.startswith(OPENML):
         return None
     if suffix_of(name) in (*SUFFIXES, *OTHER_SUFFIXES):
         return Path(name)
-    folder = folder_of(data_dir)
+    usual = os.environ.get(FOLDER_VARIABLE)
+    folder = data_dir or (Path(usual) if usual else None)
     if folder is None:
         raise SettingError(
             f"There is no data set '{name}' among those that scikit-learn ships, and no folder of data sets was named. "
@@ -144,12 +139,6 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
         f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)}. {near_matches(name, [*SHIPPED, *there])} Which "
         "sets the papers use, and what must be in their files, is in docs/comparing.md."
     )
-
-
-def folder_of(named: Path | None) -> Path | None:
-    """Return the folder of data sets: the one that is named, or that of PANSVM_DATA; None without either."""
-    usual = os.environ.get(FOLDER_VARIABLE)
-    return named or (Path(usual) if usual else None)
 
 
 def _shipped_frame(name: str) -> pd.DataFrame:

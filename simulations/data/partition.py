@@ -156,20 +156,7 @@ def _by_column(table: Table, column: str) -> list[Table]:
 
 
 def column_place(columns: Sequence[str], column: str) -> int:
-    """Return the place of the column that a split goes by.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The features, without the label.
-    column : str
-        Name of the column.
-
-    Raises
-    ------
-    SettingError
-        If there is no such feature.
-    """
+    """Return the place of the column that a split goes by among the features; SettingError if it is none."""
     if column not in columns:
         raise SettingError(
             f"There is no feature column '{column}' to split by (the label column is none). "

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.hospital import simulated_name
-from clients.table.table import align
+from clients.table.table import Table, align
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.scaling import NO_FOLD
 from simulations.data.sites import fold_numbers, test_rows, whole_rows_of
@@ -21,23 +21,13 @@ from strategies.steps.schema import common_schema
 
 @dataclass(frozen=True)
 class PooledRows:
-    """Some rows of all sites, one site after the other.
+    """Some rows of all sites, one site after the other."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        Cells in the table's units; NaN is a missing cell.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
-    folds : ndarray of shape (rows,)
-        Fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
-    sites : ndarray of shape (rows,)
-        Number of the site that holds each row; of the row block where the cells of a checkerboard hold parts of it.
-    """
-
-    X: NDArray[np.float64]
-    classes: NDArray[np.int64]
+    X: NDArray[np.float64]  # (rows, features): cells in the table's units; NaN is a missing cell
+    classes: NDArray[np.int64]  # (rows,): class index of each row
+    # (rows,): fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
     folds: NDArray[np.int64]
+    # (rows,): number of the site that holds each row; of the row block where cells of a checkerboard do.
     sites: NDArray[np.int64]
 
     def of(self, chosen: NDArray[np.bool_]) -> "PooledRows":
@@ -47,44 +37,22 @@ class PooledRows:
 
 @dataclass(frozen=True)
 class Pooled:
-    """All rows of a federated run.
+    """All rows of a federated run."""
 
-    Parameters
-    ----------
-    train, test : PooledRows
-        The rows that the sites train on, and those that they keep for the test.
-    schema : Schema
-        Columns and classes.
-    """
-
+    # train, test: the rows that the sites train on, and those that they keep for the test.
     train: PooledRows
     test: PooledRows
-    schema: Schema
+    schema: Schema  # columns and classes
 
 
 def pooled(settings: Settings) -> Pooled:
-    """Return the rows of all simulated sites of a run.
-
-    Raises
-    ------
-    PanSVMError
-        If a table cannot be read, or the tables do not fit together.
-    """
-    tables = whole_rows_of(settings)
-    names = [
-        class_names(() if table.labels is None else table.labels, settings.positive_labels)
-        for table in tables
-    ]
-    sites = [simulated_name(site) for site in range(len(tables))]
-    schema = common_schema(
-        {site: table.columns for site, table in zip(sites, tables, strict=True)},
-        {site: np.unique(own).tolist() for site, own in zip(sites, names, strict=True)},
-        settings.positive_labels,
-        [site for site, table in zip(sites, tables, strict=True) if table.absent_is_zero],
-    )
+    """Return the rows of all simulated sites of a run; PanSVMError if tables cannot be read, or do not fit together."""
+    tables, positive = whole_rows_of(settings), settings.positive_labels
+    schema = schema_of_tables(tables, positive)
     place = {name: index for index, name in enumerate(schema.classes)}
     train, test = [], []
-    for site, (table, own) in enumerate(zip(tables, names, strict=True)):
+    for site, table in enumerate(tables):
+        own = class_names(() if table.labels is None else table.labels, positive)
         classes = np.array([place[name] for name in own.tolist()], dtype=np.int64)
         left_out = test_rows(own, settings.test_fraction, settings.seed)
         folds = np.full(len(own), NO_FOLD)
@@ -94,6 +62,18 @@ def pooled(settings: Settings) -> Pooled:
         train.append(rows.of(~left_out))
         test.append(rows.of(left_out))
     return Pooled(_joined(train), _joined(test), schema)
+
+
+def schema_of_tables(tables: Sequence[Table], positive: Sequence[str]) -> Schema:
+    """Return the columns and classes on which simulated sites with these tables agree."""
+    of_sites = {simulated_name(site): table for site, table in enumerate(tables)}
+    labels = {site: () if table.labels is None else table.labels for site, table in of_sites.items()}
+    return common_schema(
+        {site: table.columns for site, table in of_sites.items()},
+        {site: np.unique(class_names(own, positive)).tolist() for site, own in labels.items()},
+        positive,
+        [site for site, table in of_sites.items() if table.absent_is_zero],
+    )
 
 
 def _joined(parts: Sequence[PooledRows]) -> PooledRows:

@@ -10,13 +10,7 @@ from strategies.settings import Settings
 
 
 class SimulatedSites:
-    """The sites of a finished run once more, in this process.
-
-    Parameters
-    ----------
-    settings : Settings
-        Settings of the run.
-    """
+    """The sites of a finished run once more, in this process."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

@@ -35,21 +35,10 @@ Stamp = tuple[Path, int, int] | None
 
 
 def join_data(sources: Sequence[str], data_dir: str = "") -> str:
-    """Return the setting ``data`` for one or several data sets; every file by its absolute path.
+    """Return the setting ``data`` for one or several data sets, one site each; every file by its absolute path.
 
     Flower runs simulated sites in another folder, and maybe without the environment variable PANSVM_DATA.
-
-    Parameters
-    ----------
-    sources : sequence of str
-        Names or files, as in `simulations.data.datasets.load_dataset`. Several mean one site per source.
-    data_dir : str
-        Folder of data sets; empty for the one that PANSVM_DATA names.
-
-    Raises
-    ------
-    SettingError
-        If there is no such data set, or its path has a character that the run config cannot hold.
+    SettingError if there is no such data set, or its path has a character that the run config cannot hold.
     """
     found = []
     for source in sources:
@@ -78,26 +67,11 @@ def number_of_sites(settings: Settings) -> int:
 
 
 def table_of(settings: Settings, site: int) -> Table:
-    """Return the table of one simulated site of a run.
+    """Return the table of one simulated site of a run, from 0; shared by all who ask, so that it cannot be changed.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the run. Several data sets are one site each, and their split must be ``iid``: they are not dealt out.
-    site : int
-        Which site, from 0.
-
-    Returns
-    -------
-    Table
-        Shared by all who ask: its arrays cannot be changed.
-
-    Raises
-    ------
-    SettingError
-        If a data set or split is unknown, or ``settings.sites`` is not the number of sites that the data give.
-    TableError
-        If a table cannot be used.
+    Several data sets are one site each, and their split must be ``iid``: they are not dealt out. SettingError if a
+    data set or split is unknown, or ``settings.sites`` is not the number of sites that the data give; TableError if a
+    table cannot be used.
     """
     sources = settings.data.split(SEPARATOR)
     if len(sources) > 1:

@@ -23,10 +23,7 @@ LOCAL = ("localhost", "127.0.0.1")
 def make_certificates(host: str) -> dict[str, bytes]:
     """Return new PEM files by name: an authority, and a server's certificate that it has signed, with their keys.
 
-    Parameters
-    ----------
-    host : str
-        Name or IPv4 address by which hospitals reach the server.
+    ``host`` is the name or IPv4 address by which hospitals reach the server.
     """
     now = datetime.now(UTC)
     authority_key, server_key = generate_private_key(SECP384R1()), generate_private_key(SECP384R1())

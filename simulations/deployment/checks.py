@@ -47,18 +47,11 @@ _PASSWORD = re.compile(r"://[^:/@]*:.+@|[?&](password|passwd|pwd)=")
 
 
 def check_hospital(folder: Path) -> Iterator[str]:
-    """Check all of a hospital's folder that needs no network, one thing after the other, and say what has been found.
+    """Check all of a hospital's folder that needs no network, one thing after the other, and yield what is in order.
 
-    Yields
-    ------
-    str
-        What is in order; of the table, also what is doubtful, which begins with the word warning.
-
-    Raises
-    ------
-    PanSVMError
-        At the first thing that is not: what, likely why, and what to do. It may hold numbers of rows, and is for this
-        hospital's eyes.
+    Of the table it says also what is doubtful, which begins with the word warning. The PanSVMError at the first thing
+    that is not in order says what, likely why, and what to do. It may hold numbers of rows, and is for this
+    hospital's eyes.
     """
     own, invitation = own_registration(folder), accepted(folder)
     check_invited(invitation, own)

@@ -39,23 +39,10 @@ def wait_for_coordinator(address: str, authority: str, show: Callable[[str], Non
 
 
 def check_server(address: str, authority: str, seconds: float = SECONDS) -> None:
-    """Check that a server answers at an address, by TLS, with a certificate that an authority has signed.
+    """Check that a server answers at HOST:PORT, by TLS, with a certificate that an authority, in PEM, has signed.
 
-    Parameters
-    ----------
-    address : str
-        Host, colon, port.
-    authority : str
-        PEM of the authority's certificate.
-    seconds : float
-        The longest wait.
-
-    Raises
-    ------
-    NotThereError
-        If nobody answers.
-    SettingError
-        If somebody does who is not the coordinator of the invitation; it says what is wrong and whom to ask.
+    NotThereError if nobody answers; another SettingError if somebody does who is not the coordinator of the
+    invitation: it says what is wrong and whom to ask.
     """
     host, port = check_address(address)
     context = ssl.create_default_context(cadata=authority)

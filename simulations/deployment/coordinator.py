@@ -48,10 +48,7 @@ class Coordinator:
     def make(cls, folder: Path, address: str, port: int) -> Self:
         """Make the folder: key, certificates, Flower's connection, the web server's configuration.
 
-        Raises
-        ------
-        SettingError
-            If the address or the port cannot be, or there is something in the folder; nothing has been written.
+        SettingError if address or port cannot be, or there is something in the folder; nothing has been written.
         """
         host, public_port = check_address(address)
         if not 0 < port < 65536:
@@ -100,25 +97,11 @@ class Coordinator:
         *,
         renew: bool = False,
     ) -> Invitation:
-        """Write the invitation, signed, and return it.
+        """Write the invitation of all hospitals, signed, and return it; with ``renew`` in place of an earlier one.
 
-        Parameters
-        ----------
-        registrations : iterable of Registration
-            Of all hospitals that take part.
-        settings : mapping
-            The run config that the hospitals are to agree to, as far as it differs from the defaults, besides those of
-            `RECOMMENDED`.
-        schema : Path or None
-            The schema file of the tables.
-        renew : bool
-            Whether it replaces an earlier invitation.
-
-        Raises
-        ------
-        SettingError
-            If two hospitals have the same name or key, a setting cannot be, the schema cannot be read, or there is an
-            invitation already and ``renew`` is not given. Nothing has been written.
+        ``settings`` are those of the run config that differ from the defaults, besides `RECOMMENDED`. SettingError if
+        two hospitals have the same name or key, a setting cannot be, the schema cannot be read, or there is an
+        invitation already and ``renew`` is not given. Nothing has been written.
         """
         hospitals = tuple(registrations)
         check_hospitals(hospitals)

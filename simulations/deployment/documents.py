@@ -67,19 +67,8 @@ def is_code(typed: str, code: str) -> bool:
 def read_document(path: Path, kind: str, fields: Mapping[str, type]) -> tuple[dict[str, Any], str]:
     """Return the content and the signature of a file, which is not verified yet.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    kind : str
-        What it has to be.
-    fields : mapping of str to type
-        Name and type of each entry that its content must have; it may have no other.
-
-    Raises
-    ------
-    SettingError
-        If it cannot be read, is something else, or an entry is missing, unknown or of another type.
+    ``fields`` has name and type of each entry that the content must have; it may have no other. SettingError if the
+    file cannot be read, is of another kind, or an entry is missing, unknown or of another type.
     """
     document = _read(path)
     found = document.pop(KIND, None)

@@ -54,29 +54,10 @@ def make_hospital(
 ) -> tuple[Path, Registration]:
     """Make a hospital's folder with all that is its own, and return the file that it hands over, and what is in it.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder to make.
-    name : str
-        What the hospital is called in the study.
-    data : str
-        Path of its table.
-    label : str or None
-        Name of the label column; None for ``label``.
-    epsilon, delta : float
-        What all runs together may spend on its table.
-    test_fraction : float
-        Share of its rows that is kept for evaluation in all runs.
-    privacy : str
-        The weakest level that it agrees to.
-    noise : float
-        The least noise of level `perturbed` that it agrees to.
-
-    Raises
-    ------
-    SettingError
-        If a value cannot be, there is no such table, or there is something in the folder; nothing has been written.
+    The name is that of the hospital in the study, epsilon and delta are what all runs together may spend on its
+    table, ``test_fraction`` is the share of the rows that all runs keep for evaluation; ``privacy`` is the weakest
+    level and noise the least that it agrees to. SettingError if a value cannot be, there is no such table, or there is
+    something in the folder; nothing has been written.
     """
     check_name(name)
     table = _table(folder, data, label)
@@ -176,20 +157,9 @@ def check_software(invitation: Invitation) -> str:
 def accept(folder: Path, file: Path, code: str) -> Invitation:
     """Take an invitation in, after all checks that need no network, and return it.
 
-    Parameters
-    ----------
-    folder : Path
-        The hospital's folder.
-    file : Path
-        The invitation.
-    code : str
-        Its code, as somebody has read it out who has it from elsewhere than this file.
-
-    Raises
-    ------
-    SettingError
-        If the code is another, the invitation is not for this hospital or not for the installed software, or it does
-        not replace the one that was accepted before. Nothing has been written.
+    The code is as somebody has read it out who has it from elsewhere than this file. SettingError if it is another,
+    the invitation is not for this hospital or not for the installed software, or it does not replace the one that was
+    accepted before. Nothing has been written.
     """
     own, invitation = own_registration(folder), Invitation.read(file)
     check_invited(invitation, own)

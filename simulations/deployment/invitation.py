@@ -41,42 +41,19 @@ CHANGED = "Ask the coordinator for the file again."
 
 @dataclass(frozen=True)
 class Invitation:
-    """What a hospital has to know of a study.
+    """What a hospital has to know of a study."""
 
-    Parameters
-    ----------
-    number : int
-        1 for a study's first invitation, one more for each that replaces it.
-    coordinator : str
-        Public half of the Ed25519 key that signs it, 64 hexadecimal digits.
-    address : str
-        Where SuperNodes connect to: name or IPv4 address, colon, port.
-    authority : str
-        PEM of the certificate that the server's certificate has to be signed by.
-    hospitals : tuple of Registration
-        All that take part; their names and identities are the roster.
-    settings : dict
-        The run config that the hospitals agree to, as far as it differs from the defaults.
-    privacy : str
-        The level of such a run: see `flower_pansvm.consents.LEVELS`.
-    software : dict of str to str
-        Version and hash of the software that all run (:mod:`flower_pansvm.bundle`).
-    schema : dict of str to str
-        Name and text of the schema file of the table; empty if there is none.
-    signature : str
-        Of the coordinator.
-    """
-
-    number: int
-    coordinator: str
-    address: str
-    authority: str
-    hospitals: tuple[Registration, ...]
+    number: int  # 1 for a study's first invitation, one more for each that replaces it
+    coordinator: str  # public half of the Ed25519 key that signs it, 64 hexadecimal digits
+    address: str  # where SuperNodes connect to: name or IPv4 address, colon, port
+    authority: str  # PEM of the certificate that the server's certificate has to be signed by
+    hospitals: tuple[Registration, ...]  # all that take part; their names and identities are the roster
+    # The run config that the hospitals agree to, as far as it differs from the defaults.
     settings: dict[str, Scalar]
-    privacy: str
-    software: dict[str, str]
-    schema: dict[str, str]
-    signature: str = ""
+    privacy: str  # the level of such a run: see `flower_pansvm.consents.LEVELS`
+    software: dict[str, str]  # version and hash of the software that all run (:mod:`flower_pansvm.bundle`)
+    schema: dict[str, str]  # name and text of the schema file of the table; empty if there is none
+    signature: str = ""  # of the coordinator
 
     @classmethod
     def read(cls, path: Path) -> Self:

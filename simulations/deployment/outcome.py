@@ -39,20 +39,8 @@ def hand_out(folder: Path, coordinator: Coordinator, path: Path) -> None:
 def receive(hospital: Path, path: Path, folder: Path) -> Path:
     """Check a file of results, write what is in it into a new folder, and return that.
 
-    Parameters
-    ----------
-    hospital : Path
-        The hospital's folder, whose invitation says who the coordinator is.
-    path : Path
-        The file.
-    folder : Path
-        The folder to make.
-
-    Raises
-    ------
-    PanSVMError
-        If the file is none, another than the coordinator has signed it, its parts do not belong together, or there is
-        something in the folder. Nothing has been written.
+    PanSVMError if the file is none, another than the coordinator of the hospital's invitation has signed it, its
+    parts do not belong together, or there is something in the folder. Nothing has been written.
     """
     content, signature = read_document(path, KIND, ENTRIES)
     if content["coordinator"] != accepted(hospital).coordinator:

@@ -22,24 +22,14 @@ ENTRIES = {"name": str, "identity": str, "supernode_key": str}
 
 @dataclass(frozen=True)
 class Registration:
-    """Who a hospital is.
+    """Who a hospital is."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called in the study.
-    identity : str
-        Public half of its Ed25519 identity, 64 hexadecimal digits, by which other hospitals know its keys.
-    supernode_key : str
-        Public half of its SuperNode's ECDSA key in OpenSSH's form, by which the SuperLink knows the SuperNode.
-    signature : str
-        By the identity, on all the rest: whoever has one key has the other.
-    """
-
-    name: str
+    name: str  # what it is called in the study
+    # Public half of its Ed25519 identity, 64 hexadecimal digits, by which other hospitals know its keys.
     identity: str
+    # Public half of its SuperNode's ECDSA key in OpenSSH's form, by which the SuperLink knows the SuperNode.
     supernode_key: str
-    signature: str
+    signature: str  # by the identity, on all the rest: whoever has one key has the other
 
     @classmethod
     def of(cls, name: str, identity: Ed25519PrivateKey, supernode_key: str) -> Self:

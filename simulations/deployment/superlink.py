@@ -73,23 +73,8 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
 def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, resume: bool = False) -> Path:
     """Start the training that the hospitals have agreed to, show its log, and return the folder of its results.
 
-    Parameters
-    ----------
-    coordinator : Coordinator
-        Its SuperLink runs.
-    out : Path
-        Folder for the results.
-    show : callable
-        Receives each line of the log.
-    resume : bool
-        Whether to go on from a checkpoint in ``out``.
-
-    Raises
-    ------
-    SettingError
-        If it cannot be started.
-    RunFailedError
-        If it ends without results; the text is the ServerApp's.
+    The SuperLink runs. SettingError if the training cannot be started; RunFailedError, with the text of the
+    ServerApp, if it ends without results.
     """
     invitation = coordinator.invitation()
     names = _names_of_nodes(coordinator, invitation)

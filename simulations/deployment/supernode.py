@@ -41,13 +41,7 @@ slow machine), and the pause between two attempts to get in: it lets a key in on
 
 
 def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], None]) -> None:
-    """Run the SuperNode of a hospital until it ends or this process is told to.
-
-    Raises
-    ------
-    SettingError
-        If it ends by itself.
-    """
+    """Run the SuperNode of a hospital until this process is told to end; SettingError if it ends by itself."""
     port, own = str(free_port()), folder / FLOWER_FOLDER / "executor"
     command = ["flower-supernode", "--superlink", invitation.address, "--host", "127.0.0.1", "--port", port]
     command += ["--root-certificates", str(folder / AUTHORITY_FILE)]
@@ -96,12 +90,9 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
 
 @contextlib.contextmanager
 def running_alone(folder: Path) -> Iterator[bool]:
-    """Keep a second SuperNode from starting in a hospital's folder, and tell whether the last one was ended by force.
+    """Keep a second SuperNode from starting in a hospital's folder, and tell whether the last was ended by force.
 
-    Raises
-    ------
-    SettingError
-        If one runs.
+    SettingError if one runs.
     """
     with (folder / RUNNING_FILE).open("a+") as file:
         try:

@@ -57,25 +57,10 @@ def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> dict[
 
 
 def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str], None]) -> Path:
-    """Set up a study on this machine, train, end all that was started, and return the folder of the results.
+    """Set up a study in a new folder, train, end all that was started, and return the folder of the results.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder for everything; it must be empty or not there.
-    settings : mapping
-        Settings of the run besides the recommended ones.
-    show : callable
-        Receives each line that is to be seen.
-
-    Raises
-    ------
-    SettingError
-        If a setting cannot be or the folder is not empty.
-    EngineError
-        If SuperLink or SuperNodes do not start.
-    RunFailedError
-        If the training fails.
+    The settings are those besides the recommended ones. SettingError if one cannot be or the folder is not empty,
+    EngineError if SuperLink or SuperNodes do not start, RunFailedError if the training fails.
     """
     settings_from({"strategy": RECOMMENDED["strategy"], **settings})
     folder = new_folder(folder)
@@ -111,10 +96,7 @@ def set_up(
 ) -> tuple[Coordinator, set[str]]:
     """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation.
 
-    Returns
-    -------
-    Coordinator, set of str
-        The coordinator, and what the hospitals agree to, as `agree` says.
+    Returns the coordinator, and what the hospitals agree to, as `agree` says.
     """
     port = free_port()
     write_new(folder / "schema.toml", SCHEMA)

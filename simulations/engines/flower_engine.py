@@ -48,19 +48,9 @@ def run_on_flower(
 ) -> None:
     """Run this project's Flower app on Flower's simulation engine and wait for its end.
 
-    Parameters
-    ----------
-    config : mapping
-        The whole run config. Paths in it must be absolute: the app runs in a temporary folder.
-    sites : int
-        Number of simulated sites.
-    show : callable
-        Receives each line that the ServerApp logs, without colours and log levels.
-
-    Raises
-    ------
-    EngineError
-        If ray is not installed, Flower's processes do not start, or it does not end as ``finished:completed``.
+    Paths in the run config must be absolute: the app runs in a temporary folder. ``show`` receives each line that the
+    ServerApp logs, without colours and log levels. EngineError if ray is not installed, Flower's processes do not
+    start, or the run does not end as ``finished:completed``.
     """
     if importlib.util.find_spec("ray") is None:
         raise EngineError(
@@ -75,14 +65,7 @@ def run_on_flower(
 def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | int | float | bool]) -> None:
     """Write a Flower app: copies of packages and a ``pyproject.toml``, which an installed package lacks.
 
-    Parameters
-    ----------
-    app : Path
-        Folder to make.
-    packages : iterable of Path
-        Folders of the packages that hold ``strategies.app`` and ``clients.app`` and what these import.
-    config : mapping
-        The whole run config.
+    The packages hold ``strategies.app`` and ``clients.app`` and what these import.
     """
     for package in packages:
         shutil.copytree(package, app / package.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -102,13 +85,7 @@ def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | in
 
 
 def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
-    """Run the Flower app in ``folder/app``; the other parameters and the errors are those of `run_on_flower`.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds ``app``. The files of Flower and Ray are put beside it.
-    """
+    """Run the Flower app in ``folder/app`` as `run_on_flower` does; the files of Flower and Ray are put beside it."""
     if os.name == "nt":
         raise EngineError(
             "Flower's simulation engine is used on Linux and macOS only. On Windows, run in WSL or in this process "

@@ -31,28 +31,12 @@ it. Nor do they help where other processes have the processors."""
 
 
 class InProcessGrid(Grid):
-    """Sites that live in this process, one Flower context each.
+    """Sites that live in this process, one Flower context each; ``replies`` has what the coordinator received.
 
-    Every message is turned into bytes and back in both directions, so that what works here works over a
-    network. Each site computes with one thread, as on a simulated node with one CPU, so that both engines compute
-    the same numbers. As many sites as there are processors answer at the same time, but for kinds of messages with
-    which that has not paid (`LEAST_BUSY`).
-
-    Parameters
-    ----------
-    app : ClientApp
-        The app that answers.
-    node_configs : sequence of dict
-        Node config of each site.
-    run_config : dict
-        Run config of all sites.
-    run_id : int, optional
-        Identifies the run; drawn as Flower does if it is not given.
-
-    Attributes
-    ----------
-    replies : list of Message
-        Every reply that the coordinator has received, in order.
+    Every message is turned into bytes and back in both directions, so that what works here works over a network. Each
+    site computes with one thread, as on a simulated node with one CPU, so that both engines compute the same numbers.
+    As many sites as there are processors answer at the same time, but for kinds of messages with which that has not
+    paid (`LEAST_BUSY`). Without a run id, one is drawn as Flower does.
     """
 
     def __init__(

@@ -23,25 +23,12 @@ def started_process(
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a command for the length of a ``with`` block, and then kill it and all its descendants.
 
-    It gets a process group of its own, which its children stay in. Killing the group is the only way to end
-    Flower that works at once: a SuperLink that is asked to end waits for its log readers, and a simulation whose
-    SuperLink has gone keeps computing. Ctrl-C in a terminal reaches this process only, not the group.
+    It gets a process group of its own, which its children stay in. Killing the group is the only way to end Flower
+    that works at once: a SuperLink that is asked to end waits for its log readers, and a simulation whose SuperLink
+    has gone keeps computing. Ctrl-C in a terminal reaches this process only, not the group.
 
-    Parameters
-    ----------
-    command : list of str
-        Program and arguments; the program is looked up in the ``PATH`` of ``environment``.
-    folder : Path
-        Working directory.
-    environment : mapping
-        All environment variables.
-    log : Path, optional
-        File for the output; without it the output is read from the ``stdout`` of the process.
-
-    Yields
-    ------
-    Popen
-        The running process.
+    The program is looked up in the ``PATH`` of the environment. Without a file for the log, the output is read from
+    the ``stdout`` of the process.
     """
     with (
         log.open("w") if log else contextlib.nullcontext(subprocess.PIPE) as output,
@@ -99,21 +86,13 @@ def exit_on_signals() -> Iterator[None]:
             signal.signal(name, signal.SIG_DFL)
 
 
-def without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a process that speaks to this machine only: no web proxy is named in it.
-
-    A proxy of a kind that Flower does not know ends it, also where it would not be asked. ``NO_PROXY`` keeps it from
-    the proxies of the system's settings.
-    """
-    return {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")} | {
-        "NO_PROXY": "*"
-    }
-
-
 def flower_environment(home: Path) -> dict[str, str]:
     """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
     return {
-        **without_proxies(os.environ),
+        # A proxy of a kind that Flower does not know ends it, also where it would not be asked. NO_PROXY keeps it from
+        # the proxies of the system's settings.
+        **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
+        "NO_PROXY": "*",
         # Flower's programs find each other by PATH, which lacks them unless the Python environment is activated.
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
         "FLWR_HOME": str(home),

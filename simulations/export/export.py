@@ -16,26 +16,9 @@ TRIED_ROWS = 200
 
 
 def export(model: Model, path: Path, overwrite: bool = False) -> float:
-    """Write a model to a file and try it on generated rows.
+    """Write a model to a file, and return the largest difference of its decision values there on generated rows.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    path : Path
-        The file.
-    overwrite : bool
-        Whether it may exist.
-
-    Returns
-    -------
-    float
-        The largest difference of a decision value of the file from the model's own.
-
-    Raises
-    ------
-    PanSVMError
-        If the model's system is there to be compared with, or the file decides otherwise; then there is none.
+    PanSVMError if the model's system is there to be compared with, or the file decides otherwise; then there is none.
     """
     import onnxruntime  # noqa: PLC0415 - an extra
 

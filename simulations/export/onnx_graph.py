@@ -17,13 +17,7 @@ ROWS = "rows"
 
 
 class Graph:
-    """Nodes and constants so far; values go by their names.
-
-    Parameters
-    ----------
-    columns : int
-        Of the table, which is the input ``X`` of shape (rows, columns).
-    """
+    """Nodes and constants so far; values go by their names. The input ``X`` is a table of so many columns."""
 
     def __init__(self, columns: int) -> None:
         self.X = "X"
@@ -33,16 +27,9 @@ class Graph:
         self._outputs: list[Any] = []
 
     def add(self, operator: str, *inputs: "str | NDArray[Any] | float", **attributes: Any) -> str:
-        """Add a node and return the name of its result.
+        """Add a node of an operator of ONNX and return the name of its result.
 
-        Parameters
-        ----------
-        operator : str
-            An operator of ONNX.
-        *inputs : str, ndarray or float
-            Names of values; arrays and numbers become constants.
-        **attributes
-            Of the operator.
+        Inputs are names of values; arrays and numbers become constants.
         """
         names = [one if isinstance(one, str) else self._constant(np.asarray(one)) for one in inputs]
         result = f"{operator}_{len(self._nodes)}"

@@ -25,16 +25,11 @@ RIGHT_ANGLE = np.pi / 2
 
 
 def as_onnx(model: Model) -> Any:
-    """Return a model as ``onnx.ModelProto``.
+    """Return a model as ``onnx.ModelProto``; ModelFileError if its system is there to be compared with.
 
     Its input ``X`` is a table of doubles, shape (rows, columns), in its own units, columns in the order of the entry
     ``columns`` of its metadata; NaN is a missing cell. Outputs are ``label``, shape (rows,); ``decision``, as
     ``decision_function`` returns it; ``probabilities``, shape (rows, classes), if the model gives any.
-
-    Raises
-    ------
-    ModelFileError
-        If it is of a system that is there to be compared with.
     """
     graph, schema = Graph(len(model.schema_.columns)), model.schema_
     if isinstance(model, PanSVC):

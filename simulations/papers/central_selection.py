@@ -32,17 +32,7 @@ from strategies.steps.scaling import scaling_of_rows
 
 
 class PooledSplit:
-    """Training rows and the rows that models of them are tried on, both scaled by the training rows alone.
-
-    Parameters
-    ----------
-    settings : SelectionSettings
-        Scaling, C and gamma.
-    pairs : tuple of Pair
-        The binary problems.
-    train, held_out : PooledRows
-        The rows.
-    """
+    """Training rows and the rows that models of them are tried on, both scaled by the training rows alone."""
 
     def __init__(
         self, settings: SelectionSettings, pairs: tuple[Pair, ...], train: PooledRows, held_out: PooledRows
@@ -144,13 +134,7 @@ def curve(strategy: str, settings: Settings) -> dict[str, Any]:  # noqa: ARG001
 
 
 def select(settings: SelectionSettings) -> Selection:
-    """Run the selection that ``settings.strategy`` names, with LIBSVM on the pooled rows.
-
-    Parameters
-    ----------
-    settings : SelectionSettings
-        As of the federated run; C and gamma are given, not ``auto``.
-    """
+    """Run the selection that ``settings.strategy`` names, with LIBSVM on the pooled rows; C and gamma are given."""
     bases: tuple[Any, ...] = (PooledElimination, all_strategies()[settings.strategy])
     strategy: PooledElimination = type("PooledSelection", bases, {})(settings)
     strategy.subsets = PooledSubsets(settings)

@@ -27,12 +27,7 @@ def declared(
 ) -> Reproduction:
     """Return what is run and drawn for a table or a figure with what its paper's file says of it, and enter it.
 
-    Parameters
-    ----------
-    name : str
-        Name of the table or figure, which ``pansvm reproduce`` takes.
-    setups, measure, paper : as of `Reproduction`
-        By default the paper's numbers are those of the file.
+    ``pansvm reproduce`` takes its name. By default the paper's numbers are those of the file.
     """
     entry = dict(_entries()[name])
     rows = dict(entry.pop("printed", {}))

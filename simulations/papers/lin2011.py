@@ -35,16 +35,7 @@ EXPERIMENTS = {"Org": "original", "Fs": "selected", "Ep2": "select-first", "Ep3"
 
 @experiment("owner", "ssvd")
 def one_owner(name: str, settings: Settings) -> dict[str, Any]:
-    """Return what an owner of a table finds: accuracy over ten folds, features, metrics of the distortion.
-
-    Parameters
-    ----------
-    name : str
-        ``original``: neither selection nor distortion; ``selected``: selection only; ``select-first``: the paper's
-        experiment 2; ``perturb-first``: experiment 3.
-    settings : Settings
-        The table, and the seed of the folds.
-    """
+    """Return what an owner of a table finds in one of `EXPERIMENTS`: accuracy over ten folds, features, metrics."""
     table, seed = load_dataset(settings.data), settings.seed
     assert table.labels is not None
     X, y = filled(table.X), np.unique(table.labels, return_inverse=True)[1]

@@ -5,12 +5,11 @@ the mean curve over the seeds, of equal ones that with the fewest features: pick
 far as one can see. ``chosen`` is the subset that was chosen within the training rows: what a user may expect.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-import numpy as np
+import pandas as pd
 
 from simulations.comparison.workers import Result
 from simulations.papers.declared import declared
@@ -62,82 +61,44 @@ def selection(one: ThesisSet, column: Column) -> Setup:
     )
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Accuracy in percent by number of features, for several seeds.
+def values(results: Sequence[Result], scheme: Scheme, what: What) -> list[float]:
+    """Return the number of each selection, accuracies in percent; features are those of the mean curve's best point.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Of the selections.
-    scheme : {'CV1', 'CV2'}
-        CV1 is the accuracy over the folds of the selection itself, CV2 that on the rows left out before.
+    CV1 is the accuracy over the folds of the selection itself, CV2 that on the rows left out before.
     """
-
-    results: Sequence[Result]
-    scheme: Scheme
-
-    def values(self, what: What) -> list[float]:
-        """Return the number of each seed; the features are those of the mean curve's best point."""
-        if not self.results:
-            return []
-        best = self.best
-        before = [self._accuracy(result, self._most(result)) for result in self.results]
-        after = [self._accuracy(result, best) for result in self.results]
-        chosen = [result["selected"] for result in self.results]
-        numbers: Mapping[What, list[float]] = {
-            "before": before,
-            "after": after,
-            "gain": [high - low for high, low in zip(after, before, strict=True)],
-            "features": [float(best)] * len(self.results),
-            "chosen": [
-                self._accuracy(result, count) for result, count in zip(self.results, chosen, strict=True)
-            ],
-        }
-        return numbers[what]
-
-    @property
-    def best(self) -> int:
-        """Features of the highest point of the mean curve, of equal ones the fewest."""
-        # Filters leave more features with one seed than with another: the curve goes on where all have models.
-        start = min(
-            max((point["features"] for point in result["accuracy_by_count"][1:]), default=1)
-            for result in self.results
-        )
-        counts = {int(point["features"]) for result in self.results for point in result["accuracy_by_count"]}
-        able = [count for count in counts if count <= start or count == self._most(self.results[0])]
-        mean = {
-            count: round(float(np.mean([self._accuracy(result, count) for result in self.results])), 9)
-            for count in able
-        }
-        return min(mean, key=lambda count: (-mean[count], count))
-
-    def _most(self, result: Result) -> int:
-        return max(int(point["features"]) for point in result["accuracy_by_count"])
-
-    def _accuracy(self, result: Result, features: int) -> float:
-        """Return the accuracy of the smallest subset with at least so many features."""
-        able: list[Any] = [point for point in result["accuracy_by_count"] if point["features"] >= features]
-        point = min(able, key=lambda one: int(one["features"]))
-        return 100.0 * float(point["test_accuracy"] if self.scheme == "CV2" else point["accuracy"])
+    if not results:
+        return []
+    part, points = (
+        "test_accuracy" if scheme == "CV2" else "accuracy",
+        [one["accuracy_by_count"] for one in results],
+    )
+    # By features, few first, and selection; where there is no such subset, that of the next larger one.
+    by_count = pd.DataFrame(
+        [{point["features"]: 100.0 * point[part] for point in own[::-1]} for own in points]
+    )
+    curves = by_count.T.sort_index().bfill()
+    # Filters leave more features with one seed than with another: the curve goes on where all have models.
+    start = min(max((point["features"] for point in own[1:]), default=1) for own in points)
+    able = curves[(curves.index <= start) | (curves.index == max(point["features"] for point in points[0]))]
+    # Of equal points the one with the fewest features comes first.
+    best = able.mean(axis=1).round(9).idxmax()
+    before, after = curves.ffill().iloc[-1], curves.loc[best]
+    numbers: Mapping[What, Iterable[float]] = {
+        "before": before,
+        "after": after,
+        "gain": after - before,
+        "features": [float(best)] * len(results),
+        "chosen": [float(curves[number][one["selected"]]) for number, one in enumerate(results)],
+    }
+    return list(map(float, numbers[what]))
 
 
 def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSet] = SIX) -> None:
-    """Enter a table: a row a set, a column a method, a classifier and a scheme.
-
-    Parameters
-    ----------
-    name : str
-        Of the table.
-    columns : mapping of str to Column
-        By their titles.
-    sets : sequence of ThesisSet
-        The rows.
-    """
+    """Enter a table: a row a set, a column, by its title, a method, a classifier and a scheme."""
 
     def measure(place: Place, results: Sequence[Result]) -> Sequence[float]:
         column = columns[place[1]]
-        return Curves(results, column.scheme).values(column.what)
+        return values(results, column.scheme, column.what)
 
     declared(
         name,

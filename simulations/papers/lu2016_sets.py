@@ -13,24 +13,14 @@ from simulations.papers.reproduction import Prepared
 
 @dataclass(frozen=True)
 class ThesisSet:
-    """A line of Table 3.1, 4.1 or 5.1.
+    """A line of Table 3.1, 4.1 or 5.1."""
 
-    Parameters
-    ----------
-    name : str
-        What the paper calls it.
-    data : str
-        Name of the data set here.
-    C, gamma : float
-        Parameters that the paper found by ten-fold cross-validation, or what has to be put in their place.
-    rows, features : int
-        Of the data set here.
-    """
-
-    name: str
-    data: str
+    name: str  # what the paper calls it
+    data: str  # name of the data set here
+    # C, gamma: the paper's, found by ten-fold cross-validation, or what has to be put in their place.
     C: float
     gamma: float
+    # rows, features: of the data set here.
     rows: int
     features: int
 

@@ -55,16 +55,8 @@ def _legend(figure: Figure) -> None:
 def curves(title: str, cells: Sequence[Cell], xlabel: str, ylabel: str, panels: int = 1) -> Figure:  # noqa: ARG001
     """Return a line for each row over columns whose names begin with a number; of a few lines, bands are deviations.
 
-    Parameters
-    ----------
-    title : str
-        Not drawn: panels have their own.
-    cells : sequence of Cell
-        The numbers.
-    xlabel, ylabel : str
-        Of the axes.
-    panels : int
-        1 for all rows in one panel; else so many words that name a panel, the rest of a row's name is its line.
+    With ``panels`` above 1 the first word of a row's name, before a comma, names its panel, and the rest its line.
+    The title is not drawn: panels have their own.
     """
     names = {cell.row: cell.row.split(", ")[0] if panels > 1 else "" for cell in cells}
     titles = list(dict.fromkeys(names.values()))

@@ -43,15 +43,10 @@ def experiment(word: str, strategy: str) -> Callable[[Work], Work]:
 
 @dataclass(frozen=True)
 class Run:
-    """The settings of a run.
+    """The settings of a run."""
 
-    Parameters
-    ----------
-    items : tuple of (str, scalar)
-        Run config, sorted by name. ``data`` is the name of a shipped data set, of one in the folder of data sets or of
-        a prepared one; ``strategy`` may begin with a word of `EXPERIMENTS`.
-    """
-
+    # Run config, sorted by name. ``data`` is the name of a shipped data set, of one in the folder of data
+    # sets or of a prepared one; ``strategy`` may begin with a word of `EXPERIMENTS`.
     items: tuple[tuple[str, Scalar], ...]
 
     @property
@@ -70,13 +65,7 @@ class Run:
         return str(self.config["strategy"])
 
     def settings(self, data: str) -> Settings:
-        """Return the settings, with what the setting ``data`` is on this machine.
-
-        Raises
-        ------
-        SettingError
-            If a value cannot work.
-        """
+        """Return the settings, with what ``data`` is on this machine; SettingError if a value cannot work."""
         return settings_from({**self.config, "strategy": _settings_of(self.strategy), "data": data})
 
     @property
@@ -106,18 +95,11 @@ def make_run(strategy: str, data: str, **values: Scalar) -> Run:
 
 @dataclass(frozen=True)
 class Setup:
-    """A run but for its seed.
-
-    Parameters
-    ----------
-    strategy, data : str
-        As in `Run`.
-    values : mapping of str to scalar
-        Settings by their names in Python; what the strategy does not have is left out.
-    """
+    """A run, as `Run` has it, but for its seed."""
 
     strategy: str
     data: str
+    # Settings by their names in Python; what the strategy does not have is left out.
     values: Mapping[str, Scalar]
 
     def run(self, number: int) -> Run:
@@ -127,42 +109,23 @@ class Setup:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A data set that has to be made from files of the folder.
+    """A data set that has to be made from files of the folder."""
 
-    Parameters
-    ----------
-    files : tuple of str
-        Names of the data sets that it is made from.
-    make : callable
-        Makes the table, label column included, from theirs.
-    """
-
-    files: tuple[str, ...]
-    make: Callable[..., pd.DataFrame]
+    files: tuple[str, ...]  # names of the data sets that it is made from
+    make: Callable[..., pd.DataFrame]  # makes the table, label column included, from theirs
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number, ours and the paper's.
-
-    Parameters
-    ----------
-    row, column : str
-        Where it is.
-    ours, deviation : float or None
-        Mean and standard deviation over the runs that were done; None without one.
-    runs : int
-        How many these are.
-    paper : float or None
-        What is printed in the paper, if anything is.
-    """
+    """One number, ours and the paper's."""
 
     row: str
     column: str
+    # ours, deviation: mean and standard deviation over the runs that were done; None without one.
     ours: float | None
     deviation: float | None
-    runs: int
-    paper: float | None
+    runs: int  # how many these are
+    paper: float | None  # what is printed in the paper, if anything is
 
     @property
     def difference(self) -> float | None:
@@ -200,54 +163,23 @@ ACCURACY = per_run(_accuracy)
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """A table or a figure.
+    """A table or a figure."""
 
-    Parameters
-    ----------
-    title : str
-        What it shows.
-    setups : mapping of (str, str) to sequence of Setup
-        What is run for each cell, by row and column.
-    minutes : float
-        How long it takes on two cores.
-    measure : callable
-        See `Measure`.
-    unit : str
-        Of all numbers.
-    digits : int
-        Digits after the point.
-    repeats : int
-        Seeds.
-    timed : bool
-        Whether seconds are measured, so that runs go one by one.
-    paper : mapping of (str, str) to float
-        The paper's numbers by row and column; empty for a figure whose numbers are lost.
-    summed : bool
-        Whether the columns' sums are in a last row.
-    said : tuple of str
-        What the paper says of a figure whose numbers are lost.
-    substituted : tuple of str
-        What is other here than in the paper, and why.
-    errors : tuple of str
-        Errors of the paper that bear on these numbers.
-    plot : callable or None
-        See `Plot`; a table has none.
-    """
-
-    title: str
-    setups: Mapping[Place, Sequence[Setup]]
-    minutes: float
-    measure: Measure = ACCURACY
-    unit: str = "%"
-    digits: int = 2
-    repeats: int = 5
-    timed: bool = False
+    title: str  # what it shows
+    setups: Mapping[Place, Sequence[Setup]]  # what is run for each cell, by row and column
+    minutes: float  # how long it takes on two cores
+    measure: Measure = ACCURACY  # see `Measure`
+    unit: str = "%"  # of all numbers
+    digits: int = 2  # digits after the point
+    repeats: int = 5  # seeds
+    timed: bool = False  # whether seconds are measured, so that runs go one by one
+    # The paper's numbers by row and column; empty for a figure whose numbers are lost.
     paper: Mapping[Place, float] = field(default_factory=dict)
-    summed: bool = False
-    said: tuple[str, ...] = ()
-    substituted: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
-    plot: Plot | None = None
+    summed: bool = False  # whether the columns' sums are in a last row
+    said: tuple[str, ...] = ()  # what the paper says of a figure whose numbers are lost
+    substituted: tuple[str, ...] = ()  # what is other here than in the paper, and why
+    errors: tuple[str, ...] = ()  # errors of the paper that bear on these numbers
+    plot: Plot | None = None  # see `Plot`; a table has none
 
     def plan(self, repeats: int) -> dict[Place, list[Run]]:
         """Return the runs behind each cell; a run may be behind several."""

@@ -38,28 +38,14 @@ Show = Callable[[Run, Result, int], None]
 """Receives each run that has ended, what it has found, and how many are left."""
 
 
-def check(data: str, data_dir: Path) -> None:
-    """Check that the files of a data set are there.
-
-    Raises
-    ------
-    SettingError
-        If one is not; it says which, and where it is described.
-    """
+def check(data: str, data_dir: Path | None) -> None:
+    """Check that the files of a data set are there; the SettingError says which is not, and where it is described."""
     for name in PREPARED[data].files if data in PREPARED else (data,):
         locate(name, data_dir)
 
 
-def source(data: str, data_dir: Path, folder: Path) -> str:
-    """Return the setting ``data`` of a data set: its name if scikit-learn ships it, else a file.
-
-    Parameters
-    ----------
-    data : str
-        Name of the data set.
-    data_dir, folder : Path
-        Folder of data sets, and where prepared ones are kept.
-    """
+def source(data: str, data_dir: Path | None, folder: Path) -> str:
+    """Return the setting ``data`` of a data set: its name if scikit-learn ships it, else a file, maybe made here."""
     if data in SHIPPED:
         return data
     if data not in PREPARED:
@@ -81,18 +67,8 @@ def _read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path) if suffix_of(path.name) == ".csv" else read_frame(path)
 
 
-def execute(run: Run, data_dir: Path, folder: Path) -> Result:
-    """Do a run in this process.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    data_dir : Path
-        Folder of data sets.
-    folder : Path
-        Where data sets that had to be prepared are kept.
-    """
+def execute(run: Run, data_dir: Path | None, folder: Path) -> Result:
+    """Do a run in this process; data sets that have to be prepared are kept in ``folder``."""
     # In a process of its own no paper's file has entered its experiments yet.
     import_modules("simulations.papers")
     settings, started = run.settings(source(str(run.config["data"]), data_dir, folder)), time.perf_counter()
@@ -137,25 +113,11 @@ def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
 
 
 def do_runs(
-    runs: Iterable[Run], data_dir: Path, folder: Path, processes: int, show: Show
+    runs: Iterable[Run], data_dir: Path | None, folder: Path, processes: int, show: Show
 ) -> Mapping[Run, Result]:
-    """Return what the runs have found; those on file are not done again, but for those that failed.
+    """Return what the runs have found, so many at a time; those on file are not done again, unless they failed.
 
-    Parameters
-    ----------
-    runs : iterable of Run
-        The runs.
-    data_dir, folder : Path
-        Folder of data sets, and of the reproductions.
-    processes : int
-        How many runs at a time.
-    show : callable
-        See `Show`.
-
-    Raises
-    ------
-    SettingError
-        If a data set is missing, before anything is run, or the folder holds something else.
+    SettingError if a data set is missing, before anything is run, or the folder holds something else.
     """
     wanted = list(dict.fromkeys(runs))
     for data in sorted({str(run.config["data"]) for run in wanted}):

@@ -35,25 +35,9 @@ def grid_of(cells: Sequence[Cell], digits: int) -> tuple[list[str], list[list[st
 def write(
     name: str, what: Reproduction, cells: Sequence[Cell], took: Sequence[str], folder: Path
 ) -> list[Path]:
-    """Write ``NAME.csv``, ``NAME.md`` and, for a figure, ``NAME.png``.
+    """Write ``NAME.csv``, ``NAME.md`` and, for a figure, ``NAME.png`` into a folder, and return these files.
 
-    Parameters
-    ----------
-    name : str
-        Name of the reproduction.
-    what : Reproduction
-        The table or figure.
-    cells : sequence of Cell
-        Its numbers.
-    took : sequence of str
-        What was run, and how long it took.
-    folder : Path
-        An existing folder.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    ``took`` says what was run, and how long it took.
     """
     files = [folder / f"{name}.csv", folder / f"{name}.md"]
     with files[0].open("w", encoding="utf-8", newline="") as stream:

@@ -1,6 +1,6 @@
 """What a reader has to keep in mind before using a model: sentences, each only where it is true of the run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simulations.report.section import quoted, some
@@ -15,25 +15,74 @@ Result = Mapping[str, Any]
 
 def cautions(result: Result) -> list[str]:
     """Return all that is true of a run, the gravest first."""
-    found = (caution(result) for caution in CAUTIONS)
-    return [text for text in found if text]
+    return [text for part in (_of_test, _of_tables, _of_training) for text in part(result) if text]
 
 
-def not_tried(result: Result) -> str:
-    """Tell that nobody knows how good the model is."""
-    if result["accuracy"] is not None:
-        return ""
-    return "Nobody knows how good the model is: it was tried on no patient."
+def _of_test(result: Result) -> Iterator[str]:
+    """Yield what is to be said of model and test; empty texts where something is not true."""
+    if result["model_sha256"] is None:
+        yield (
+            "This run leaves no model: its figures say how good a method is, and there is nothing to use for patients."
+        )
+    if result["accuracy"] is None:
+        yield "Nobody knows how good the model is: it was tried on no patient."
+    yield _not_better_than_the_largest_class(result)
+    if result["tested_on"] == "perturbed records" and result["accuracy"] is not None:
+        yield (
+            "The model was tried on perturbed copies of patients’ records, in which some classes are wrong. How good "
+            "it is for true records was not measured; most likely it is better."
+        )
+    yield _never_named(result)
+    yield _not_tested(result)
 
 
-def no_model(result: Result) -> str:
-    """Tell that there is nothing to use."""
-    if result["model_sha256"] is not None:
-        return ""
-    return "This run leaves no model: its figures say how good a method is, and there is nothing to use for patients."
+def _of_tables(result: Result) -> Iterator[str]:
+    """Yield what is to be said of sites and patients."""
+    if result["dropped_sites"]:
+        yield (
+            f"Sites stopped answering and were left out: {', '.join(result['dropped_sites'])}. What came after that "
+            "knows nothing of their patients, and the test has none of them."
+        )
+    if result["site_differences"]:
+        found = "; ".join(result["site_differences"])
+        yield f"Tables of sites differ in what should most likely be alike: {found}"
+    if result["sites_with_one_class"]:
+        yield (
+            f"Sites that named one class only: {some(result['sites_with_one_class'])}. Either all their patients are "
+            "alike, or the label column is not the right one there. The model may then tell sites apart and not "
+            "patients."
+        )
+    yield _few_patients(result)
+    if result["count_noise"] and result["accuracy"] is not None:
+        yield (
+            "To protect the patients, random noise was added to every count of test patients: each is off by about "
+            f"{result['count_noise']:.2g} (standard deviation). The intervals have room for it."
+        )
 
 
-def not_better_than_the_largest_class(result: Result) -> str:
+def _of_training(result: Result) -> Iterator[str]:
+    """Yield what is to be said of training and sums."""
+    if result.get("converged") is False:
+        yield "Training ended before it was sure to have found the best model. A better one may exist."
+    if result.get("constant_columns"):
+        yield (
+            "These columns are the same for all patients, or empty, and tell the model nothing: "
+            f"{some(result['constant_columns'])}. Were they filled in?"
+        )
+    told = {(one["task"], one["how"]) for one in result["disclosed"]}
+    if told & {("cuts", "exact"), ("rff_cuts", "exact"), ("consensus", "exact")}:
+        yield (
+            "The coordinator was told exact sums over true records, many times. Single patients’ records can be "
+            "computed from these, though not whose they are: treat what it has received as patients’ data."
+        )
+    if result["aggregation"] == "plain":
+        yield (
+            "Nothing was masked in this run: the coordinator saw every site’s sums. Use the secure sum “plain” for "
+            "comparison only."
+        )
+
+
+def _not_better_than_the_largest_class(result: Result) -> str:
     """Tell that who always names the most frequent class is as often right, or may be."""
     right, classes = all_right(result), class_figures(result)
     if right is None or not classes:
@@ -50,7 +99,7 @@ def not_better_than_the_largest_class(result: Result) -> str:
     )
 
 
-def never_named(result: Result) -> str:
+def _never_named(result: Result) -> str:
     """Tell which classes the model gives to nobody, though patients have them."""
     confusion, noise = result["confusion"], result["count_noise"]
     if not confusion or noise:
@@ -64,7 +113,7 @@ def never_named(result: Result) -> str:
     return f"The model never says {some(names)}, though some test patients have it." if names else ""
 
 
-def not_tested(result: Result) -> str:
+def _not_tested(result: Result) -> str:
     """Tell which classes nobody of the test has, and what the figures then leave out."""
     names = classes_not_tested(result)
     if not names or result["accuracy"] is None:
@@ -76,7 +125,7 @@ def not_tested(result: Result) -> str:
     )
 
 
-def few_patients(result: Result) -> str:
+def _few_patients(result: Result) -> str:
     """Tell of which classes there are few patients, in the test or in training."""
     tested = {one.name: one.patients for one in class_figures(result)}
     trained = dict(zip(result["classes"] or [], result["rows_train_by_class"] or [], strict=False))
@@ -94,111 +143,3 @@ def few_patients(result: Result) -> str:
     if not texts:
         return ""
     return f"There are few patients of {some(texts)}: what is said of so few can be far off."
-
-
-def noisy_counts(result: Result) -> str:
-    """Tell that the figures are not exact, and by how much."""
-    noise = result["count_noise"]
-    if not noise or result["accuracy"] is None:
-        return ""
-    return (
-        "To protect the patients, random noise was added to every count of test patients: each is off by about "
-        f"{noise:.2g} (standard deviation). The intervals have room for it."
-    )
-
-
-def sites_lost(result: Result) -> str:
-    """Name the sites that are missing."""
-    if not result["dropped_sites"]:
-        return ""
-    return (
-        f"Sites stopped answering and were left out: {', '.join(result['dropped_sites'])}. What came after that "
-        "knows nothing of their patients, and the test has none of them."
-    )
-
-
-def one_class_at_a_site(result: Result) -> str:
-    """Name the sites that know one class only."""
-    names = result["sites_with_one_class"]
-    if not names:
-        return ""
-    return (
-        f"Sites that named one class only: {some(names)}. Either all their patients are alike, or the label column is "
-        "not the right one there. The model may then tell sites apart and not patients."
-    )
-
-
-def differing_sites(result: Result) -> str:
-    """Tell in what sites differ that most likely should not."""
-    found = result["site_differences"]
-    if not found:
-        return ""
-    return f"Tables of sites differ in what should most likely be alike: {'; '.join(found)}"
-
-
-def not_converged(result: Result) -> str:
-    """Tell that training was not at its end."""
-    if result.get("converged") is not False:
-        return ""
-    return "Training ended before it was sure to have found the best model. A better one may exist."
-
-
-def constant_columns(result: Result) -> str:
-    """Name the columns that say nothing."""
-    names = result.get("constant_columns") or []
-    if not names:
-        return ""
-    return (
-        f"These columns are the same for all patients, or empty, and tell the model nothing: {some(names)}. Were they "
-        "filled in?"
-    )
-
-
-def unprotected(result: Result) -> str:
-    """Tell that the sums were open."""
-    if result["aggregation"] != "plain":
-        return ""
-    return (
-        "Nothing was masked in this run: the coordinator saw every site’s sums. Use the secure sum “plain” for "
-        "comparison only."
-    )
-
-
-def exact_sums(result: Result) -> str:
-    """Tell that rows can be computed from what the coordinator was told."""
-    told = {(one["task"], one["how"]) for one in result["disclosed"]}
-    if not told & {("cuts", "exact"), ("rff_cuts", "exact"), ("consensus", "exact")}:
-        return ""
-    return (
-        "The coordinator was told exact sums over true records, many times. Single patients’ records can be computed "
-        "from these, though not whose they are: treat what it has received as patients’ data."
-    )
-
-
-def tested_on_copies(result: Result) -> str:
-    """Tell that the test patients' records, and their classes, were perturbed."""
-    if result["tested_on"] != "perturbed records" or result["accuracy"] is None:
-        return ""
-    return (
-        "The model was tried on perturbed copies of patients’ records, in which some classes are wrong. How good it is "
-        "for true records was not measured; most likely it is better."
-    )
-
-
-CAUTIONS = (
-    no_model,
-    not_tried,
-    not_better_than_the_largest_class,
-    tested_on_copies,
-    never_named,
-    not_tested,
-    sites_lost,
-    differing_sites,
-    one_class_at_a_site,
-    few_patients,
-    noisy_counts,
-    not_converged,
-    constant_columns,
-    exact_sums,
-    unprotected,
-)

@@ -17,17 +17,11 @@ Group = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class RocCurve:
-    """The ROC curve of a class against all others.
+    """The ROC curve of a class against all others."""
 
-    Parameters
-    ----------
-    name : str
-        The class.
-    alarms, found : ndarray of shape (points,)
-        Share of the others that a threshold takes for the class, and of the class that it finds; the strictest first.
-    """
-
-    name: str
+    name: str  # the class
+    # alarms, found: (points,): share of the others that a threshold takes for the class, and of the class
+    # that it finds; the strictest first.
     alarms: Floats
     found: Floats
 
@@ -39,21 +33,11 @@ class RocCurve:
 
 @dataclass(frozen=True)
 class Band:
-    """Patients with similar decision values.
+    """Patients with similar decision values."""
 
-    Parameters
-    ----------
-    rows : int
-        How many.
-    probability : float
-        Mean probability that the model gives them.
-    share : Share
-        Share that has the class.
-    """
-
-    rows: int
-    probability: float
-    share: Share
+    rows: int  # how many
+    probability: float  # mean probability that the model gives them
+    share: Share  # share that has the class
 
 
 def roc_curves(result: Mapping[str, Any]) -> list[RocCurve]:
@@ -82,10 +66,6 @@ def bands_of(groups: Sequence[Group], bands: int = BANDS) -> list[Band]:
         of_class, others = (sum(group[part] for group in own) for part in ("of_class", "others"))
         measured = share(of_class, others)
         if measured is not None:
-            found.append(Band(of_class + others, _mean_probability(own), measured))
+            given = np.average([group["probability"] for group in own], weights=rows[places == place])
+            found.append(Band(of_class + others, float(given), measured))
     return found
-
-
-def _mean_probability(groups: Sequence[Group]) -> float:
-    weights = [group["others"] + group["of_class"] for group in groups]
-    return float(np.average([group["probability"] for group in groups], weights=weights))

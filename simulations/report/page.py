@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from flower_pansvm.errors import SettingError
 from simulations.report.cautions import cautions
-from simulations.report.section import quoted, sections_of, some
+from simulations.report.section import quoted, sections_of, some, templates
 from simulations.report.shares import percent
 from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 from strategies.shares import all_right, balanced_interval, classes_not_tested
@@ -20,13 +18,7 @@ MOST_NAMED = 3
 
 
 def write_report(folder: Path) -> Path:
-    """Write ``report.html`` into a run's folder and return its path.
-
-    Raises
-    ------
-    SettingError
-        If the folder has no ``result.json``, or one that does not hold what a run writes.
-    """
+    """Write ``report.html`` into a run's folder and return its path; SettingError if its result is damaged."""
     result = read_result(folder)
     try:
         page = _page(result)
@@ -41,19 +33,18 @@ def write_report(folder: Path) -> Path:
 
 
 def _page(result: dict[str, Any]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("simulations", "report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
     sections = sections_of(result)
-    return environment.get_template("page.html.j2").render(
-        result=result,
-        heading=heading(result),
-        cautions=cautions(result),
-        figures=headline(result),
-        clinicians=[one for one in sections if one.for_clinicians],
-        engineers=[one for one in sections if not one.for_clinicians],
+    return (
+        templates("report")
+        .get_template("page.html.j2")
+        .render(
+            result=result,
+            heading=heading(result),
+            cautions=cautions(result),
+            figures=headline(result),
+            clinicians=[one for one in sections if one.for_clinicians],
+            engineers=[one for one in sections if not one.for_clinicians],
+        )
     )
 
 

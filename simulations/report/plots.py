@@ -30,12 +30,11 @@ MOST_MARKERS = 60
 
 def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
     """Draw ROC curves, of few classes one by one; of two classes also where the model is."""
-    figure = Figure(figsize=(4.6, 4.2), layout="constrained")
-    axes = figure.subplots()
-    axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle="--", label="chance")
-    several = len(curves) > 1
+    figure, axes = _square(
+        "chance", "share of the others taken for the class", "share of the class that is found"
+    )
+    few, several = len(curves) <= MOST_LINES, len(curves) > 1
     for curve in curves:
-        few = len(curves) <= MOST_LINES
         label = curve.name if few and several else None
         axes.plot(
             curve.alarms, curve.found, linewidth=1.4 if few else 0.7, color=None if few else "C0", label=label
@@ -43,47 +42,32 @@ def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
     confusion = result["confusion"]
     if confusion is not None and len(confusion) == 2 and curves:
         (spared, alarms), (missed, found) = confusion
-        axes.plot(
-            alarms / (spared + alarms),
-            found / (missed + found),
-            "x",
-            color="C3",
-            markersize=9,
-            markeredgewidth=2,
-            label="the model",
-        )
-    axes.set_xlabel("share of the others taken for the class")
-    axes.set_ylabel("share of the class that is found")
-    axes.grid(visible=True, color="0.9")
-    axes.set_aspect("equal")
+        place = alarms / (spared + alarms), found / (missed + found)
+        axes.plot(*place, "x", color="C3", markersize=9, markeredgewidth=2, label="the model")
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     return figure
 
 
 def calibration_figure(bands: Sequence[Band]) -> Figure:
     """Draw which share of patients has the class, with its interval, against the probability that the model gives."""
-    figure = Figure(figsize=(4.6, 4.2), layout="constrained")
-    axes = figure.subplots()
-    axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle="--", label="as it should be")
+    figure, axes = _square("as it should be", "probability that the model gives", "share that has the class")
     given = np.array([band.probability for band in bands], dtype=np.float64)
     values = np.array([band.share.value for band in bands])
     ends = np.array([(band.share.low, band.share.high) for band in bands]).T
-    axes.errorbar(
-        given,
-        values,
-        yerr=np.abs(ends - values),
-        fmt="o",
-        capsize=3,
-        markersize=4,
-        linewidth=1.0,
-        label="patients, 95% interval",
-    )
-    axes.set_xlabel("probability that the model gives")
-    axes.set_ylabel("share that has the class")
-    axes.grid(visible=True, color="0.9")
-    axes.set_aspect("equal")
+    style: dict[str, Any] = {"fmt": "o", "capsize": 3, "markersize": 4, "linewidth": 1.0}
+    axes.errorbar(given, values, yerr=np.abs(ends - values), label="patients, 95% interval", **style)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
     return figure
+
+
+def _square(diagonal: str, xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
+    """Return a figure of two shares with a diagonal that is called so."""
+    figure = Figure(figsize=(4.6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle="--", label=diagonal)
+    axes.set(xlabel=xlabel, ylabel=ylabel, aspect="equal")
+    axes.grid(visible=True, color="0.9")
+    return figure, axes
 
 
 def convergence_figure(result: Mapping[str, Any]) -> Figure:
@@ -99,17 +83,10 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
         axes.legend(axes.lines, names, fontsize=8, frameon=False)
     tol = result["tolerance"]
     axes.axhline(tol, color="0.4", linewidth=0.9, linestyle="--")
-    axes.annotate(
-        f"stop at {tol:g}",
-        (0.01, tol),
-        xycoords=("axes fraction", "data"),
-        ha="left",
-        va="bottom",
-        fontsize=8,
-    )
+    where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "bottom"}
+    axes.annotate(f"stop at {tol:g}", (0.01, tol), fontsize=8, **where)
     axes.set_ylim(bottom=LOWEST * tol)
-    axes.set_xlabel("cutting-plane round trip")
-    axes.set_ylabel("(upper − lower) / upper bound")
+    axes.set(xlabel="cutting-plane round trip", ylabel="(upper − lower) / upper bound")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     # 0.01 is read more easily than a power, and drawn in half the time.
     axes.yaxis.set_major_formatter("{x:g}")
@@ -119,13 +96,7 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
 
 
 def selection_figure(result: Mapping[str, Any]) -> Figure | None:
-    """Draw the accuracy against the number of features that the filters left; None if only one number was tried.
-
-    Parameters
-    ----------
-    result : mapping
-        The ``result.json`` of a run that has selected features.
-    """
+    """Draw the accuracy against the number of features that the filters left; None if only one number was tried."""
     # What lies between all features and those that the filters left was not tried.
     most = len(result["filters"]["kept"]) if result["filters"] else len(result["ranking"])
     points = [point for point in result["accuracy_by_count"] if point["features"] <= most]

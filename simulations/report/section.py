@@ -2,13 +2,14 @@
 
 import html
 import io
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from flower_pansvm.registry import Registry, import_modules
+from simulations.report.shares import count, interval, percent
 
 if TYPE_CHECKING:
     # It takes as long to import as a short run, and a run that is not yet over draws nothing.
@@ -18,64 +19,55 @@ Result = Mapping[str, Any]
 """The content of a ``result.json``."""
 
 
-class Section(ABC):
-    """Base of the sections. A subclass registers in `SECTIONS` and says what it needs and shows.
+@dataclass
+class Section:
+    """A section of the report; as a decorator it enters the function that makes what comes below its heading."""
 
-    Attributes
-    ----------
-    title : str
-        Heading of the section.
-    place : int
-        Where on the page, or in its part of the page: smaller numbers first.
-    for_clinicians : bool
-        Whether it belongs to the first part of the page, in which a clinician reads what the model is good for.
-    figures : tuple of str
-        Entries of ``result.json``; without one of them, or with a null, the section is left out.
-    """
+    name: str
+    title: str
+    place: int  # in its part of the page: smaller numbers first
+    figures: tuple[str, ...]  # entries of ``result.json``; without one, or with a null, it is left out
+    # Whether it belongs to the first part of the page, in which a clinician reads what the model is good for.
+    for_clinicians: bool = False
+    # Returns lines for the table of figures at the top, which the terminal shows too, by name.
+    headline: Callable[[Result], dict[str, str]] = lambda _: {}
+    html: Callable[[Result], str] = field(init=False)
 
-    title: ClassVar[str]
-    place: ClassVar[int]
-    for_clinicians: ClassVar[bool] = False
-    figures: ClassVar[tuple[str, ...]]
-
-    @abstractmethod
-    def html(self, result: Result) -> str:
-        """Return what comes below the heading; see `render` for text that must not be taken for HTML."""
-
-    def headline(self, result: Result) -> dict[str, str]:  # noqa: ARG002
-        """Return lines for the table of figures at the top, which the terminal shows too, by name."""
-        return {}
+    def __call__(self, html: Callable[[Result], str]) -> Callable[[Result], str]:
+        """Enter a function, and return it."""
+        self.html = html
+        SECTIONS.register(self.name)(self)
+        return html
 
 
-SECTIONS: Registry[type[Section]] = Registry("section")
+SECTIONS: Registry[Section] = Registry("section")
 """The sections by name."""
 
 
 def sections_of(result: Result) -> list[Section]:
     """Return the sections for which a result has the figures, in the order of the page."""
     import_modules("simulations.report.sections")
-    every = sorted(
-        (kind() for kind in SECTIONS.values()), key=lambda one: (not one.for_clinicians, one.place)
-    )
+    every = sorted(SECTIONS.values(), key=lambda one: (not one.for_clinicians, one.place))
     return [one for one in every if all(result.get(name) is not None for name in one.figures)]
+
+
+def templates(*folders: str) -> jinja2.Environment:
+    """Return what fills the templates in some folders of this package; text is never taken for HTML."""
+    loaders = [jinja2.PackageLoader("simulations", folder) for folder in folders]
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(loaders), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.globals |= {"count": count, "interval": interval, "percent": percent, "quoted": quoted}
+    return environment
 
 
 def render(template: str, **values: Any) -> str:
     """Return a jinja2 template filled with values, in which text is never taken for HTML."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(template).render(**values)
+    return templates().from_string(template).render(**values)
 
 
 def svg(figure: "Figure | None", says: str = "") -> str:
-    """Return a plot as part of a page; nothing without a plot.
-
-    Parameters
-    ----------
-    figure : Figure or None
-        The plot.
-    says : str
-        What it shows, for who cannot see it.
-    """
+    """Return a plot as part of a page, with what it shows, for who cannot see it; nothing without a plot."""
     if figure is None:
         return ""
     import matplotlib as mpl  # noqa: PLC0415

@@ -9,26 +9,14 @@ from strategies.shares import Share, share
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """How well a model tells the patients of a class from all others; None where there is nothing to count.
+    """How well a model tells the patients of a class from all others; None where there is nothing to count."""
 
-    Parameters
-    ----------
-    name : str
-        The class.
-    patients : float
-        Test patients of the class.
-    sensitivity, specificity : Share or None
-        Share found of the patients of the class; share of the others that are not taken for it.
-    ppv, npv : Share or None
-        Share of those of whom the model says the class that have it; and of those of whom it does not, that have not.
-    """
-
-    name: str
-    patients: float
-    sensitivity: Share | None
-    specificity: Share | None
-    ppv: Share | None
-    npv: Share | None
+    name: str  # the class
+    patients: float  # test patients of the class
+    sensitivity: Share | None  # of the patients of the class, those found
+    specificity: Share | None  # of the others, those not taken for it
+    ppv: Share | None  # of those of whom the model says the class, those that have it
+    npv: Share | None  # of those of whom it does not, those that have not
 
 
 def class_figures(result: Mapping[str, Any]) -> list[ClassFigures]:

@@ -92,27 +92,12 @@ def _found(kernel: Kernel, size: int, cells: Sequence[Site]) -> int:
 
 
 def rows_from_kernel(kernel: Kernel, K: Floats, B: Floats, zero_one: Bools) -> Floats:
-    """Solve for the rows behind kernel rows.
+    """Solve for the rows behind what a cell has published, in units of [0, 1]; NaN for a row that is not determined.
 
     Each number of a linear kernel row is an equation (2.6). Of a Gaussian one, its logarithm is a squared distance;
-    differences of these are linear in the row, and one of them is an equation more. Each combination of the columns of
-    0 and 1 is put in, and the one is taken whose equations are met.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Linear or rbf.
-    K : ndarray of shape (rows, rows of B)
-        What a cell has published.
-    B : ndarray of shape (rows of B, columns)
-        The random matrix of the column block.
-    zero_one : ndarray of shape (columns,)
-        Which columns hold 0 and 1 only.
-
-    Returns
-    -------
-    ndarray of shape (rows, columns)
-        In units of [0, 1]; NaN for a row that the equations do not determine.
+    differences of these are linear in the row, and one of them is an equation more. Each combination of the columns
+    of 0 and 1 is put in, and the one is taken whose equations are met. ``K`` has shape (rows, rows of B), ``B``, the
+    random matrix of the column block, (rows of B, columns).
     """
     found = np.full((len(K), B.shape[1]), np.nan)
     slopes, right = (B, K) if kernel.name == "linear" else _linear_in_the_row(kernel, K, B)

@@ -105,7 +105,7 @@ def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> E
         [np.empty((0, size + 1))],
         ask,
         tol=tol,
-        search=lambda: PointSearch(planes=math.inf),
+        search=lambda: PointSearch(early=math.inf),
         report=report,
     )
     gap = max(state.upper - state.lower, 0.0)

@@ -17,7 +17,7 @@ from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.packing import pack_questions, unpack_answers
 from strategies.master.progress import Progress
-from strategies.master.search import PATIENCE, PointSearch
+from strategies.master.search import LATE_PLANES, PATIENCE, PointSearch
 from strategies.steps.binary_problems import weighted_rows
 from strategies.svm_settings import PanSvmSettings
 
@@ -127,7 +127,8 @@ class CuttingPlanes:
     def _search(self) -> Search:
         if self.settings.search == "published":
             return LineSearch()
-        return PointSearch(SHORT_PATIENCE if self.compared else PATIENCE)
+        patience = SHORT_PATIENCE if self.compared else PATIENCE
+        return PointSearch(patience, late=LATE_PLANES / len(self.problems))
 
     def _ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
         """Ask the sites the questions of all problems, in one round trip."""

@@ -1,5 +1,6 @@
 """A coordinator that asks hospitals by hand, one sum after the other."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from clients import cache
 from clients.table.table import Table
+from flower_pansvm.errors import PanSVMError
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
     LANDMARK_SET,
@@ -37,6 +39,31 @@ def assert_same(one: Table, other: Table) -> None:
     np.testing.assert_array_equal(one.X, other.X)
     for left, right in ((one.labels, other.labels), (one.ids, other.ids)):
         np.testing.assert_array_equal(left, right)
+
+
+def refusal(read: Callable[..., object], *arguments: Any, **more: Any) -> str:
+    """Return what an operator is told of a table that is refused: no cell; what may travel names and counts no row."""
+    with pytest.raises(PanSVMError) as failure:
+        read(*arguments, **more)
+    text = failure.value.with_detail()
+    assert not re.search("4711|secret", text)
+    assert not re.search(r"row \d|\d rows|\d fields", str(failure.value))
+    assert not any(str(path.parent) in text for path in arguments if isinstance(path, Path))
+    # Neither may the error behind it show a cell.
+    assert failure.value.__cause__ is None
+    assert failure.value.__suppress_context__ or failure.value.__context__ is None
+    return text
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str | bytes, str], Path]:
+    """Return a function that writes a file of this content, a hospital's table unless it is named."""
+
+    def written(content: str | bytes, name: str = "ward.csv") -> Path:
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return tmp_path / name
+
+    return written
 
 
 @pytest.fixture

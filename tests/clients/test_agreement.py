@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,8 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
-from clients.membership import OF_ALL, Participation
+from clients.membership import OF_ALL
+from clients.policy import warn_of_risks
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems.pan_svm import own_slots
@@ -39,15 +41,15 @@ from flower_pansvm.systems.pan_svm.tasks import (
 )
 from flower_pansvm.systems.scaling import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.selection import SUPPORT
-from flower_pansvm.tasks import COUNT, Nothing, bounds_of, sum_name
+from flower_pansvm.tasks import COUNT, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
 from strategies.master.packing import pack_duals, pack_problems, pack_questions
-from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from tests.conftest import MakeGrid, kept_rows, write_hospitals
+from tests.contexts import own_hospital
 from tests.grids import meddle
 
 Join = Callable[[InProcessGrid, Settings], Federation]
@@ -213,24 +215,15 @@ def test_a_second_seed_of_slots_is_refused(federation: Federation, ask_moments: 
         federation.secure_sum(ROWS, Nothing())
 
 
-class _Listed:
-    """A site that has nothing but its name, a seed and the sum it is asked for."""
-
-    def __init__(self, name: str, seed: bytes, this: SumRound) -> None:
-        self.name, self.seed = name, seed
-        self.participation = cast(Participation, type("Asked", (), {"this": this}))
-
-    def remembered(self, secret: str) -> bytes:
-        return self.seed
-
-
 def slots(
     this: SumRound, seed: bytes, slots_per_site: int, total: int = 0, number: int = 0
 ) -> dict[str, set[int]]:
+    """Return the slots of each site of a sum, which has no more than its name, a seed and the sum."""
+    known: dict[str, Any] = {"participation": SimpleNamespace(this=this), "remembered": lambda _: seed}
+    sites = [SimpleNamespace(name=name, **known) for name in this.roster]
     total = total or slots_per_site * len(this.roster)
-    sites = {name: cast(Site, _Listed(name, seed, this)) for name in this.roster}
     return {
-        name: set(own_slots(site, slots_per_site, total, number).tolist()) for name, site in sites.items()
+        site.name: set(own_slots(cast(Site, site), slots_per_site, total, number).tolist()) for site in sites
     }
 
 
@@ -245,34 +238,27 @@ def test_slots_of_a_sum_are_dealt_out_once_and_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "slots_per_site"),
+    ("change", "slots_per_site", "number"),
     [
-        ({"round_trip": 5}, 40),
-        ({"attempt": 1}, 40),
-        ({"task": "landmarks y"}, 40),
-        ({"task": "landmarks y"}, 41),
-        ({"number": 1}, 40),
+        *(({"round_trip": 5}, 40, 0), ({"attempt": 1}, 40, 0)),
+        *(({"task": "landmarks y"}, slots_per_site, 0) for slots_per_site in (40, 41)),
+        ({}, 40, 1),  # of the scaling, within one sum
     ],
     ids=str,
 )
 def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
-    change: dict[str, Any], slots_per_site: int
+    change: dict[str, Any], slots_per_site: int, number: int
 ) -> None:
     """With more slots for each site, those of the first site were always among the lowest of the same draw.
 
     One question with several shares of rows as landmarks told which are of the same site, and how many rows it has.
     """
     this = SumRound("r", "landmarks x", 4, 0, NAMES)
-    changed = {"number": 0, **change}
-    number = changed.pop("number")  # of the scaling, within one sum
-    other = replace(this, **changed)
-    seeds = [count.to_bytes(32, "big") for count in range(40)]
-    shares = [
-        len(first[name] & second[name]) / 40
-        for seed in seeds
-        for first, second in [(slots(this, seed, 40), slots(other, seed, slots_per_site, number=number))]
-        for name in NAMES
-    ]
+    shares = []
+    for seed in (count.to_bytes(32, "big") for count in range(40)):
+        first = slots(this, seed, 40)
+        second = slots(replace(this, **change), seed, slots_per_site, number=number)
+        shares += [len(first[name] & second[name]) / 40 for name in NAMES]
     assert abs(np.mean(shares) - 0.2) < 0.02
 
 
@@ -280,12 +266,11 @@ def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
 
 
 def tell_map(federation: Federation, **changed: records.Value) -> None:
-    scaling = {"fill": np.zeros((1, 2)), "shift": np.array([[50.0, 0.0]]), "scale": np.array([[10.0, 0.01]])}
-    federation.broadcast(SCALING, ScalingBroadcast(**scaling))
+    scaling = ScalingBroadcast(np.zeros((1, 2)), np.array([[50.0, 0.0]]), np.array([[10.0, 0.01]]))
+    federation.broadcast(SCALING, scaling)
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.array([[0.0, 0.0]])))
-    rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0}
-    look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1, dtype=np.float32)}
-    federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**rbf, **look, **changed}))
+    told = FeatureMapBroadcast(0, np.full(2, True), "rbf", 1.0, np.eye(1, dtype=np.float32))
+    federation.broadcast(FEATURE_MAP.numbered(0), replace(told, **changed))
 
 
 def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> Any:
@@ -294,76 +279,65 @@ def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), 
     return federation.secure_sum(CUTS, inputs)
 
 
-def ask_support(federation: Federation, weights: tuple[float, float]) -> Any:
-    problem = Problem("", 1, 180.0, 1.0, Pair(1, REST), weights=weights)
-    return federation.secure_sum(SUPPORT, pack_duals([problem], [Duals(np.zeros((1, 2)), np.ones(1))]))
-
-
-def ask_warm_start(federation: Federation, weights: tuple[float, float]) -> Any:
-    problem = Problem("", 1, 180.0, 1.0, Pair(1, REST), weights=weights)
-    return federation.secure_sum(WARM_START, pack_problems([problem]))
-
-
 @pytest.mark.parametrize(
-    "changed",
-    [
-        {"kernel": "linear", "normalization": np.eye(1, dtype=np.float32)},
-        {"normalization": np.full((1, 1), 1e6, dtype=np.float32)},
-        {"normalization": np.full((1, 2), 0.7, dtype=np.float32)},
-    ],
-    ids=["kernel", "too long", "twice the same"],
+    ("kernel", "normalization"),
+    [("linear", np.eye(1)), ("rbf", np.full((1, 1), 1e6)), ("rbf", np.full((1, 2), 0.7))],
 )
 def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
-    changed: dict[str, Any], federation: Federation, ask_moments: Any
+    kernel: str, normalization: NDArray[np.float64], federation: Federation, ask_moments: Any
 ) -> None:
     """With a length of the coordinator's choice, a bound would be of its choice, too."""
     ask_moments(federation)
     tell_map(federation)
     assert np.isfinite(ask_cuts(federation).a).all()
-    tell_map(federation, **changed)
+    tell_map(federation, kernel=kernel, normalization=normalization.astype(np.float32))
     with pytest.raises(FederationError, match="'rbf'"):
         ask_cuts(federation)
 
 
-@pytest.mark.parametrize("ask", [ask_cuts, ask_support, ask_warm_start])
+def ask_with(task: Task[Any, Any], federation: Federation, weights: tuple[float, float]) -> Any:
+    problem = Problem("", 1, 180.0, 1.0, Pair(1, REST), weights=weights)
+    own = {
+        SUPPORT: lambda: pack_duals([problem], [Duals(np.zeros((1, 2)), np.ones(1))]),
+        WARM_START: lambda: pack_problems([problem]),
+    }
+    return federation.secure_sum(task, own[task]()) if task in own else ask_cuts(federation, weights)
+
+
+@pytest.mark.parametrize("task", [CUTS, SUPPORT, WARM_START], ids=lambda task: task.name)
 @pytest.mark.parametrize(
-    ("class_weight", "weights"),
+    ("class_weight", "allowed", "wrong"),
     [
-        ("none", (0.0, 1.0)),
-        ("none", (1.0, 2.0)),
-        ("balanced", (1.0, 0.0)),
-        ("balanced", (0.4, 1.0)),
-        ("balanced", (1.0, 1001.0)),
-        ("balanced", (float("nan"), 1.0)),
-        ("balanced", (-1.0, 1.0)),
+        ("none", [(1.0, 1.0)], [(0.0, 1.0), (1.0, 2.0)]),
+        (
+            "balanced",
+            [(0.5, 1000.0), (1.0, 1.0), (7.25, 0.6)],
+            [(1.0, 0.0), (0.4, 1.0), (1.0, 1001.0), (float("nan"), 1.0), (-1.0, 1.0)],
+        ),
     ],
-    ids=str,
 )
 def test_weights_of_classes_that_the_settings_do_not_allow_are_refused(
-    ask: Callable[[Federation, tuple[float, float]], Any],
     class_weight: str,
-    weights: tuple[float, float],
+    allowed: list[tuple[float, float]],
+    wrong: list[tuple[float, float]],
+    task: Task[Any, Any],
     enrolled: Enrolled,
     ask_moments: Any,
 ) -> None:
-    federation = enrolled(class_weight=class_weight)
-    ask_moments(federation)
-    tell_map(federation)
-    with pytest.raises(SettingError, match="weights"):
-        ask(federation, weights)
-
-
-@pytest.mark.parametrize("weights", [(0.5, 1000.0), (1.0, 1.0), (7.25, 0.6)])
-def test_balanced_weights_are_accepted(
-    weights: tuple[float, float], enrolled: Enrolled, ask_moments: Any
-) -> None:
-    federation = enrolled(class_weight="balanced")
-    ask_moments(federation)
-    tell_map(federation)
-    assert np.isfinite(ask_cuts(federation, weights).loss).all()
+    for run_id, weights in enumerate(wrong, start=2):
+        federation = enrolled(run_id=run_id, class_weight=class_weight)
+        ask_moments(federation)
+        tell_map(federation)
+        if task is CUTS:
+            for right in allowed:
+                assert np.isfinite(ask_cuts(federation, right).loss).all()
+        with pytest.raises(SettingError, match="weights"):
+            ask_with(task, federation, weights)
 
 
 # What a hospital insists on
+
+WARNING = "the node config has no"
 
 
 def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
@@ -386,38 +360,34 @@ def test_a_site_has_no_more_rows_than_the_bounds_are_made_for(
 
 
 @pytest.mark.parametrize(
-    ("node", "config", "missing"),
+    ("node", "aggregation", "missing"),
     [
-        ({}, {}, ["roster", "aggregation"]),
-        ({}, {"aggregation": "k-secure"}, ["roster", "aggregation", "k"]),
-        ({"aggregation": "ring"}, {}, ["roster"]),
-        ({"aggregation": "k-secure", "k": 3}, {"aggregation": "k-secure"}, ["roster"]),
-        ({"aggregation": "k-secure"}, {"aggregation": "k-secure"}, ["roster", "k"]),
+        ({}, "ring", ["roster", "aggregation"]),
+        ({}, "k-secure", ["roster", "aggregation", "k"]),
+        ({"aggregation": "ring"}, "ring", ["roster"]),
+        ({"aggregation": "k-secure", "k": 3}, "k-secure", ["roster"]),
+        ({"aggregation": "k-secure"}, "k-secure", ["roster", "k"]),
     ],
     ids=str,
 )
-def test_a_hospital_without_pins_is_warned_when_it_joins(
-    node: dict[str, Scalar],
-    config: dict[str, Any],
-    missing: list[str],
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Join,
-    caplog: pytest.LogCaptureFixture,
+def test_a_hospital_is_warned_of_pins_that_it_has_not(
+    node: dict[str, Scalar], aggregation: str, missing: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = make_settings(sites=3, min_cluster=2, **config)
-    enrol(hospitals(settings, hospital_files, node), settings)
-    warned = [line for line in caplog.messages if line.startswith("the node config has no")]
-    assert len(warned) == 3 * len(missing)
-    for key in missing:
-        assert sum(f"has no '{key}':" in line for line in warned) == 3
+    here = own_hospital({"name": "north", **node}, aggregation=aggregation)
+    warn_of_risks(here.policy, here.terms)
+    warned = [line for line in caplog.messages if line.startswith(WARNING)]
+    assert [line.split("'")[1] for line in warned] == missing
 
 
-def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
-    settings = make_settings(data="wine", sites=3, aggregation="k-secure")
-    strategy = PanSVM(settings)
-    strategy.join(Federation(in_process_grid(settings), settings))
-    assert not any(line.startswith("the node config has no") for line in caplog.messages)
+def test_hospitals_are_warned_when_they_join_and_simulated_sites_are_not(
+    enrolled: Enrolled, enrol: Join, caplog: pytest.LogCaptureFixture
+) -> None:
+    enrolled()
+    assert sum(line.startswith(WARNING) for line in caplog.messages) == 3 * 2
+    caplog.clear()
+    simulated = make_settings(data="wine", sites=3)
+    enrol(in_process_grid(simulated), simulated)
+    assert not any(line.startswith(WARNING) for line in caplog.messages)
 
 
 # The state folder

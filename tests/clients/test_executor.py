@@ -88,15 +88,16 @@ def put(name: str, content: bytes) -> Callable[[bytes], bytes]:
     return lambda bundle: changed(bundle, lambda files: files.update({name: content}))
 
 
+def lacking(name: str) -> Callable[[bytes], bytes]:
+    return lambda bundle: changed(bundle, lambda files: files.pop(name))
+
+
 APP = (ROOT / "clients" / "app.py").read_bytes()
 BAD_BUNDLES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "changed client code": (put("clients/app.py", APP + b"evil = 1\n"), "clients/app.py"),
     "changed code of the same length": (put("clients/app.py", APP[:-1] + b" "), "clients/app.py"),
     "changed strategy": (put("strategies/app.py", b"evil = 1\n"), "strategies/app.py"),
-    "an older one, that lacks a file": (
-        lambda bundle: changed(bundle, lambda files: files.pop("clients/executor.py")),
-        "clients/executor.py",
-    ),
+    "an older one, that lacks a file": (lacking("clients/executor.py"), "clients/executor.py"),
     "a new module": (put("clients/evil.py", b"evil = 1\n"), "files that are not installed"),
     "another package": (put("numpy/__init__.py", b"evil = 1\n"), "files that are not installed"),
     "a path upwards": (put("../../evil.py", b"evil = 1\n"), "files that are not installed"),
@@ -279,32 +280,23 @@ def test_a_message_that_no_task_answers_gets_a_reply_without_its_text(bundle: by
 
 
 @pytest.mark.slow
-def test_who_has_not_the_secret_gets_no_task(
-    supernode: SuperNode, bundle: bytes, node: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("missing", "told"), [("secret", "gives no task"), ("authority", "CERTIFICATE_VERIFY_FAILED")]
+)
+def test_who_has_not_the_secret_gets_no_task_and_who_has_not_the_certificate_hands_none_out(
+    missing: str, told: str, supernode: SuperNode, bundle: bytes, node: dict[str, str], tmp_path: Path
 ) -> None:
+    """Another account listens at the SuperNode's address and would choose the node config."""
     supernode.queue(bundle, VERSION, node)
-    (tmp_path / "guess").write_bytes(secrets.token_bytes(32))
-    done = execute(supernode, tmp_path / "home", secret=tmp_path / "guess")
+    own = {"secret": secrets.token_bytes(32), "authority": make_certificates("localhost")["ca.crt"]}
+    (tmp_path / "own").write_bytes(own[missing])
+    done = execute(supernode, tmp_path / "home", **{missing: tmp_path / "own"})
     assert done.returncode == 1
-    assert "gives no task" in done.stderr
+    assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert supernode.reply() is None
     # The task is still there for the hospital's own executor.
     assert execute(supernode, tmp_path / "home").returncode == 0
-
-
-@pytest.mark.slow
-def test_who_has_not_the_certificate_hands_out_no_task(
-    supernode: SuperNode, bundle: bytes, node: dict[str, str], tmp_path: Path
-) -> None:
-    """Another account listens at the SuperNode's address and would choose the node config."""
-    supernode.queue(bundle, VERSION, node)
-    (tmp_path / "own.crt").write_bytes(make_certificates("localhost")["ca.crt"])
-    done = execute(supernode, tmp_path / "home", authority=tmp_path / "own.crt")
-    assert done.returncode == 1
-    assert "CERTIFICATE_VERIFY_FAILED" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert supernode.reply() is None
 
 
 def test_wait_for_task_returns_the_token_of_a_task(

@@ -12,7 +12,7 @@ from clients.app import TASKS
 from clients.gate.levels import SUMS
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = {("common", "dp_svm"): 5711, ("common", "dp_svm", "pan_svm", "scaling"): 7412}
+MOST_LINES = {("common", "dp_svm"): 5711, ("common", "dp_svm", "pan_svm", "scaling"): 7413}
 """Of what the executor loads, which answers a SuperNode's messages, with the systems that a hospital agrees to: to join
 is in all. A commit that needs more says why."""
 
@@ -27,17 +27,22 @@ ROOMS = ("flower_pansvm", "clients")
 Imported = Callable[[Path], set[str]]
 
 
+def printed(program: str, *arguments: str) -> list[str]:
+    """Return the lines that a program prints in a new process."""
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 def loaded(*systems: str) -> dict[str, Path]:
     """Return every module of this project that a new process has after loading the executor and some systems."""
     modules = ", ".join(["clients.executor", *(f"clients.systems.{name}" for name in systems)])
-    code = (
+    lines = printed(
         f"import sys, {modules}\n"
         "rooms = ('flower_pansvm', 'clients', 'strategies', 'simulations')\n"
         "for name, module in list(sys.modules.items()):\n"
         "    if name.split('.')[0] in rooms: print(name, module.__file__)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    return {name: Path(file) for name, file in (line.split(" ", 1) for line in done.stdout.splitlines())}
+    return {name: Path(file) for name, file in (line.split(" ", 1) for line in lines)}
 
 
 def ever_loaded(modules: dict[str, Path]) -> dict[str, Path]:
@@ -122,27 +127,20 @@ print(*sorted(name for name in sys.modules if name.startswith("clients.systems."
 def test_what_a_hospital_has_not_agreed_to_is_not_loaded(
     policy: dict[str, str], systems: set[str], tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ASKED, str(tmp_path / "state"), repr(policy)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert {name.split(".")[2] for name in done.stdout.split()} == systems
+    (names,) = printed(ASKED, str(tmp_path / "state"), repr(policy))
+    assert {name.split(".")[2] for name in names.split()} == systems
 
 
 def test_a_site_loads_the_source_of_its_own_table_only(tmp_path: Path) -> None:
     (tmp_path / "ward.csv").write_text("age,label\n61,1\n")
-    code = (
+    (names,) = printed(
         "import sys, pathlib\n"
         "from clients.table.reading import read_table\n"
         "read_table(pathlib.Path(sys.argv[1]))\n"
-        "print(*(name for name in sys.modules if name.startswith('clients.table.sources.')))\n"
+        "print(*(name for name in sys.modules if name.startswith('clients.table.sources.')))\n",
+        str(tmp_path / "ward.csv"),
     )
-    asked = [sys.executable, "-c", code, str(tmp_path / "ward.csv")]
-    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert {name.split(".")[-1] for name in done.stdout.split()} == {"csv", "rows"}
+    assert {name.split(".")[-1] for name in names.split()} == {"csv", "rows"}
 
 
 @pytest.mark.slow

@@ -56,16 +56,13 @@ class Hospitals:
         """State folder of the first one."""
         return Path(str(self.nodes[0]["state"]))
 
-    def train(self, change: Callable[[Message], None] = lambda _: None) -> InProcessGrid:
+    def train(self, change: Callable[[Message], None] = lambda _: None) -> None:
         """Have a coordinator spend a tenth of the budget in one run, perhaps after changing what it hands out."""
         self.runs += 1
-        settings = make_settings(
-            strategy="dp-svm", sites=3, epsilon=0.3, steps=0, schema=str(self.folder / "schema.toml")
-        )
-        grid = InProcessGrid(app, self.nodes, settings.to_config(), self.runs)
-        self.grid = meddle(grid, change)
-        DpSvm(settings).start(grid)
-        return grid
+        schema = str(self.folder / "schema.toml")
+        settings = make_settings(strategy="dp-svm", sites=3, epsilon=0.3, steps=0, schema=schema)
+        self.grid = meddle(InProcessGrid(app, self.nodes, settings.to_config(), self.runs), change)
+        DpSvm(settings).start(self.grid)
 
     def second_folder(self) -> None:
         """Make another state folder and another identity for the first hospital: `pansvm hospital init` once more."""
@@ -106,25 +103,15 @@ class Hospitals:
 
 @pytest.fixture
 def hospitals(tmp_path: Path) -> Hospitals:
-    draw, nodes = np.random.default_rng(0), []
-    (tmp_path / "schema.toml").write_text(
-        "classes = [0, 1]\ncolumns.age.range = [0, 99]\ncolumns.dose.range = [-4, 4]\n"
-    )
+    draw, nodes, schema = np.random.default_rng(0), list[dict[str, Scalar]](), tmp_path / "schema.toml"
+    schema.write_text("classes = [0, 1]\ncolumns.age.range = [0, 99]\ncolumns.dose.range = [-4, 4]\n")
     for name, identity in zip(NAMES, write_identities(tmp_path, NAMES), strict=True):
         frame = pd.DataFrame({"age": draw.integers(20, 90, 600), "dose": draw.normal(size=600).round(3)})
         frame.assign(label=(frame["dose"] > 0).astype(int)).to_csv(tmp_path / f"{name}.csv", index=False)
         new_ledger(tmp_path / f"state {name}", 0.2)
-        nodes.append(
-            {
-                **{
-                    "name": name,
-                    "data": str(tmp_path / f"{name}.csv"),
-                    "state": str(tmp_path / f"state {name}"),
-                },
-                **identity,
-                **{"epsilon": 1.0, "delta": 1e-5, "min-cluster": 2, "schema": str(tmp_path / "schema.toml")},
-            }
-        )
+        own = {"data": tmp_path / f"{name}.csv", "state": tmp_path / f"state {name}", "schema": schema}
+        budget: dict[str, Scalar] = {"epsilon": 1.0, "delta": 1e-5, "min-cluster": 2}
+        nodes.append({"name": name, **{key: str(path) for key, path in own.items()}, **identity, **budget})
     return Hospitals(tmp_path, nodes)
 
 
@@ -156,15 +143,6 @@ def test_a_second_folder_on_the_table_shares_budget_and_split(
     assert hospitals.private_answers() == 0
 
 
-@pytest.mark.slow
-def test_a_second_folder_with_another_share_for_evaluation_is_refused(hospitals: Hospitals) -> None:
-    hospitals.train()
-    hospitals.second_folder()
-    new_ledger(hospitals.state, 0.3)
-    with pytest.raises(BudgetError, match="--test-fraction"):
-        hospitals.train()
-
-
 def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospitals) -> None:
     """The columns of the schema decide what a run sees; here the hospital has none of its own."""
     table = read_table(Path(str(hospitals.nodes[0]["data"])))
@@ -182,8 +160,11 @@ def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospit
 
 
 @pytest.mark.parametrize("state", [True, False], ids=["all", "only the ledgers"])
+@pytest.mark.parametrize("latest", [True, False], ids=["the latest is put back", "the budget is ended"])
 @pytest.mark.slow
-def test_an_older_backup_counts_as_spent(state: bool, hospitals: Hospitals) -> None:
+def test_an_older_backup_and_a_second_machine_that_lags_count_as_spent(
+    latest: bool, state: bool, hospitals: Hospitals
+) -> None:
     hospitals.train()
     hospitals.save("backup")
     hospitals.train()
@@ -196,58 +177,40 @@ def test_an_older_backup_counts_as_spent(state: bool, hospitals: Hospitals) -> N
             hospitals.train()
         assert hospitals.private_answers() == 0
     assert read_ledger(hospitals.state).charges == charges
-    hospitals.restore("latest", state=state)
+    hospitals.restore("latest", state=state) if latest else end_ledger(hospitals.state)
     hospitals.train()
     assert hospitals.private_answers() > 0
+    assert len(read_ledger(hospitals.state).ended) == (0 if latest else 1)
 
 
+def other_share(hospitals: Hospitals) -> None:
+    hospitals.second_folder()
+    new_ledger(hospitals.state, 0.3)
+
+
+def other_table(hospitals: Hospitals) -> None:
+    file = str(hospitals.nodes[0]["data"])
+    pd.read_csv(file).assign(dose=np.random.default_rng(5).normal(size=600)).to_csv(file, index=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (other_share, "--test-fraction"),
+        (other_table, "not those of the ledger"),
+        (lambda _: shutil.rmtree(tables_home()), "spent"),
+    ],
+    ids=["another share for evaluation", "another table", "a copied folder without the ledgers"],
+)
 @pytest.mark.slow
-def test_a_person_may_go_on_from_an_older_backup_by_ending_the_budget(hospitals: Hospitals) -> None:
+def test_what_does_not_fit_the_ledger_is_refused(
+    change: Callable[[Hospitals], None], told: str, hospitals: Hospitals
+) -> None:
     hospitals.train()
-    hospitals.save("backup")
-    hospitals.train()
-    hospitals.restore("backup")
-    with pytest.raises(BudgetError, match="budget"):
-        hospitals.train()
-    end_ledger(hospitals.state)
-    hospitals.train()
-    assert hospitals.private_answers() > 0
-    assert len(read_ledger(hospitals.state).ended) == 1
-
-
-@pytest.mark.slow
-def test_of_two_machines_with_one_identity_the_one_that_lags_is_refused(hospitals: Hospitals) -> None:
-    hospitals.train()
-    hospitals.save("second machine")
-    hospitals.train()
-    hospitals.save("first machine")
-    hospitals.restore("second machine")
-    with pytest.raises(BudgetError, match="uses"):
+    change(hospitals)
+    with pytest.raises(BudgetError, match=told):
         hospitals.train()
     assert hospitals.private_answers() == 0
-    hospitals.restore("first machine")
-    hospitals.train()
-    assert hospitals.private_answers() > 0
-
-
-@pytest.mark.slow
-def test_a_copied_folder_without_the_ledgers_counts_as_spent(hospitals: Hospitals) -> None:
-    hospitals.train()
-    shutil.rmtree(tables_home())
-    with pytest.raises(BudgetError, match="spent"):
-        hospitals.train()
-    assert hospitals.private_answers() == 0
-
-
-@pytest.mark.slow
-def test_a_state_folder_is_not_used_for_another_table(hospitals: Hospitals) -> None:
-    hospitals.train()
-    frame = pd.read_csv(str(hospitals.nodes[0]["data"]))
-    frame.assign(dose=np.random.default_rng(5).normal(size=600)).to_csv(
-        hospitals.nodes[0]["data"], index=False
-    )
-    with pytest.raises(BudgetError, match="not those of the ledger"):
-        hospitals.train()
 
 
 @pytest.mark.parametrize("level", ["exact", "perturbed", "dp"])
@@ -292,37 +255,35 @@ def test_a_column_that_tables_of_one_account_share(shared: str, hospitals: Hospi
     assert len(list(tables_home().glob("*/"))) == (1 if shared == "a counter" else 3)
 
 
+def heard_less(message: Message) -> None:
+    if message.metadata.dst_node_id == 2 and records.has(message.content, "keys"):
+        public = records.read(message.content, "keys", AllKeys).by_site()
+        short = {name: replace(keys, epochs=keys.epochs[:EPOCH_BYTES]) for name, keys in public.items()}
+        records.write(message.content, "keys", AllKeys.of(short))
+
+
+def joined_otherwise(message: Message) -> None:
+    """Have a hospital join for exact sums, which would spare it the epochs."""
+    if message.metadata.message_type == "query.join":
+        question = records.read(message.content, "inputs", JoinQuestion)
+        records.write(message.content, "inputs", replace(question, dp=False))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"), [(heard_less, (SumError, "signed")), (joined_otherwise, (BudgetError, "joined"))]
+)
 @pytest.mark.slow
-def test_a_coordinator_cannot_change_what_hospitals_have_heard(hospitals: Hospitals) -> None:
+def test_a_coordinator_cannot_change_what_hospitals_have_heard_nor_what_they_joined_for(
+    change: Callable[[Message], None], told: tuple[type[Exception], str], hospitals: Hospitals
+) -> None:
+    for node in hospitals.nodes:
+        node |= {"privacy": "exact", "noise": 0.25}
     hospitals.train()
     hospitals.save("backup")
     hospitals.train()
     hospitals.restore("backup")
-
-    def strip(message: Message) -> None:
-        if message.metadata.dst_node_id == 2 and records.has(message.content, "keys"):
-            public = records.read(message.content, "keys", AllKeys).by_site()
-            short = {name: replace(keys, epochs=keys.epochs[:EPOCH_BYTES]) for name, keys in public.items()}
-            records.write(message.content, "keys", AllKeys.of(short))
-
-    with pytest.raises(SumError, match="signed"):
-        hospitals.train(strip)
-    assert hospitals.private_answers() == 0
-
-
-@pytest.mark.slow
-def test_a_run_that_was_not_to_be_private_has_no_private_answers(hospitals: Hospitals) -> None:
-    """A coordinator that has a hospital join for exact sums would spare it the epochs."""
-    for node in hospitals.nodes:
-        node |= {"privacy": "exact", "noise": 0.25}
-
-    def other_level(message: Message) -> None:
-        if message.metadata.message_type == "query.join":
-            question = records.read(message.content, "inputs", JoinQuestion)
-            records.write(message.content, "inputs", replace(question, dp=False))
-
-    with pytest.raises(BudgetError, match="joined"):
-        hospitals.train(other_level)
+    with pytest.raises(told[0], match=told[1]):
+        hospitals.train(change)
     assert hospitals.private_answers() == 0
 
 
@@ -355,12 +316,18 @@ def test_what_is_published_depends_on_no_row(linked: Hospitals) -> None:
     assert again[EPOCH_BYTES:] == first + published["hospital1"]
 
 
-def test_what_a_coordinator_hands_out_again_is_not_taken_for_the_latest(linked: Hospitals) -> None:
+def test_neither_what_a_coordinator_hands_out_again_nor_an_epoch_of_another_length_spoils_what_was_heard(
+    linked: Hospitals,
+) -> None:
+    """Behind one of another length nothing could be told apart."""
     old, new = (enter_run(hospital(linked, 1)) for _ in range(2))
-    own = enter_run(here := hospital(linked))
+    own, peer = enter_run(here := hospital(linked)), enter_run(hospital(linked, 2))
+    for bad in (b"\xff" * 9, b"\xff" * 31, b""):
+        hear(here, {"hospital0": own, "hospital1": bad, "hospital2": peer})
+    assert enter_run(hospital(linked))[EPOCH_BYTES:] == own + peer
     for published in (new, old):
-        hear(here, {"hospital0": own, "hospital1": published})
-    assert enter_run(hospital(linked))[2 * EPOCH_BYTES :] == new[:EPOCH_BYTES]
+        hear(here, {"hospital0": own, "hospital1": published, "hospital2": peer})
+    assert new[:EPOCH_BYTES] in enter_run(hospital(linked))
 
 
 def test_nobody_can_make_up_an_epoch_of_another_hospital(linked: Hospitals) -> None:
@@ -375,14 +342,6 @@ def test_nobody_can_make_up_an_epoch_of_another_hospital(linked: Hospitals) -> N
     peer = enter_run(hospital(linked, 1))
     hear(here, {"hospital0": own, "hospital1": peer + b"".join(made_up)})
     assert read_ledger(linked.state).missed == ()
-
-
-def test_a_peer_cannot_spoil_what_a_hospital_has_heard_of_others(linked: Hospitals) -> None:
-    """By an epoch of another length, behind which nothing could be told apart."""
-    own, peer = enter_run(here := hospital(linked)), enter_run(hospital(linked, 2))
-    for bad in (b"\xff" * 9, b"\xff" * 31, b""):
-        hear(here, {"hospital0": own, "hospital1": bad, "hospital2": peer})
-    assert enter_run(hospital(linked))[EPOCH_BYTES:] == own + peer
 
 
 def test_of_two_copies_that_both_went_on_each_learns_of_the_other(linked: Hospitals) -> None:

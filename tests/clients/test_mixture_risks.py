@@ -45,6 +45,11 @@ def test_every_risk_utility_and_benefit_rises_with_what_is_shared() -> None:
     assert found.benefit[-1] == 1 > found.benefit[0]
     assert found.loss[-1] == pytest.approx(0, abs=1e-9)
     assert found.linkage[-1] == 1000
+    # Without a bound all is shared, and with a small one less.
+    bounds = (1.0, found.total(Preference().weights)[1], 0.0)
+    most, fewer, none = (found.best(Preference(bound=bound)) for bound in bounds)
+    assert (most, none) == (4, 0)
+    assert 1 <= fewer < 4
 
 
 def test_normalised_risks_are_those_of_the_formulas() -> None:
@@ -53,16 +58,6 @@ def test_normalised_risks_are_those_of_the_formulas() -> None:
         found.normalised(), [[0.5, 1, 1], [0, 0.5, 1], [0, 0.5, 0.75], [0, 0, 0]], atol=1e-12
     )
     np.testing.assert_allclose(found.total((0.4, 0.2, 0.2, 0.2)), [0.2, 0.6, 0.75])
-
-
-@pytest.mark.slow
-def test_without_a_bound_all_is_shared_and_with_a_small_one_less() -> None:
-    found = risks()
-    total = found.total(Preference().weights)
-    counts = [found.best(Preference(bound=bound)) for bound in (1.0, total[1], 0.0)]
-    assert counts[0] == 4
-    assert 1 <= counts[1] < 4
-    assert counts[2] == 0
 
 
 def test_lambda_weighs_utility_against_benefit() -> None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,15 +97,6 @@ def test_more_noise_is_made_of_less() -> None:
     assert abs(weights[1]) < 0.1
 
 
-def test_extremes_are_shared_by_at_least_min_cluster_records() -> None:
-    X = normal(300, 1)
-    X[:4, 0] = [1e6, -1e6, 1e5, -1e5]
-    column = perturbed_settled(table(X)).features[0]
-    assert np.count_nonzero(column.low >= X) >= 5
-    assert np.count_nonzero(column.high <= X) >= 5
-    assert np.abs(copy_of(table(X)).X).max() < 200
-
-
 def perturbed_settled(own: Table, how: PerturbedTerms = HALF, schema: TableSchema | None = None) -> Kept:
     from clients.perturb import _settled, _units  # noqa: PLC0415
 
@@ -157,6 +147,7 @@ def test_codes_have_the_promised_likelihood_ratio(noise: float) -> None:
     # Two codes of a record, and code and label, are drawn apart.
     changed = np.corrcoef(copy.X[:, 0] != X[:, 0], copy.labels != labels)[0, 1]
     assert abs(changed) < 0.03
+    assert [replaced_share(own) for own in (0, 0.25, 0.5)] == pytest.approx([0, 0.10, 0.25])
 
 
 def test_two_copies_of_a_code_tell_no_more_than_the_one_with_less_noise() -> None:
@@ -169,29 +160,28 @@ def test_two_copies_of_a_code_tell_no_more_than_the_one_with_less_noise() -> Non
         assert np.mean(X[differ, 0]) == pytest.approx(np.mean(X[same, 0]), abs=0.025)
 
 
-def test_shares_of_codes_are_those_of_the_specification() -> None:
-    assert [replaced_share(noise) for noise in (0, 0.25, 0.5)] == pytest.approx([0, 0.10, 0.25])
-    assert all(0 < replaced_share(one) < replaced_share(two) < 1 for one, two in pairwise(NOISES))
-
-
-def test_codes_of_too_few_records_become_missing() -> None:
+def test_what_fewer_than_min_cluster_records_have_is_not_in_the_copy() -> None:
+    """Extremes are those of more records, rare codes become missing, a rare label is drawn anew."""
+    X = normal(300, 1)
+    X[:4, 0] = [1e6, -1e6, 1e5, -1e5]
+    X[4] = np.nan
+    column = perturbed_settled(table(X)).features[0]
+    assert np.count_nonzero(column.low >= X) >= 5
+    assert np.count_nonzero(column.high <= X) >= 5
+    copy = copy_of(table(X, np.array(["common"] * 150 + ["other"] * 147 + ["rare"] * 3)))
+    assert np.abs(copy.X).max() < 200
+    assert set(copy.labels) == {"common", "other"}
     X = np.zeros((200, 1))
     X[:60], X[60:70], X[70:74], X[74] = 1, np.nan, 2, 3
     column = perturbed_settled(table(X)).features[0]
     assert (column.values, column.counts) == ([0.0, 1.0], [125, 60, 15, 0])
     assert not np.isin(copy_of(table(X)).X, [2, 3]).any()
     X[:170], X[170:, 0] = 1, np.arange(30) // 4 + 2
-    copy = copy_of(table(X, ids=ids_of(200))).X[170:]
-    assert np.mean(np.isnan(copy)) == pytest.approx(1 - 0.25 + 0.25 * 0.15, abs=0.2)
+    rare = copy_of(table(X, ids=ids_of(200))).X[170:]
+    assert np.mean(np.isnan(rare)) == pytest.approx(1 - 0.25 + 0.25 * 0.15, abs=0.2)
 
 
-def test_a_single_missing_cell_does_not_stay_missing() -> None:
-    X = normal(200, 2)
-    X[3, 0] = np.nan
-    assert not np.isnan(copy_of(table(X)).X).any()
-
-
-def test_missing_cells_are_a_code() -> None:
+def test_missing_cells_and_zeros_of_a_sparse_column_are_codes() -> None:
     X = normal(20_000, 1)
     X[::4] = np.nan
     copy = copy_of(table(X, ids=ids_of(len(X)))).X
@@ -202,11 +192,8 @@ def test_missing_cells_are_a_code() -> None:
     made_up, others = copy[absent & ~np.isnan(copy)], copy[~absent & ~np.isnan(copy)]
     assert made_up.mean() == pytest.approx(others.mean(), abs=0.6)
     assert made_up.std() == pytest.approx(others.std(), rel=0.1)
-
-
-def test_zeros_of_a_sparse_column_are_a_code() -> None:
     X = np.where(np.random.default_rng(4).random((20_000, 1)) < 0.9, 0, normal(20_000, 1))
-    copy, r = copy_of(table(X, ids=ids_of(len(X)))).X, replaced_share(0.5)
+    copy = copy_of(table(X, ids=ids_of(len(X)))).X
     assert np.mean(copy[X == 0] == 0) == pytest.approx(1 - r + 0.9 * r, abs=0.02)
     assert np.mean(copy[X != 0] == 0) == pytest.approx(0.9 * r, abs=0.02)
 
@@ -225,12 +212,6 @@ def test_a_category_stays_one_hot_and_is_one_code() -> None:
     r = replaced_share(0.5)
     same = np.mean(np.nan_to_num(copy[900:]).argmax(axis=1) == places[900:])
     assert same == pytest.approx(1 - r + r * 0.3, abs=0.04)
-
-
-def test_labels_of_too_few_records_are_drawn_anew() -> None:
-    labels = np.array(["common"] * 50 + ["other"] * 47 + ["rare"] * 3)
-    own = table(normal(100, 2), labels)
-    assert set(copy_of(own).labels) == {"common", "other"}
 
 
 def test_a_schema_file_that_spells_one_class_otherwise_draws_no_label_again(folder: Path) -> None:
@@ -257,7 +238,7 @@ def test_another_label_column_is_another_set_of_codes_beside_the_same_features(f
 
 @given(st.integers(0, 2**31), st.integers(12, 60), st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns(
+def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns_nor_on_blocks(
     seed: int, rows: int, with_ids: bool
 ) -> None:
     generator = np.random.default_rng(seed)
@@ -267,9 +248,10 @@ def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns(
     assume(with_ids or len({row.tobytes() for row in X}) == rows)
     own = table(X, ids=ids_of(rows) if with_ids else None)
     copy, order, columns = copy_of(own), generator.permutation(rows), generator.permutation(3)
-    turned = rows_of(own, order)
-    turned = replace(turned, X=turned.X[:, columns], columns=tuple(own.columns[column] for column in columns))
-    again = copy_of(turned)
+    turned = replace(own, X=X[:, columns], columns=tuple(own.columns[column] for column in columns))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clients.perturb.BLOCK", 20)
+        again = copy_of(rows_of(turned, order))
     assert np.array_equal(again.X, copy.X[np.ix_(order, columns)], equal_nan=True)
     assert (again.labels == copy.labels[order]).all()
 
@@ -289,19 +271,6 @@ def test_the_copy_is_the_same_after_a_restart_and_beside_new_rows(folder: Path, 
         assert (other.labels == copy.labels).all()
     assert np.nanmax(later.X[:, 2]) == 1, "a code that was not there when the frequencies were settled"
     assert read_ledger(folder) == kept
-
-
-def test_a_corrected_cell_of_a_record_with_an_id_changes_itself_alone(folder: Path) -> None:
-    X = np.column_stack([normal(200, 3), np.resize([0, 1], 200)])
-    own = table(X, ids=ids_of(200))
-    copy = copy_of(own, key=folder)
-    corrected = X.copy()
-    corrected[17, 1] += 1
-    again = copy_of(table(corrected, ids=ids_of(200)), key=folder)
-    assert [*zip(*np.nonzero(again.X != copy.X), strict=True)] == [(17, 1)]
-    assert (again.labels == copy.labels).all()
-    # It is moved by just as much as the cell was, as its noise is the same.
-    assert again.X[17, 1] - copy.X[17, 1] == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -337,35 +306,23 @@ def test_labels_of_records_that_are_equal_without_ids_are_perturbed_each_for_its
     assert np.mean(same[::2] == same[1::2]) == pytest.approx(right**2 + (1 - right) ** 2, abs=0.02)
 
 
-def test_without_ids_a_corrected_record_has_a_second_copy_and_equal_ones_have_equal_copies(
-    folder: Path,
+def test_a_corrected_cell_changes_itself_alone_with_an_id_and_without_its_record(
+    folder: Path, tmp_path: Path
 ) -> None:
-    X = normal(200, 3)
+    X, labels = np.column_stack([normal(200, 3), np.resize([0, 1], 200)]), np.full(200, "a")
     X[1] = X[0]
-    copy = copy_of(table(X, np.full(200, "a")), key=folder)
-    assert (copy.X[0] == copy.X[1]).all()
     corrected = X.copy()
     corrected[17, 1] += 1
-    again = copy_of(table(corrected, np.full(200, "a")), key=folder)
-    assert (again.X[17] != copy.X[17]).all()
+    copy, again = (copy_of(table(one, ids=ids_of(200)), key=folder) for one in (X, corrected))
+    assert [*zip(*np.nonzero(again.X != copy.X), strict=True)] == [(17, 1)]
+    assert (again.labels == copy.labels).all()
+    # It is moved by just as much as the cell was, as its noise is the same.
+    assert again.X[17, 1] - copy.X[17, 1] == pytest.approx(1, abs=1e-4)
+    new_ledger(tmp_path / "other", 0.2)
+    copy, again = (copy_of(table(one + 1, labels), key=tmp_path / "other") for one in (X, corrected))
+    assert (copy.X[0] == copy.X[1]).all()
+    assert (again.X[17, :3] != copy.X[17, :3]).all()
     assert (np.delete(again.X, 17, axis=0) == np.delete(copy.X, 17, axis=0)).all()
-
-
-def test_zeros_of_either_sign_and_missing_cells_of_any_bits_are_one_record() -> None:
-    X = normal(50, 2)
-    X[3], X[4] = [0.0, np.nan], [0.0, np.nan]
-    other = X.copy()
-    other[3] = [-0.0, -np.nan]
-    assert np.array_equal(copy_of(table(X)).X, copy_of(table(other)).X, equal_nan=True)
-
-
-def test_a_copy_that_is_made_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = normal(500, 3)
-    copy = copy_of(table(X))
-    monkeypatch.setattr("clients.perturb.BLOCK", 100)
-    in_blocks = copy_of(table(X))
-    assert (in_blocks.X == copy.X).all()
-    assert (in_blocks.labels == copy.labels).all()
 
 
 def test_another_key_and_other_deviations_have_other_noise() -> None:
@@ -449,22 +406,17 @@ def test_a_schema_file_that_reads_cells_otherwise_is_refused(folder: Path, chang
 
     Or they are missing: of remarks that begin with 63, just the records whose first cell does.
     """
-    own, columns = table(normal(60, 3)), [TableColumn(f"c{number}") for number in range(3)]
-    first, described = TableSchema(tuple(columns)), {"unit": "mg", "ends": (0.0, 1.0)}
+    own, (column, *rest) = table(normal(60, 3)), [TableColumn(f"c{number}") for number in range(3)]
 
-    def copy(schema: TableSchema) -> Table:
+    def copy(first: TableColumn, **more: Any) -> Table:
         link_table(folder, own)
-        return perturbed_table(own, "label", schema, HALF, folder)
+        return perturbed_table(own, "label", TableSchema((first, *rest), **more), HALF, folder)
 
-    before = copy(first)
-    same = TableSchema((replace(columns[0], **described), *columns[1:]), classes=("no", "yes"))
-    assert np.array_equal(copy(same).X, before.X)
+    before = copy(column)
+    described = replace(column, unit="mg", ends=(0.0, 1.0))
+    assert np.array_equal(copy(described, classes=("no", "yes")).X, before.X)
     with pytest.raises(TableError, match="schema file"):
-        copy(
-            replace(first, **changed)
-            if "reading" in changed
-            else TableSchema((replace(columns[0], **changed), *columns[1:]))
-        )
+        copy(column, **changed) if "reading" in changed else copy(replace(column, **changed))
 
 
 @pytest.mark.parametrize("first", ["one column", "no ids"])
@@ -499,32 +451,35 @@ def test_ids_that_repeat_and_a_noise_that_is_no_step_are_errors() -> None:
             copy_of(table(normal(30, 2)), PerturbedTerms(noise))
 
 
-def test_constant_and_empty_columns_tell_nothing() -> None:
-    X = np.column_stack([np.full(40, 3.0), np.full(40, np.nan), normal(40, 1)])
-    copy = copy_of(table(X)).X
-    assert (copy[:, 0] == 3).all()
-    assert np.isnan(copy[:, 1]).all()
-
-
-def test_of_five_records_nothing_but_a_common_label_stays() -> None:
-    copy = copy_of(table(normal(5, 2), np.full(5, "a")))
-    assert np.isnan(copy.X).all()
+def test_of_five_records_nothing_but_a_common_label_stays_and_a_few_settle_nothing_for_good(
+    folder: Path,
+) -> None:
+    assert np.isnan(copy_of(table(normal(5, 2), np.full(5, "a"))).X).all()
     with pytest.raises(TableError):
         copy_of(table(normal(5, 2)))
-
-
-def test_a_few_records_do_not_settle_that_the_table_says_nothing_for_good(folder: Path) -> None:
     X = normal(400, 3)
     with pytest.raises(TableError):
         copy_of(table(X[:9], np.full(9, "a")), key=folder)
     assert not np.isnan(copy_of(table(X), key=folder).X).any()
+    key = read_ledger(folder).key
+    assert key not in repr(read_ledger(folder)) + repr(Kept(key))
 
 
-def test_numbers_whose_squares_are_zero_are_codes_and_not_divided_by_zero() -> None:
+def test_constant_empty_and_tiny_columns_tell_nothing() -> None:
+    tiny = np.random.default_rng(0).random(40) * 1e-200  # the squares are zero
     with np.errstate(divide="raise", invalid="raise"):
-        copy = copy_of(table(np.column_stack([normal(40, 1), np.random.default_rng(0).random(40) * 1e-200])))
-    assert np.isnan(copy.X[:, 1]).all()
-    assert not np.isnan(copy.X[:, 0]).any()
+        X = copy_of(table(np.column_stack([np.full(40, 3.0), np.full(40, np.nan), tiny, normal(40, 1)]))).X
+    assert (X[:, 0] == 3).all()
+    assert np.isnan(X[:, 1:3]).all()
+    assert not np.isnan(X[:, 3]).any()
+
+
+def test_zeros_of_either_sign_and_missing_cells_of_any_bits_are_one_record() -> None:
+    X = normal(50, 2)
+    X[3:5] = [0.0, np.nan]
+    other = X.copy()
+    other[3] = [-0.0, -np.nan]
+    assert np.array_equal(copy_of(table(X)).X, copy_of(table(other)).X, equal_nan=True)
 
 
 @pytest.mark.slow
@@ -540,24 +495,9 @@ def test_the_copy_is_the_same_in_each_version() -> None:
     """A change of the draws would be a second copy of each record, which is averaged with the first."""
     X = np.column_stack([np.arange(20.0) ** 2, np.resize([0, 1], 20), np.resize([np.nan, 3, 4], 20)])
     copy = copy_of(table(X, ids=ids_of(20)))
-    known = np.array(
-        [
-            [84.9152, 0.0, np.nan],
-            [0.1739, 0.0, 3.0],
-            [78.6398, 1.0, 4.0],
-            [-35.8633, 1.0, np.nan],
-            [2.3639, 0.0, 3.0],
-            [100.0387, 1.0, 4.0],
-        ]
-    )
-    assert copy.X[:6] == pytest.approx(known, abs=1e-3, nan_ok=True)
+    known = [84.9152, 0.1739, 78.6398, -35.8633, 2.3639, 100.0387], [0, 0, 1, 1, 0, 1], [np.nan, 3, 4] * 2
+    assert copy.X[:6] == pytest.approx(np.transpose(known), abs=1e-3, nan_ok=True)
     assert "".join(label[0] for label in copy.labels) == "nyyynynynynynynynnny"
-
-
-def test_printing_what_is_kept_shows_no_key(folder: Path) -> None:
-    link_table(folder, table(normal(20, 1)))
-    key = read_ledger(folder).key
-    assert key not in repr(read_ledger(folder)) + repr(Kept(key))
 
 
 def test_no_draw_is_used_twice() -> None:

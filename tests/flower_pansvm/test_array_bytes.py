@@ -1,7 +1,6 @@
 """Arrays from elsewhere that are not what they say: refused at once, and without their content."""
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -87,28 +86,19 @@ def test_the_bytes_are_the_numbers_alone_the_lowest_byte_first() -> None:
 # Groups
 
 
-def halved(which: str) -> Callable[[RecordDict], None]:
-    def halve(content: RecordDict) -> None:
-        del content[which]
-
-    return halve
-
-
-def swapped(content: RecordDict) -> None:
-    content["x.arrays"], content["x.values"] = content["x.values"], content["x.arrays"]
-
-
-def listed(content: RecordDict) -> None:
-    content["x.values"] = ConfigRecord({"n": [1, 2]})
-
-
-@pytest.mark.parametrize("change", [halved("x.arrays"), swapped, listed], ids=["half", "swapped", "list"])
-def test_a_group_that_put_has_not_written_is_refused(change: Callable[[RecordDict], None]) -> None:
+@pytest.mark.parametrize("change", ["half", "swapped", "list"])
+def test_a_group_that_put_has_not_written_is_refused(change: str) -> None:
     content = RecordDict()
     put(content, "x", {"n": 1, "a": np.arange(3)})
-    change(content)
+    arrays, values = content["x.arrays"], content["x.values"]
+    parts = {
+        "half": (None, values),
+        "swapped": (values, arrays),
+        "list": (arrays, ConfigRecord({"n": [1, 2]})),
+    }
+    changed = dict(zip(("x.arrays", "x.values"), parts[change], strict=True))
     with pytest.raises(FederationError):
-        get(content, "x")
+        get(RecordDict({name: record for name, record in changed.items() if record is not None}), "x")
 
 
 def test_names_from_elsewhere_are_shown_without_control_characters() -> None:

@@ -55,21 +55,25 @@ def scikit_learns_and_ours(
     return reference.predict_proba(X[part == 2]), found.probabilities(new)
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_digits])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
-    expected, found = scikit_learns_and_ours(
-        OneVsRestClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=False
-    )
-    assert found == pytest.approx(expected, abs=0.01)
+SLOW = pytest.mark.slow
+REFERENCES = [
+    *(
+        (OneVsRestClassifier, load, C)
+        for load in (load_breast_cancer, load_wine, load_digits)
+        for C in (0.01, 1.0, 100.0)
+    ),
+    (OneVsOneClassifier, load_wine, 1.0),
+    pytest.param(OneVsOneClassifier, load_wine, 100.0, marks=SLOW),
+    *(pytest.param(OneVsOneClassifier, load_digits, C, marks=SLOW) for C in (1.0, 100.0)),
+]
 
 
-@pytest.mark.parametrize("load", [load_wine, pytest.param(load_digits, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("C", [1.0, pytest.param(100.0, marks=pytest.mark.slow)])
-def test_one_versus_one_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
-    expected, found = scikit_learns_and_ours(
-        OneVsOneClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=True
-    )
+@pytest.mark.parametrize(("several", "load", "C"), REFERENCES)
+def test_probabilities_are_scikit_learns(
+    several: Callable[..., Any], load: Callable[..., Any], C: float
+) -> None:
+    by_votes = several is OneVsOneClassifier
+    expected, found = scikit_learns_and_ours(several(SVC(C=C)), *load(return_X_y=True), by_votes=by_votes)
     assert found == pytest.approx(expected, abs=0.01)
 
 
@@ -120,29 +124,23 @@ def test_probabilities_rise_with_the_decision_value_if_the_positive_rows_have_th
 
 
 @pytest.mark.parametrize(
-    ("negatives", "positives", "probability"),
-    [(0, 0, 1 / 2), (0, 3, 4 / 5), (8, 0, 1 / 10)],
-    ids=["no row", "no negative row", "no positive row"],
+    ("decisions", "classes", "low", "high"),
+    [
+        *(
+            ([], [], 1 / 2, 1 / 2),
+            ([-1.0, 0.0, 1.0], [1, 1, 1], 4 / 5, 4 / 5),
+            ([-1.0, 0.5] * 4, [0] * 8, 0.1, 0.1),
+        ),
+        ([0.1] * 6, [0, 0, 1, 0, 0, 1], 3 / 8, 3 / 8),
+        ([-1.0, 1.0] * 50, [0, 1] * 50, 1 / 52, 51 / 52),
+    ],
+    ids=["no row", "no negative row", "no positive row", "all equal", "separated"],
 )
-def test_without_held_out_rows_of_a_class_the_probability_is_the_smoothed_prior(
-    negatives: int, positives: int, probability: float
+def test_what_tells_nothing_leaves_the_smoothed_prior_and_what_tells_all_no_certainty(
+    decisions: list[float], classes: list[int], low: float, high: float
 ) -> None:
-    classes = np.repeat([0, 1], [negatives, positives])
-    found = fitted(np.linspace(-1, 1, len(classes))[:, None], classes)
-    decisions = np.array([[-1e9], [0.0], [5.0]])
-    expected = np.tile([1 - probability, probability], (3, 1))
-    assert found.probabilities(decisions) == pytest.approx(expected)
-
-
-def test_decisions_that_are_all_equal_say_nothing() -> None:
-    found = fitted(np.full((6, 1), 0.1), np.array([0, 0, 1, 0, 0, 1]))
-    assert found.probabilities(np.array([[-7.0], [0.1]]))[:, 1] == pytest.approx([3 / 8, 3 / 8])
-
-
-def test_separated_classes_are_probable_but_not_certain() -> None:
-    found = fitted(np.repeat([-1.0, 1.0], 50)[:, None], np.repeat([0, 1], 50))
-    low, high = found.probabilities(np.array([[-1.0], [1.0]]))[:, 1]
-    assert (low, high) == (pytest.approx(1 / 52, abs=1e-3), pytest.approx(51 / 52, abs=1e-3))
+    found = fitted(np.array(decisions).reshape(-1, 1), np.array(classes, dtype=np.int64))
+    assert found.probabilities(np.array([[-1.0], [1.0]]))[:, 1] == pytest.approx([low, high], abs=1e-3)
 
 
 def test_values_beyond_all_bins_leave_the_probabilities_finite() -> None:
@@ -160,16 +158,8 @@ def test_where_every_sigmoid_vanishes_the_classes_share_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slopes", "intercepts"),
-    [
-        (np.ones(2), np.ones(3)),
-        (np.ones((1, 2)), np.ones((1, 2))),
-        (np.array([np.nan]), np.ones(1)),
-        (np.ones(1), np.array([np.inf])),
-    ],
+    ("slopes", "intercepts"), [([1, 1], [1, 1, 1]), ([[1, 1]], [[1, 1]]), ([np.nan], [1]), ([1], [np.inf])]
 )
-def test_a_calibration_that_cannot_be_is_refused(
-    slopes: NDArray[np.float64], intercepts: NDArray[np.float64]
-) -> None:
+def test_a_calibration_that_cannot_be_is_refused(slopes: Any, intercepts: Any) -> None:
     with pytest.raises(ValueError, match=r"slope"):
-        Calibration(slopes, intercepts)
+        Calibration(np.array(slopes, dtype=float), np.array(intercepts, dtype=float))

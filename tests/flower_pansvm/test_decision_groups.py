@@ -18,18 +18,20 @@ def histogram(**rows: tuple[int, int]) -> np.ndarray:
     return counts
 
 
-def test_bins_are_put_together_until_five_rows_are_in_a_group() -> None:
-    counts = histogram(b3=(3, 0), b9=(1, 1), b100=(6, 0), b300=(0, 4), b500=(0, 3))
-    assert decision_groups(counts) == (DecisionGroup(4, 1), DecisionGroup(6, 0), DecisionGroup(0, 7))
-
-
-def test_too_few_rows_at_the_end_belong_to_the_last_group() -> None:
-    assert decision_groups(histogram(b3=(5, 0), b9=(0, 5), b10=(0, 1))) == (
-        DecisionGroup(5, 0),
-        DecisionGroup(0, 6),
-    )
-    assert decision_groups(histogram(b3=(1, 1))) == (DecisionGroup(1, 1),)
-    assert decision_groups(np.zeros((2, BINS))) == ()
+@pytest.mark.parametrize(
+    ("counts", "groups"),
+    [
+        (histogram(b3=(3, 0), b9=(1, 1), b100=(6, 0), b300=(0, 4), b500=(0, 3)), [(4, 1), (6, 0), (0, 7)]),
+        # Too few rows at the end belong to the last group.
+        (histogram(b3=(5, 0), b9=(0, 5), b10=(0, 1)), [(5, 0), (0, 6)]),
+        (histogram(b3=(1, 1)), [(1, 1)]),
+        (histogram(), []),
+    ],
+)
+def test_bins_are_put_together_until_five_rows_are_in_a_group(
+    counts: np.ndarray, groups: list[tuple[int, int]]
+) -> None:
+    assert decision_groups(counts) == tuple(DecisionGroup(*group) for group in groups)
 
 
 def test_the_probability_of_a_group_is_the_mean_over_its_rows() -> None:

@@ -10,13 +10,8 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from strategies.steps.feature_maps import scale_gamma
 
-KERNELS = [
-    Kernel("rbf", gamma=0.3),
-    Kernel("linear"),
-]
 
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", [Kernel("rbf", gamma=0.3), Kernel("linear")], ids=str)
 def test_it_is_the_kernel_inside_scikit_learns_svc(kernel: Kernel) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)[:120]
@@ -26,19 +21,15 @@ def test_it_is_the_kernel_inside_scikit_learns_svc(kernel: Kernel) -> None:
     assert ours.decision_function(kernel(X, X[:80])) == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "named"),
-    [
-        ({"name": "sigmoid"}, "sigmoid"),
-        ({"gamma": 0.0}, "gamma"),
-        ({"gamma": -1.0}, "gamma"),
-        ({"gamma": np.nan}, "gamma"),
-        ({"gamma": np.inf}, "gamma"),
-    ],
-)
-def test_a_parameter_outside_its_range_is_named(parameters: dict[str, float], named: str) -> None:
-    with pytest.raises(SettingError, match=named):
-        Kernel(**parameters)  # type: ignore[arg-type]
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf])
+def test_a_gamma_outside_its_range_is_named(gamma: float) -> None:
+    with pytest.raises(SettingError, match="gamma"):
+        Kernel("rbf", gamma)
+
+
+def test_a_kernel_that_is_none_is_named() -> None:
+    with pytest.raises(SettingError, match="sigmoid"):
+        Kernel("sigmoid")
 
 
 def test_gamma_scale_is_that_of_scikit_learn() -> None:

@@ -57,43 +57,33 @@ def distortion(X: NDArray[np.float64], centres: NDArray[np.float64]) -> float:
     return float(np.square(X[:, None] - centres).sum(axis=2).min(axis=1).sum())
 
 
-@pytest.mark.parametrize("clusters", [20, 100])
-def test_small_clusters_are_filled_up_at_little_cost_of_quality(clusters: int) -> None:
+@pytest.mark.parametrize(("clusters", "filled", "least"), [(20, True, 20), (100, True, 80), (100, False, 40)])
+def test_small_clusters_are_filled_up_or_merged_at_little_cost_of_quality(
+    clusters: int, filled: bool, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are merged where filling up would take too long; filled up, they are as many as the rows suffice for."""
+    if not filled:
+        monkeypatch.setattr(landmarks, "LARGEST_ASSIGNMENT", 0)
     X = blobs(400)
     centres, sizes = cluster_centres(X, clusters, 5, seed=0)
     plain = KMeans(len(centres), n_init=1, random_state=0).fit(X).cluster_centers_
-    assert len(centres) == min(clusters, 400 // 5), "as many as the rows suffice for"
+    assert least <= len(centres) <= (least if filled else 79)
     assert sizes.min() >= 5
     assert distortion(X, centres) <= 1.5 * distortion(X, plain)
 
 
-def test_where_filling_up_would_take_too_long_small_clusters_are_merged(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_small_cluster_gets_the_rows_that_cost_least_or_is_merged_with_the_nearest_one(
+    filled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(landmarks, "LARGEST_ASSIGNMENT", 0)
-    X = blobs(400)
-    centres, sizes = cluster_centres(X, 100, 5, seed=0)
-    plain = KMeans(len(centres), n_init=1, random_state=0).fit(X).cluster_centers_
-    assert 40 <= len(centres) < 80
-    assert sizes.min() >= 5
-    assert distortion(X, centres) <= 1.5 * distortion(X, plain)
-
-
-def test_a_small_cluster_is_filled_up_with_the_rows_that_cost_least() -> None:
+    if not filled:
+        monkeypatch.setattr(landmarks, "LARGEST_ASSIGNMENT", 0)
     X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [50.2], [90.0]])
     centres, sizes = cluster_centres(X, 3, 2, seed=0)
     order = np.argsort(centres[:, 0])
-    assert sizes[order].tolist() == [3, 2, 2]
-    assert centres[order, 0] == pytest.approx([0.1, 50.05, (50.2 + 90.0) / 2])
-
-
-def test_a_small_cluster_is_merged_with_the_nearest_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(landmarks, "LARGEST_ASSIGNMENT", 0)
-    X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [50.2], [90.0]])
-    centres, sizes = cluster_centres(X, 3, 2, seed=0)
-    order = np.argsort(centres[:, 0])
-    assert sizes[order].tolist() == [3, 4]
-    assert centres[order, 0] == pytest.approx([0.1, (50.0 + 50.1 + 50.2 + 90.0) / 4])
+    assert sizes[order].tolist() == ([3, 2, 2] if filled else [3, 4])
+    expected = [0.1, 50.05, (50.2 + 90.0) / 2] if filled else [0.1, (50.0 + 50.1 + 50.2 + 90.0) / 4]
+    assert centres[order, 0] == pytest.approx(expected)
 
 
 def test_duplicate_rows_give_no_empty_clusters_and_no_warning() -> None:

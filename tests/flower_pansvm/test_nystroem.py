@@ -21,19 +21,12 @@ def normal(rows: int, features: int, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(size=(rows, features))
 
 
-@pytest.mark.parametrize("kernel", [KERNELS[0]], ids=str)
-def test_inner_products_are_those_of_scikit_learn(kernel: Kernel) -> None:
+def test_inner_products_are_those_of_scikit_learn() -> None:
     L, X = normal(15, 6), normal(40, 6, seed=1)
-    ours = fit_map(kernel, L)
+    ours = fit_map(Kernel("rbf", gamma=0.4), L)
     assert ours.rank == len(L)
-    theirs = Nystroem(
-        kernel=kernel.name,
-        gamma=kernel.gamma,
-        n_components=len(L),
-        random_state=0,
-    ).fit(L)
-    expected = theirs.transform(X) @ theirs.transform(X).T
-    assert ours.transform(X) @ ours.transform(X).T == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    expected = Nystroem(kernel="rbf", gamma=0.4, n_components=len(L), random_state=0).fit(L).transform(X)
+    assert ours.transform(X) @ ours.transform(X).T == pytest.approx(expected @ expected.T, rel=1e-6, abs=1e-6)
 
 
 def test_eigenvalues_that_are_only_noise_are_dropped() -> None:
@@ -51,40 +44,33 @@ def test_eigenvalues_that_are_only_noise_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_the_coordinates_that_matter_most_come_first(kernel: Kernel) -> None:
+def test_the_coordinates_that_matter_most_come_first_and_the_norm_is_that_of_the_landmarks(
+    kernel: Kernel,
+) -> None:
     # The leading ones are those between which the cutting planes ask for the curvature.
     L = normal(20, 6)
     feature_map = fit_map(kernel, L)
-    squares = np.square(feature_map.transform(L)).sum(axis=0)
-    assert (np.diff(squares) < 0).all()
-    assert squares == pytest.approx(np.linalg.eigvalsh(kernel(L, L))[::-1][: feature_map.rank])
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_the_typical_norm_is_that_of_the_landmarks(kernel: Kernel) -> None:
-    L = normal(20, 6)
-    feature_map = fit_map(kernel, L)
-    mean_square = np.square(feature_map.transform(L)).sum(axis=1).mean()
-    assert typical_norm(feature_map) == pytest.approx(np.sqrt(mean_square))
+    squares = np.square(feature_map.transform(L))
+    assert (np.diff(squares.sum(axis=0)) < 0).all()
+    expected = np.linalg.eigvalsh(kernel(L, L))[::-1][: feature_map.rank]
+    assert squares.sum(axis=0) == pytest.approx(expected)
+    assert typical_norm(feature_map) == pytest.approx(np.sqrt(squares.sum(axis=1).mean()))
 
 
 @settings(deadline=None, max_examples=150)
 @given(
-    kernel=st.one_of(
-        st.builds(Kernel, st.just("rbf"), gamma=st.floats(1e-6, 1e3)),
-        st.just(Kernel("linear")),
-    ),
+    kernel=st.builds(Kernel, st.just("rbf"), gamma=st.floats(1e-6, 1e3)) | st.just(Kernel("linear")),
+    shape=st.tuples(st.integers(1, 40), st.integers(1, 8)),
     seed=st.integers(0, 2**16),
-    landmarks=st.integers(1, 40),
-    features=st.integers(1, 8),
     size=st.floats(1e-2, 30),
     offset=st.floats(-1e4, 1e4),
     repeated=st.booleans(),
 )
 def test_a_mapped_row_is_not_longer_than_the_kernel_says(
-    kernel: Kernel, seed: int, landmarks: int, features: int, size: float, offset: float, repeated: bool
+    kernel: Kernel, shape: tuple[int, int], seed: int, size: float, offset: float, repeated: bool
 ) -> None:
     # The bound of the secure sums rests on ||f(x)||^2 <= k(x, x); it leaves one per cent for rounding.
+    landmarks, features = shape
     X = offset + size * normal(landmarks + 20, features, seed)
     L = np.vstack([X[:landmarks], X[: landmarks // 2] + 1e-7]) if repeated else X[:landmarks]
     squares = np.square(fit_map(kernel, L).transform(X)).sum(axis=1)
@@ -105,11 +91,7 @@ def test_maps_that_were_fitted_are_normalized(kernel: Kernel, rows: int, feature
     """Also of landmarks that lie close together, where the smallest eigenvalues are next to noise."""
     landmarks = np.random.default_rng(rows).normal(size=(rows, features)) ** 3
     landmarks[rows // 2 :] = landmarks[: rows - rows // 2] + 1e-5
-    feature_map = fit_map(kernel, landmarks)
-    assert feature_map.is_normalized()
-    X = np.random.default_rng(0).normal(size=(500, features)) * 3
-    longest = np.square(feature_map.transform(X)).sum(axis=1)
-    assert (longest <= 1.1 * np.array([kernel(x[None], x[None])[0, 0] for x in X]) + 1e-9).all()
+    assert fit_map(kernel, landmarks).is_normalized()
 
 
 def test_the_coordinator_and_the_sites_have_the_very_same_map() -> None:

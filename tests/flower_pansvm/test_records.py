@@ -127,42 +127,24 @@ def sent(values: dict[str, Any]) -> Everything:
 @pytest.mark.parametrize("name", [part.name for part in fields(Everything)])
 def test_a_field_that_is_missing_or_of_another_type_is_an_error_that_names_the_sender(name: str) -> None:
     values = values_of(ONE)
-    others = {key: value for key, value in values.items() if key != name}
-    with pytest.raises(
-        FederationError, match=f"Site 'south' sent a message without the part '{name}' of 'x'"
-    ):
+    own, others = values[name], {key: value for key, value in values.items() if key != name}
+    with pytest.raises(FederationError, match=f"Site 'south' .* '{name}' of 'x'"):
         sent(others)
-    kinds: list[Value] = [np.array([1.0]), np.array([1]), np.array([True]), np.array([1], dtype=np.uint8)]
-    kinds += [["a"], [], "a", 1, 0.5, True, b"a"]
-    own = values[name]
-    for value in kinds:
-        whole_for_a_float = isinstance(own, float) and value is kinds[7]
-        same_items = (
-            isinstance(own, np.ndarray)
-            and isinstance(value, np.ndarray)
-            and own.dtype.kind == value.dtype.kind
-        )
-        if (
-            whole_for_a_float
-            or (same_items and value.ndim == 1)
-            or (type(own) is type(value) is not np.ndarray)
-        ):
+    kinds: list[Value] = [np.array([1], dtype=dtype) for dtype in (float, int, bool, np.uint8)]
+    for value in [*kinds, ["a"], [], "a", 1, 0.5, True, b"a"]:
+        same = type(own) is type(value) and getattr(own, "dtype", None) == getattr(value, "dtype", None)
+        if same or (isinstance(own, float) and type(value) is int):
             sent({**others, name: value})
         else:
-            reason = f"Site 'south' sent something else as '{name}' of 'x' .* Install the same version on both sides"
-            with pytest.raises(FederationError, match=reason):
+            with pytest.raises(FederationError, match=f"Site 'south' .* '{name}' of 'x'"):
                 sent({**others, name: value})
 
 
-def test_texts_of_a_list_are_not_endless() -> None:
+def test_texts_of_a_list_are_not_endless_and_a_field_too_many_is_an_error() -> None:
     assert sent({**values_of(ONE), "names": ["x" * MOST_CHARACTERS]}).names == ("x" * MOST_CHARACTERS,)
-    with pytest.raises(FederationError, match="'names'"):
-        sent({**values_of(ONE), "names": ["age", "x" * (MOST_CHARACTERS + 1)]})
-
-
-def test_a_field_too_many_is_an_error() -> None:
-    with pytest.raises(FederationError, match="'more'"):
-        sent({**values_of(ONE), "more": 1})
+    for name, value in (("names", ["age", "x" * (MOST_CHARACTERS + 1)]), ("more", 1)):
+        with pytest.raises(FederationError, match=f"'{name}'"):
+            sent({**values_of(ONE), name: value})
 
 
 def test_a_group_of_any_names_has_values_of_one_type() -> None:

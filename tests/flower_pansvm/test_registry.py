@@ -6,15 +6,9 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.registry import Registry
 
 
-@pytest.fixture
-def shapes() -> Registry[type]:
-    found: Registry[type] = Registry("shape")
-    found.register("square")(int)
-    found.register("circle")(float)
-    return found
-
-
-def test_a_name_is_given_once(shapes: Registry[type]) -> None:
+def test_a_name_is_given_once() -> None:
+    shapes: Registry[type] = Registry("shape")
+    shapes.register("circle")(float)
     with pytest.raises(SettingError, match="'circle'"):
         shapes.register("circle")(str)
     assert shapes["circle"] is float

@@ -107,10 +107,7 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("columns = 3", "something else than a table for columns"),
         ("columns = ['age']", "something else than a table for columns"),
         ("[columns]\nage = 3", "something else than a table"),
-        (
-            "[columns.age]\nkind = 'nubmer'",
-            "unknown kind for column 'age'. It is one of number, category, yes/no",
-        ),
+        ("[columns.age]\nkind = 'nubmer'", "unknown kind for column 'age'. It is one of number"),
         ("[columns.age]\nRange = [0, 1]", "unknown key 'Range' for column 'age'. Did you mean 'range'"),
         ("[columns.age]\nrange = [1, 0]", "a range for column 'age' that cannot be"),
         ("[columns.age]\nrange = [0]", "a range for column 'age'"),
@@ -122,10 +119,7 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("[columns.sex]\nkind = 'category'", "names categories for column 'sex' or none"),
         ("[columns.sex]\ncategories = ['f', 'm']", "names categories for column 'sex' or none"),
         ("[columns.sex]\nkind = 'category'\ncategories = ['m', 'M']", "differ only in how they are spelt"),
-        (
-            "[columns.sex]\nkind = 'category'\ncategories = ['m', 'm']",
-            "list of different texts for categories",
-        ),
+        ("[columns.sex]\nkind = 'category'\ncategories = ['m', 'm']", "different texts for categories"),
         ("[columns.sex]\nkind = 'category'\ncategories = 'm'", "list of different texts for categories"),
         ("label = 'age'\n[columns.age]", "column 'age' as label and as a feature"),
         ("patient-id = 'age'\n[columns.age]", "column 'age' as patient-id and as a feature"),
@@ -135,10 +129,7 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("classes = ['yes', '1']\n[columns.age]", "classes that cannot be"),
         ("classes = ['12.5', '13.5']\n[columns.age]", "classes that cannot be"),
         ("classes = [0, 1]\npositive = [2]\n[columns.age]", "other labels as positive than some of"),
-        (
-            "classes = ['no', 'yes']\npositive = ['Yes']\n[columns.age]",
-            "other labels as positive than some of",
-        ),
+        ("classes = ['no', 'yes']\npositive = ['Yes']\n[columns.age]", "other labels as positive"),
         ("classes = [0, 1]\npositive = [0, 1]\n[columns.age]", "other labels as positive than some of"),
         ("positive = 1\n[columns.age]", "list of different texts for positive"),
         ("label = 3\n[columns.age]", "something else than a text for label"),
@@ -148,14 +139,8 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("[columns.x]\nbelow-limit = 'third'", "one of half, limit"),
         ("[columns.x]\n[reading]\nsep = ';'", "unknown key 'sep' for reading"),
         ("[columns.x]\n[reading]\nseparator = '::'", "single character"),
-        (
-            "[columns.x]\nkind = 'category'\ncategories = ['a', 'b']\nmissing = ['b']",
-            "as category and as missing",
-        ),
-        (
-            "[columns.a]\nkind = 'category'\ncategories = ['b', 'c']\n[columns.'a=b']",
-            "named like another's category",
-        ),
+        ("[columns.x]\nkind = 'category'\ncategories = ['a', 'b']\nmissing = ['b']", "as missing"),
+        ("[columns.a]\nkind = 'category'\ncategories = ['b', 'c']\n[columns.'a=b']", "another's category"),
     ],
 )
 def test_a_file_that_cannot_be_says_what_and_where(tmp_path: Path, text: str, told: str) -> None:

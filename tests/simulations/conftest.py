@@ -1,33 +1,57 @@
-"""The command line as a person uses it."""
+"""The command line as a person uses it, and runs without it."""
 
+import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simulations.cli import main
+from simulations.running import run
+from strategies.settings import make_settings
 
-Run = Callable[..., tuple[int, str, str]]
+
+def finished(folder: Path, **settings: Any) -> dict[str, Any]:
+    """Return what a run of three sites in this process writes into its ``result.json``."""
+    run(make_settings(**{"sites": 3, "out": str(folder), **settings}), "in-process", lambda _: None)
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def pansvm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Return a function that runs ``pansvm`` in a folder of its own: exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+class Run:
+    """``pansvm`` in a folder of its own: a call returns exit code, output and errors."""
 
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pansvm", *map(str, arguments)])
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        self._monkeypatch.setattr(sys, "argv", ["pansvm", *map(str, arguments)])
         code: object = 0
         try:
             main()
         except SystemExit as ended:
             code = ended.code
-        captured = capsys.readouterr()
+        captured = self._capsys.readouterr()
         return (code if isinstance(code, int) else 0), captured.out, captured.err
 
-    return run
+    def output(self, *arguments: object) -> str:
+        """Return what a command prints that ends well and warns of nothing."""
+        code, out, err = self(*arguments)
+        assert (code, err) == (0, "")
+        return out
+
+    def error(self, *arguments: object) -> str:
+        """Return what is told by a command that ends with an error of this project."""
+        code, out, err = self(*arguments)
+        assert code == 1, out + err
+        return err
+
+
+@pytest.fixture
+def pansvm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return Run(monkeypatch, capsys)
 
 
 @pytest.fixture

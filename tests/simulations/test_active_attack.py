@@ -1,7 +1,7 @@
 """The active attacker: no promise breaks, and each attack notices where one would."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +99,8 @@ def test_a_part_that_depends_on_other_rows_is_noticed(
     """The first three questions have small weights, with which an honest answer is exact."""
     monkeypatch.setattr(rounding, "CLASSES_TOLD", ((2, 2),))
     monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
-    found = rounding.search(
-        tmp_path / "study", PRIVATE_STEP, work, by_a_few_questions(rounding.fourier_choices)
-    )
+    few = by_a_few_questions(rounding.fourier_choices)
+    found = rounding.search(tmp_path / "study", PRIVATE_STEP, work, few)
     assert (found.change <= 1 + rounding.EXACTLY) == held
     assert found.tried >= 3
 
@@ -180,22 +179,21 @@ def test_attacks_on_records_read_them_at_level_exact(which: Any, got: str, tmp_p
     assert not ended.held
 
 
-def test_guesses_that_are_nearer_than_the_copies_break_the_promise(tmp_path: Path) -> None:
+@pytest.fixture
+def hospitals(tmp_path: Path) -> Iterator[Hospitals]:
+    """Return hospitals that agree to level perturbed."""
     with registry.own_account(tmp_path):
-        hospitals = Hospitals(
-            tmp_path / "study", {"first": 60, "second": 60, "third": 60}, asked_at("perturbed")
-        )
-        sites = all_trained(hospitals.records())
+        yield Hospitals(tmp_path / "study", {"first": 60, "second": 60, "third": 60}, asked_at("perturbed"))
+
+
+def test_guesses_that_are_nearer_than_the_copies_break_the_promise(hospitals: Hospitals) -> None:
+    sites = all_trained(hospitals.records())
     copies, true = (np.vstack([getattr(one, part) for one in sites]) for part in ("seen", "true"))
     assert attempt("perturbed", sites, copies).held
     assert not attempt("perturbed", sites, copies + 0.2 * (true - copies)).held
 
 
-def test_a_hospital_whose_policy_is_dp_refuses_the_runs_of_these_attacks(tmp_path: Path) -> None:
-    with registry.own_account(tmp_path):
-        hospitals = Hospitals(
-            tmp_path / "study", {"first": 20, "second": 20, "third": 20}, asked_at("perturbed")
-        )
-        hospitals.nodes["second"]["privacy"] = "dp"
-        with pytest.raises(PanSVMError, match="second"):
-            hospitals.coordinator().join()
+def test_a_hospital_whose_policy_is_dp_refuses_the_runs_of_these_attacks(hospitals: Hospitals) -> None:
+    hospitals.nodes["second"]["privacy"] = "dp"
+    with pytest.raises(PanSVMError, match="second"):
+        hospitals.coordinator().join()

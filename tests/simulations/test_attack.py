@@ -40,25 +40,25 @@ def run(folder: Path, level: str, **more: object) -> tuple[Settings, Path]:
     pd.DataFrame(np.column_stack([X, label]), columns=["a", "b", "c", "label"]).to_csv(file, index=False)
     out = folder / level
     chosen: dict[str, object] = {"sites": SITES, "privacy": level, "C": 4.0, "test_fraction": 0.0, **more}
-    settings = make_settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
+    settings = make_settings(data=str(file), audit=True, out=str(out), **chosen)
     running.run(settings, "in-process", lambda _: None, audit="record")
     return settings, out
 
 
+Runs = dict[str, tuple[Settings, Path]]
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Settings, Path]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("attack")
-    return {
-        level: run(folder, level, tol=1e-3, landmarks="0.5", min_cluster=2)
-        for level in ("exact", "perturbed")
-    }
+    usual = {"tol": 1e-3, "landmarks": "0.5", "min_cluster": 2}
+    return {level: run(folder, level, **usual) for level in ("exact", "perturbed")}
 
 
 def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats]:
     """Return what the coordinator knows, and the scaled rows that systems have seen."""
     record = read_transcript(folder)
     knowledge = knowledge_of(record)
-    assert knowledge is not None
     sites = SimulatedSites(settings).before(record[-1])
     return knowledge, np.vstack([scaled(site, site.train().X) for site in sites])
 
@@ -86,20 +86,12 @@ def test_each_guess_counts_for_one_row_and_constant_columns_for_nothing() -> Non
 
 def moments_over(*tables: Floats) -> list[TranscriptSum]:
     """Return a record of moments over tables, one after the other."""
-    return [
-        TranscriptSum(
-            MOMENTS.name,
-            {},
-            {},
-            (),
-            {
-                "count": (~np.isnan(X)).sum(axis=0, keepdims=True) * 1.0,
-                "total": np.nansum(X, axis=0, keepdims=True),
-                "square": np.nansum(np.square(X), axis=0, keepdims=True),
-            },
-        )
-        for X in tables
-    ]
+    record = []
+    for X in tables:
+        powers = {"count": X**0, "total": X, "square": X**2}
+        sums = {name: np.where(np.isnan(X), 0, part).sum(axis=0)[None] for name, part in powers.items()}
+        record.append(TranscriptSum(MOMENTS.name, {}, {}, (), sums))
+    return record
 
 
 def test_a_record_that_is_added_is_the_difference_of_moments() -> None:
@@ -132,8 +124,6 @@ def test_the_best_filter_takes_off_what_columns_tell_of_each_other() -> None:
 
 def test_who_took_part_is_told_by_the_nearest_copy_and_less_so_with_more_noise() -> None:
     little, much = (whole_copy([drawn(400, noise)]).membership for noise in (0.25, 1.0))
-    assert little is not None
-    assert much is not None
     assert little > much + 0.05
     assert much > 0.4
 
@@ -161,7 +151,7 @@ def test_parts_of_records_count_as_cells() -> None:
     assert report.error == pytest.approx(np.sqrt(40 / 50), abs=0.2)
 
 
-def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: Runs) -> None:
     settings, folder = runs["perturbed"]
     sites = SimulatedSites(settings).before(read_transcript(folder)[-1])
     of_site = records_of(sites[0])
@@ -182,7 +172,7 @@ def test_all_sums_over_a_map_are_looked_at_together(tmp_path: Path) -> None:
     assert sum(len(sums) for _, sums in maps) >= asked
 
 
-def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_what_the_coordinator_has_is_what_the_sites_hold(runs: Runs) -> None:
     knowledge, truth = facts(*runs["exact"])
     assert knowledge.rows == len(truth)
     np.testing.assert_allclose(knowledge.total, truth.sum(axis=0), atol=1e-9)
@@ -192,7 +182,7 @@ def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[S
     assert np.abs(equations.residuals(at).curvature).max() < 1e-2
 
 
-def test_the_step_goes_downhill(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_the_step_goes_downhill(runs: Runs) -> None:
     knowledge, truth = facts(*runs["exact"])
     equations = Equations(knowledge)
     X = truth + 0.02 * np.random.default_rng(0).standard_normal(truth.shape)
@@ -206,7 +196,7 @@ def test_the_step_goes_downhill(runs: dict[str, tuple[Settings, Path]]) -> None:
 
 
 @pytest.mark.slow
-def test_a_fit_to_exact_hessians_finds_rows_again(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_a_fit_to_exact_hessians_finds_rows_again(runs: Runs) -> None:
     """Here between all coordinates of the map: a run of this project asks for a part of them."""
     knowledge, truth = facts(*runs["exact"])
     ((known, _),) = sums_by_map(read_transcript(runs["exact"][1]))
@@ -221,7 +211,7 @@ def test_a_fit_to_exact_hessians_finds_rows_again(runs: dict[str, tuple[Settings
     assert determined(knowledge, truth)[1] >= 50
 
 
-def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_rows_that_have_come_to_rest_are_not_replaced(runs: Runs) -> None:
     knowledge, _ = facts(*runs["exact"])
     equations = Equations(knowledge)
     replacement = Replacement(equations, np.random.default_rng(0))
@@ -238,26 +228,20 @@ def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Sett
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["exact", "perturbed"])
-def test_the_whole_attack_reports_all_it_tried(level: str, runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_the_whole_attack_reports_all_it_tried(level: str, runs: Runs) -> None:
     report = attack(*runs[level], 0.3, lambda _: None)
     ways = {"moments", "spaces of sums", "differences of sums", "fit to Hessians", "all together"}
     assert set(report.attempts) == ways
     assert (report.rows, report.unknown, report.test_rows) == (75, 225, 0)
     assert report.attempts["all together"].within_10 >= 10
-    assert report.determined is not None
     assert report.determined >= 30
     if level == "exact":
         assert report.copy is None
         assert report.error < 1.0
     else:
         assert report.copy is not None
-        assert report.found_distance is not None
-        assert report.found_distance >= 0.9 * settings_noise(runs)
+        assert report.found_distance >= 0.9 * runs["perturbed"][0].noise
         assert "never nearer" in str(report)
-
-
-def settings_noise(runs: dict[str, tuple[Settings, Path]]) -> float:
-    return runs["perturbed"][0].noise
 
 
 @pytest.mark.slow
@@ -280,7 +264,7 @@ def test_differences_of_models_give_rows_away(tmp_path: Path) -> None:
 # Several runs
 
 
-def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: dict[str, tuple[Settings, Path]]) -> None:
+def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: Runs) -> None:
     settings, folder = runs["exact"]
     with pytest.raises(SettingError, match="seed"):
         attack(replace(settings, seed=1), folder, 0.1, lambda _: None, [folder])
@@ -294,7 +278,7 @@ def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: dict[str, tuple[S
 
 @pytest.mark.slow
 def test_sums_of_several_runs_are_attacked_together(
-    tmp_path: Path, runs: dict[str, tuple[Settings, Path]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, folder = runs["exact"]
     cuts: list[int] = []
@@ -304,13 +288,13 @@ def test_sums_of_several_runs_are_attacked_together(
         return solve(record, *others)
 
     monkeypatch.setattr(attacking, "solve", counting)
-    other = replace(settings, C=1.0, out=str(tmp_path / "other"))  # type: ignore[call-arg]
+    other, last = (
+        replace(settings, C=C, out=str(tmp_path / out)) for C, out in ((1.0, "other"), (2.0, "last"))
+    )
     running.run(other, "in-process", lambda _: None, audit="record")
     lines: list[str] = []
-    last = replace(settings, C=2.0, out=str(tmp_path / "last"))  # type: ignore[call-arg]
-    running.run(
-        last, "in-process", lines.append, audit="attack", minutes=0.02, also=[folder, Path(other.out)]
-    )
+    also = [folder, Path(other.out)]
+    running.run(last, "in-process", lines.append, audit="attack", minutes=0.02, also=also)
     assert "attack" in json.loads((tmp_path / "last" / "result.json").read_text())
     attack(settings, folder, 0.01, lambda _: None)
     of_three, alone = cuts

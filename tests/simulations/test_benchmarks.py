@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.terms import Scalar
 from simulations.attack.active import levels
 from simulations.benchmarks import (
     comparison,
@@ -52,6 +52,19 @@ def tables_of(file: Path) -> dict[str, Lines]:
 
 
 @pytest.fixture
+def shorten(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that gives a benchmark other constants, and its functions other arguments."""
+
+    def change(module: Any, arguments: dict[str, dict[str, Any]] | None = None, **constants: Any) -> None:
+        for name, fewer in (arguments or {}).items():
+            monkeypatch.setattr(module, name, partial(getattr(module, name), **fewer))
+        for name, value in constants.items():
+            monkeypatch.setattr(module, name, value)
+
+    return change
+
+
+@pytest.fixture
 def table(tmp_path: Path) -> Path:
     """Write 600 rows of which two columns are 0 and 1."""
     generator = np.random.default_rng(0)
@@ -88,10 +101,9 @@ def test_work_in_a_new_process_is_timed() -> None:
 
 
 @pytest.mark.slow
-def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> None:
+def test_training(tmp_path: Path, shorten: Callable[..., None], shared_data: Path) -> None:
     smallest = training.NINE[-2:-1]
-    monkeypatch.setattr(training, "rounds", partial(training.rounds, sets=smallest))
-    monkeypatch.setattr(training, "accuracies", partial(training.accuracies, sets=smallest, seeds=[0]))
+    shorten(training, {"rounds": {"sets": smallest}, "accuracies": {"sets": smallest, "seeds": [0]}})
     training.main(shared_data, tmp_path)
     found = tables_of(tmp_path / "training.json")
     rounds = {line["search"]: line["rounds"] for line in found["rounds"]}
@@ -103,11 +115,10 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: 
 
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 @pytest.mark.slow
-def test_large_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_tables, "in_new_process", here)
-    monkeypatch.setattr(large_tables, "write_ijcnn1_like", partial(large_tables.write_ijcnn1_like, rows=500))
+def test_large_tables(tmp_path: Path, shorten: Callable[..., None]) -> None:
     small = large_tables.LargeTable({"landmarks": "20", "C": "32", "gamma": str(1 / 22)})
-    monkeypatch.setattr(large_tables, "TABLES", {"small": small})
+    few = {"write_ijcnn1_like": {"rows": 500}}
+    shorten(large_tables, few, in_new_process=here, TABLES={"small": small})
     large_tables.main(tmp_path, tmp_path)
     lines = tables_of(tmp_path / "large_tables.json")["contestants"]
     assert [line["system"] for line in lines] == list(large_tables.CONTESTANTS)
@@ -125,19 +136,14 @@ def test_large_tables_are_tested_on_their_own_test_rows(shared_data: Path) -> No
 
 
 @pytest.mark.slow
-def test_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scale, "in_new_process", here)
-    monkeypatch.setattr(scale, "ROWS", (600, 1200))
-    monkeypatch.setattr(scale, "SITES", (3, 6))
-    monkeypatch.setattr(scale, "ROWS_AT_A_SITE", 100)
+def test_scale(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    shorten(scale, in_new_process=here, ROWS=(600, 1200), SITES=(3, 6), ROWS_AT_A_SITE=100)
     scale.main(tmp_path)
     found = tables_of(tmp_path / "scale.json")
-    assert [(line["privacy"], line["rows"]) for line in found["rows"]] == [
-        (level, rows) for level in ("perturbed", "exact") for rows in (600, 1200)
-    ]
-    assert [(line["aggregation"], line["sites"]) for line in found["sites"]] == [
-        (protocol, sites) for protocol in scale.PROTOCOLS for sites in (3, 6)
-    ]
+    asked = [(line["privacy"], line["rows"]) for line in found["rows"]]
+    assert asked == [*product(("perturbed", "exact"), (600, 1200))]
+    asked = [(line["aggregation"], line["sites"]) for line in found["sites"]]
+    assert asked == [*product(scale.PROTOCOLS, (3, 6))]
     assert all(line["megabytes"] > 0 and line["round_trips"] > line["rounds"] > 0 for line in found["sites"])
 
 
@@ -179,22 +185,16 @@ def test_a_private_model_is_judged_without_the_noise_of_its_own_evaluation() -> 
     assert found * 113 == pytest.approx(round(found * 113))
 
 
-def test_private_accuracy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -> float:
-        return 0.6 + 0.1 * seed
-
-    monkeypatch.setattr(private_accuracy, "measure", measured)
-    monkeypatch.setattr(
-        private_accuracy, "lines", partial(private_accuracy.lines, epsilons=(1.0, 4.0), seeds=(0, 1))
-    )
+def test_private_accuracy(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    few = {"lines": {"epsilons": (1.0, 4.0), "seeds": (0, 1)}}
+    shorten(private_accuracy, few, measure=lambda *given: 0.6 + 0.1 * given[-1])
     private_accuracy.main(NO_FOLDER, tmp_path)
     lines = tables_of(tmp_path / "private_accuracy.json")["models"]
     heart = [(line["method"], line["epsilon"]) for line in lines if line["data"] == "heart"]
     federated = [(method, epsilon) for method in private_accuracy.FEDERATED for epsilon in (1.0, 4.0)]
     assert heart == [*federated, (private_accuracy.EXACT, None), (private_accuracy.MAJORITY, None)]
-    assert {line["method"] for line in lines if line["data"] == "letter"} == {
-        *("dp-svm", private_accuracy.EXACT, private_accuracy.MAJORITY)
-    }
+    of_letter = {line["method"] for line in lines if line["data"] == "letter"}
+    assert of_letter == {"dp-svm", private_accuracy.EXACT, private_accuracy.MAJORITY}
     assert all(line["accuracy"] == pytest.approx(0.65) and line["splits"] == 2 for line in lines)
 
 
@@ -231,31 +231,22 @@ def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
     """Labels are drawn: what a model says better of training rows than of others it knows by heart."""
     drawn = np.random.default_rng(1).integers(2, size=600)
     pd.read_csv(table).assign(label=drawn).to_csv(table, index=False)
-    by_heart: dict[str, Scalar] = {
-        **{"privacy": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
-    }
-    for name, settings in (("by heart", by_heart), ("private", {"strategy": "dp-svm", "privacy": "dp"})):
-        monkeypatch.setitem(
-            privacy_compared.SYSTEMS, name, privacy_compared.System(dict(settings), privacy_compared.by_sums)
-        )
+    by_heart = {"privacy": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
     areas = []
-    for name in ("by heart", "private"):
-        (line,) = privacy_compared.memberships(name, str(table), NO_FOLDER, seeds=[0])
+    for settings in (by_heart, {"strategy": "dp-svm", "privacy": "dp"}):
+        system = privacy_compared.System(settings, privacy_compared.by_sums)
+        monkeypatch.setitem(privacy_compared.SYSTEMS, "this", system)
+        (line,) = privacy_compared.memberships("this", str(table), NO_FOLDER, seeds=[0])
         areas.append(line["area"])
     assert areas[0] > 0.65
     assert abs(areas[1] - 0.5) < 0.15  # five standard deviations of guesses
 
 
 @pytest.mark.slow
-def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, found in (
-        ("TABLES", (str(table),)),
-        ("COMPARED", (str(table),)),
-        ("MINUTES", 0.01),
-    ):
-        monkeypatch.setattr(privacy_compared, name, found)
-    monkeypatch.setattr(privacy_compared, "lines", lambda data, _: [{"data": data}])
-    monkeypatch.setattr(privacy_compared, "memberships", partial(privacy_compared.memberships, seeds=[0]))
+def test_privacy_compared(table: Path, tmp_path: Path, shorten: Callable[..., None]) -> None:
+    tables = (str(table),)
+    shorten(privacy_compared, {"memberships": {"seeds": [0]}}, TABLES=tables, COMPARED=tables, MINUTES=0.01)
+    shorten(privacy_compared, lines=lambda data, _: [{"data": data}])
     privacy_compared.main(NO_FOLDER, tmp_path)
     found = tables_of(tmp_path / "privacy.json")
     assert [line.get("error") for line in found["attacks"]] == [None] * len(found["attacks"])
@@ -265,11 +256,8 @@ def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-def test_each_way_of_asking_gets_copies_at_level_perturbed(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, few in (("MINUTES", 0.01), ("RUNS_BY_SEED", 3), ("MONTHS", 3)):
-        monkeypatch.setattr(levels, name, few)
+def test_each_way_of_asking_gets_copies_at_level_perturbed(table: Path, shorten: Callable[..., None]) -> None:
+    shorten(levels, MINUTES=0.01, RUNS_BY_SEED=3, MONTHS=3)
     found = list(levels.lines(str(table), NO_FOLDER))
     assert [line.get("refused") for line in found] == [None] * len(found)
     ways = [line["how"] for line in found]
@@ -293,34 +281,28 @@ def test_every_strategy_that_trains_on_rows_is_compared() -> None:
 
 
 @pytest.mark.slow
-def test_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = partial(
-        comparison.lines, data=("breast_cancer",), strategies=("pan-svm", "fedavg:logistic"), repeats=1
-    )
-    monkeypatch.setattr(comparison, "lines", few)
-    monkeypatch.setattr(comparison, "AT_LEVELS", {"breast_cancer": ("pan-svm",)})
-    monkeypatch.setattr(comparison, "LEVEL_REPEATS", 1)
+def test_comparison(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    two = ("pan-svm", "fedavg:logistic")
+    few = {"lines": {"data": ("breast_cancer",), "strategies": two, "repeats": 1}}
+    shorten(comparison, few, AT_LEVELS={"breast_cancer": ("pan-svm",)}, LEVEL_REPEATS=1)
     comparison.main(NO_FOLDER, tmp_path)
     tables = tables_of(tmp_path / "comparison.json")
     told = [(line["level"], line["noise"]) for line in tables["levels"]]
     assert told == [("exact", None), ("perturbed", 0.25), ("perturbed", 0.5)]
     assert all(line["accuracy"] > 0.8 for line in tables["levels"])
     lines = tables["systems"]
-    assert {(line["split"], line["system"]) for line in lines} == {
-        (split, name) for split in comparison.SPLITS for name in ("pan-svm", "fedavg:logistic")
-    }
+    assert {(line["split"], line["system"]) for line in lines} == {*product(comparison.SPLITS, two)}
     assert all(line["accuracy"] > 0.8 and line["failed"] == 0 for line in lines)
 
 
 @pytest.mark.slow
-def test_rare_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rare_classes, "RARE", {10: 1000})
-    monkeypatch.setattr(rare_classes, "lines", partial(rare_classes.lines, repeats=1))
+def test_rare_classes(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    shorten(rare_classes, {"lines": {"repeats": 1}}, RARE={10: 1000})
     rare_classes.main(tmp_path)
     found = tables_of(tmp_path / "rare_classes.json")["levels"]
     each = [("exact", None), ("perturbed", 0.25), ("perturbed", 0.5)]
     told = [(line["class_weight"], (line["level"], line["noise"])) for line in found]
-    assert told == [(weights, level) for weights in rare_classes.CLASS_WEIGHTS for level in each]
+    assert told == [*product(rare_classes.CLASS_WEIGHTS, each)]
     assert all(line["auc"] > 0.7 for line in found)
 
 

@@ -26,16 +26,14 @@ def spend(folder: Path, run: int, rho: float) -> None:
 
 def test_begun_spent_and_shown(pansvm: Run, tmp_path: Path) -> None:
     folder = tmp_path / "state of north"
-    code, out, err = pansvm("budget", "--new", str(folder), "--test-fraction", "0.3")
-    assert (code, err) == (0, "")
+    out = pansvm.output("budget", "--new", str(folder), "--test-fraction", "0.3")
     assert "30% of the rows" in out
     assert read_ledger(folder).test_fraction == 0.3
     assert "left" in pansvm("budget", str(folder))[1]  # before the table is used
     begin(folder, a_table(), 0.3)
     spend(folder, 11, rho_of(0.5, 1e-5))
     spend(folder, 12, rho_of(0.2, 1e-5))
-    code, out, err = pansvm("budget", str(folder))
-    assert (code, err) == (0, "")
+    out = pansvm.output("budget", str(folder))
     lines = {line.split()[0]: line.split()[-2:] for line in out.splitlines()}
     assert lines["11"] == ["0.5000", f"{epsilon_of(rho_of(0.5, 1e-5) / 2, 1e-5):.4f}"]
     assert lines["12"][0] == "0.2000"
@@ -52,28 +50,21 @@ def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
         "for name in ('simulations', 'strategies'): sys.modules[name] = None\n"
         "runpy.run_module('clients.budget', run_name='__main__')\n"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "state")]
-    begun, shown = (
-        subprocess.run(
-            [*command, *more], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
-        )
-        for more in (["--new"], [])
-    )
-    assert "A ledger begins in" in begun.stdout
-    assert "left" in shown.stdout
+
+    def run(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+        command, root = [sys.executable, "-c", code, str(folder), *more], Path(__file__).parents[2]
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+    assert "A ledger begins in" in run(tmp_path / "state", "--new").stdout
+    assert "left" in run(tmp_path / "state").stdout
     (tmp_path / "state" / LINK).unlink()
-    again = subprocess.run(
-        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
-    )
-    assert again.returncode == 1
-    assert again.stderr.startswith("Error: The state folder belongs to no table's ledger")
-    command[-1] = str(tmp_path / "file" / "state")
     (tmp_path / "file").touch()
-    again = subprocess.run(
-        [*command, "--new"], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
-    )
-    assert again.returncode == 1
-    assert again.stderr.startswith("Error: [Errno 20] Not a directory")
+    for again, said in (
+        (run(tmp_path / "state"), "The state folder belongs to no table's ledger"),
+        (run(tmp_path / "file" / "state", "--new"), "[Errno 20] Not a directory"),
+    ):
+        assert again.returncode == 1
+        assert again.stderr.startswith(f"Error: {said}")
 
 
 def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None:
@@ -86,8 +77,7 @@ def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None
 
 def test_what_is_spent_is_not_begun_anew(pansvm: Run, tmp_path: Path) -> None:
     begin(tmp_path / "state", a_table())
-    code, _, err = pansvm("budget", "--new", str(tmp_path / "state"))
-    assert code == 1
+    err = pansvm.error("budget", "--new", str(tmp_path / "state"))
     assert "stays spent" in err
 
 
@@ -96,8 +86,7 @@ def test_a_budget_is_ended_by_a_person_who_is_told_what_that_means(pansvm: Run, 
     begin(folder, a_table())
     spend(folder, 11, rho_of(0.5, 1e-5))
     assert "add up for every patient in both" in " ".join(pansvm("budget", "--help")[1].split())
-    code, out, err = pansvm("budget", "--end", str(folder))
-    assert (code, err) == (0, "")
+    out = pansvm.output("budget", "--end", str(folder))
     assert "add up for every patient in both" in out
     _, out, _ = pansvm("budget", str(folder))
     assert "spent of it, to be added: 0.5000 and" in out
@@ -120,11 +109,9 @@ def test_a_folder_that_wants_another_share_for_evaluation_begins_again_as_it_is_
 def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Path) -> None:
     pansvm("budget", "--new", str(tmp_path / "state"))
     (tmp_path / "state" / LINK).write_text("{")
-    code, _, err = pansvm("budget", str(tmp_path / "state"))
-    assert code == 1
+    err = pansvm.error("budget", str(tmp_path / "state"))
     assert err.startswith("Error: The state folder has a damaged file")
     assert str(tmp_path / "state") in err
     for folder in ("nowhere", f"state/{LINK}"):
-        code, _, err = pansvm("budget", folder)
-        assert code == 1
+        err = pansvm.error("budget", folder)
         assert err.startswith("Error: The state folder belongs to no table's ledger")

@@ -2,15 +2,13 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from simulations.deployment.superlink import checkout
+from tests.simulations.conftest import Run
 from tests.simulations.deployment.conftest import SCHEMA
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -28,22 +26,19 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
     assert pansvm("coordinator", "init", "--address", "coordinator.example.org:443")[0] == 0
     told = {}
     for number, table in enumerate(tables):
-        code, out, err = pansvm(
+        out = pansvm.output(
             "hospital", "init", "--name", f"h{number}", "--data", table, "--folder", f"h{number}"
         )
-        assert (code, err) == (0, "")
         told[f"h{number}"] = code_in(out, "Its code")
     files = [f"{name}/{name}.registration.json" for name in told]
-    code, out, err = pansvm("coordinator", "invite", *files, "--schema", "ours.toml")
-    assert (code, err) == (0, "")
+    out = pansvm.output("coordinator", "invite", *files, "--schema", "ours.toml")
     for name, own in told.items():
         assert f"  {name}: {own}" in out.splitlines()
     invitation = code_in(out, "Its code")
     for name in told:
-        code, out, err = pansvm(
+        out = pansvm.output(
             "hospital", "accept", "coordinator/invitation.json", "--folder", name, "--code", invitation
         )
-        assert (code, err) == (0, "")
         assert "accepted, with h0, h1, h2" in out
 
 
@@ -63,8 +58,8 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
         (["coordinator", "train", "--out", "x"], "is no coordinator's folder"),
     ],
 )
-def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run, tables: list[Path]) -> None:
-    assert tables
+@pytest.mark.usefixtures("tables")
+def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run) -> None:
     code, out, err = pansvm(*arguments)
     assert (code, out) == (1, "")
     assert err.startswith("Error: ")
@@ -73,8 +68,7 @@ def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run
 
 
 @pytest.mark.slow
-def test_start_ends_with_what_the_check_has_found(tables: list[Path], tmp_path: Path) -> None:
-    assert tables
+def test_start_ends_with_what_the_check_has_found(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(tmp_path / "none")]
     done = subprocess.run(command, cwd=checkout(), capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (1, "")
@@ -83,7 +77,7 @@ def test_start_ends_with_what_the_check_has_found(tables: list[Path], tmp_path: 
 
 
 def test_what_waits_for_questions_has_not_loaded_what_reads_tables() -> None:
-    code = """\
+    code = """
 import sys
 import simulations.cli.hospital
 from simulations.deployment import connection, hospital, supernode
@@ -95,9 +89,8 @@ print(sorted({"matplotlib", "pandas", "pyarrow", "scipy", "sklearn"} & sys.modul
     assert done.stdout == "[]\n"
 
 
-def test_train_looks_at_out_first(pansvm: Run, tables: list[Path], tmp_path: Path) -> None:
+def test_train_looks_at_out_first(pansvm: Run, tmp_path: Path) -> None:
     """Whoever forgets --resume deletes no checkpoint, and no run is started whose results cannot be kept."""
-    assert tables
     assert pansvm("coordinator", "init", "--address", "localhost:8443")[0] == 0
     checkpoint = tmp_path / "stopped" / "checkpoint"
     checkpoint.mkdir(parents=True)
@@ -106,14 +99,11 @@ def test_train_looks_at_out_first(pansvm: Run, tables: list[Path], tmp_path: Pat
     (tmp_path / "done").mkdir()
     (tmp_path / "done" / "result.json").write_text("{}")
     for arguments, said in (
-        (
-            ["--out", str(tmp_path / "stopped")],
-            "has a run that was stopped. Choose another --out; or go on with it",
-        ),
-        (["--out", str(tmp_path / "done")], "has the results of another run"),
-        (["--out", str(tmp_path / "new"), "--resume"], "has no checkpoint to resume from"),
+        (["stopped"], "has a run that was stopped. Choose another --out; or go on with it"),
+        (["done"], "has the results of another run"),
+        (["new", "--resume"], "has no checkpoint to resume from"),
     ):
-        code, out, err = pansvm("coordinator", "train", *arguments)
+        code, out, err = pansvm("coordinator", "train", "--out", *arguments)
         assert (code, out) == (1, "")
         assert said in err
     assert len(list(checkpoint.iterdir())) == 2

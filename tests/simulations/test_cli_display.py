@@ -19,16 +19,17 @@ LOG = [
 ]
 
 
-def shown(lines: list[str], terminal: bool, **options: bool) -> str:
-    console = Console(file=io.StringIO(), force_terminal=terminal, width=160, highlight=False, markup=False)
+def shown(lines: list[str], **options: bool) -> str:
+    """Return what is written into a pipe."""
+    console = Console(file=io.StringIO(), force_terminal=False, width=160, highlight=False, markup=False)
     with RunDisplay(console, **options) as display:
         for line in lines:
             display.show(line)
-    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+    return console.file.getvalue()
 
 
 def test_in_a_pipe_each_line_stays_but_those_that_only_say_what_begins() -> None:
-    lines = shown(LOG, terminal=False).splitlines()
+    lines = shown(LOG).splitlines()
     assert lines == [line for line in LOG if not line.endswith("begins")]
 
 
@@ -47,7 +48,7 @@ def test_on_a_terminal_the_phases_stay_and_rounds_move(stamp: str) -> None:
             assert len(shown_line) <= 60
         for line in LOG[3:]:
             display.show(stamp + line)
-    stayed = console.file.getvalue()  # type: ignore[attr-defined]
+    stayed = console.file.getvalue()
     assert f"{stamp}join               7.2 s" in stayed
     assert stamp + LOG[5] not in stayed
 
@@ -57,13 +58,9 @@ def test_a_selection_of_a_thousand_features_shows_a_page() -> None:
     while left > 1:
         steps += [f"cutting planes, round {number:3d}: upper bound 1, gap 1e-2" for number in range(1, 9)]
         steps += [f"class a is left at a gap of {left}e-06, where its bounds stand still"]
-        steps += [
-            f"{left:4d} features, accuracy 0.9000: x removed by rank (2 round trips, 0.10 MB from the sites)"
-        ]
+        steps += [f"{left:4d} features, accuracy 0.9000: x removed by rank (2 round trips, 0.10 MB)"]
         left -= max(1, left // 20)
-    lines = shown(
-        [*LOG, *steps, "selection  12.5 s  99 round trips"], terminal=False, brief=True
-    ).splitlines()
+    lines = shown([*LOG, *steps, "selection  12.5 s  99 round trips"], brief=True).splitlines()
     assert len(steps) > 800
     assert len(lines) < 40
     assert sum("bounds stand still" in line for line in lines) == 1

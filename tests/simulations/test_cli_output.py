@@ -14,8 +14,8 @@ from tests.simulations.conftest import Run
 QUICK = ("--data=wine", "--sites=3", "--set=landmarks=10", "--set=tol=0.1", "--set=privacy=exact")
 
 
-def quick(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:
-    return pansvm(command, "--engine", "in-process", *QUICK, *arguments)
+def quick(pansvm: Run, *arguments: object) -> tuple[int, str, str]:
+    return pansvm("run", "--engine", "in-process", *QUICK, *arguments)
 
 
 def test_a_folder_that_is_closed_is_found_before_anything_is_computed(
@@ -32,8 +32,7 @@ def test_a_folder_that_is_closed_is_found_before_anything_is_computed(
 
 
 def test_quiet_prints_the_figures_only(pansvm: Run) -> None:
-    code, out, err = quick(pansvm, "--out", "out", "--quiet")
-    assert (code, err) == (0, "")
+    out = pansvm.output("run", "--engine", "in-process", *QUICK, "--out", "out", "--quiet")
     assert out.splitlines()[0].startswith("test accuracy ")
 
 
@@ -42,7 +41,7 @@ def stopped_at(task: str, error: BaseException, monkeypatch: pytest.MonkeyPatch)
     write = Checkpoint.write
 
     def stop(checkpoint: Checkpoint, name: str, *rest: object) -> None:
-        write(checkpoint, name, *rest)  # type: ignore[arg-type]
+        write(checkpoint, name, *rest)
         if name == task:
             raise error
 
@@ -64,11 +63,9 @@ def test_a_run_that_is_stopped_says_how_to_go_on_and_does(
     assert "Traceback" not in out + err
     assert f"--resume {tmp_path / 'out'}" in out + err
     for option in ("--seed=1", "--set=C=2", "--out=new", "--data=iris", "--overwrite"):
-        code, _, err = pansvm("run", "--engine", "in-process", "--resume", "out", option)
-        assert code == 1
+        err = pansvm.error("run", "--engine", "in-process", "--resume", "out", option)
         assert "Leave out" in err
-    code, _, err = pansvm("run", "--engine", "in-process", "--resume", "out", "--set", "timeout=30")
-    assert (code, err) == (0, "")
+    pansvm.output("run", "--engine", "in-process", "--resume", "out", "--set", "timeout=30")
     config = json.loads((tmp_path / "out" / "result.json").read_text())["config"]
     assert (config["timeout"], config["landmarks"]) == (30.0, "10")
 

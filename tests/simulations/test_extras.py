@@ -29,10 +29,8 @@ FOR_ALL = ("check", "schema", "predict", "inspect")
 """Commands that a hospital has a use for, too."""
 
 STARTED_ONLY = {
-    ("demo",),
-    ("hospital", "accept"),
-    ("hospital", "start"),
-    *[("coordinator", one) for one in ("invite", "start", "train")],
+    *("demo", "hospital accept", "hospital start"),
+    *("coordinator invite", "coordinator start", "coordinator train"),
 }
 """They need servers or other people's files; tests of their own run them."""
 
@@ -47,15 +45,15 @@ def extras_of(words: Words) -> tuple[str, ...]:
     return OF_COMMAND.get(words[0], RESEARCHER)
 
 
-def name_of(words: Words) -> tuple[str, ...]:
+def name_of(words: Words) -> str:
     """Return the command's name, of two words for one of a list of commands."""
-    return tuple(words[: 2 if words[0] in ("hospital", "coordinator") else 1])
+    return " ".join(words[: 2 if words[0] in ("hospital", "coordinator") else 1])
 
 
 def cheap(words: Words) -> tuple[str, ...]:
     """Return a command as it is in the pages, but on a small table and in one process."""
     if name_of(words) in STARTED_ONLY:
-        return (*name_of(words), "--help")
+        return (*name_of(words).split(), "--help")
     here = [word.replace("$PWD/", "").replace("$name", "hospital-a").replace("/data/", "") for word in words]
     return tuple(CHEAP.get(words[0], list)(here))
 
@@ -108,13 +106,12 @@ def without(words: Words, *options: str) -> list[str]:
 
 def imports_of(words: Words) -> list[str]:
     """Return the modules of this project that a command imports, when it runs, too."""
-    *_, command = name_of(words)
+    *group, command = name_of(words).split()
     named: set[str] = set()
-    for file in (ROOT / "simulations" / "cli").glob("*.py"):
+    for file in (ROOT / "simulations" / "cli").glob(f"{''.join(group) or '*'}.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        of_group = len(name_of(words)) == 1 or file.stem == words[0]
         for function in ast.walk(tree):
-            if of_group and isinstance(function, ast.FunctionDef) and function.name == command:
+            if isinstance(function, ast.FunctionDef) and function.name == command:
                 inner = [*ast.walk(function), *tree.body]
                 named |= {node.module or "" for node in inner if isinstance(node, ast.ImportFrom)}
     return sorted(name for name in named if name.split(".")[0] in ("simulations", "strategies", "clients"))

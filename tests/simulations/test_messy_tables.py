@@ -7,7 +7,7 @@ import io
 import re
 import sys
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,201 +22,133 @@ from tests.simulations.conftest import Run
 from tests.simulations.test_bad_tables import ROWS, as_csv, csv, ward
 
 NAN = float("nan")
-CODES = """
-[columns.code]
-kind = "category"
-categories = [{}]
-"""
-LAB = """
-[columns.crp]
-{}
-"""
-
-
-def text(column: str, *cells: str, labels: str = "abab") -> bytes:
-    """Return a CSV of one column and labels."""
-    return csv(f"{column},label", *(f"{cell},{label}" for cell, label in zip(cells, labels, strict=False)))
+LAB = "[columns.crp]\n{}\n"
+GERMAN = '[reading]\nseparator = "semicolon"\ndecimal = ","\n'
 
 
 @dataclass(frozen=True)
 class Read:
-    """A file's content, the numbers (a row each) and labels it is read as; options of reading, the schema's columns."""
+    """A file's content, and the rows and labels it is read as; the schema's columns, options of reading."""
 
     content: bytes
     X: list[list[float]]
-    labels: str = ""
-    """The first of a, b, a, b unless it is said."""
-    options: dict[str, str] = field(default_factory=dict)
-    columns: str = ""
+    labels: str
+    columns: str
+    options: dict[str, str]
+
+
+def read(
+    content: bytes, *X: float | list[float], labels: str = "abab", columns: str = "", **options: str
+) -> Read:
+    """Return a case; a row of one column may be a number."""
+    named = {option.replace("_", "-"): value for option, value in options.items()}
+    return Read(content, [one if isinstance(one, list) else [one] for one in X], labels, columns, named)
+
+
+def text(column: str, *cells: str) -> bytes:
+    """Return a CSV of one column and the labels a, b, a, b."""
+    return csv(f"{column},label", *(f"{cell},{label}" for cell, label in zip(cells, "abab", strict=False)))
+
+
+def coded(cells: str, categories: str, places: str, more: str = "") -> Read:
+    """Return a case of codes, with the place of each cell's category in the schema; a missing one has none."""
+    names = categories.split(",")
+    listed = ", ".join(f'"{name}"' for name in names)
+    columns = f"[columns.code]\nkind = 'category'\ncategories = [{listed}]\n{more}"
+    rows = [
+        [NAN if place == "-" else float(place == str(number)) for number in range(len(names))]
+        for place in places
+    ]
+    return read(text("code", *cells.split(",")), *rows, columns=columns)
 
 
 READ = {
     # Codes.
-    "ICD codes with one and two decimals": Read(
-        text("code", "250.0", "250.00", "250.0", "250.00"),
-        [[1, 0], [0, 1], [1, 0], [0, 1]],
-        columns=CODES.format('"250.0", "250.00"'),
-    ),
-    "codes with a leading zero": Read(
-        text("code", "01", "1", "1", "01"),
-        [[1, 0], [0, 1], [0, 1], [1, 0]],
-        columns=CODES.format('"01", "1"'),
-    ),
-    "stages": Read(
-        text("code", "1.1", "1.10", "1.1"), [[1, 0], [0, 1], [1, 0]], columns=CODES.format('"1.1", "1.10"')
-    ),
-    "codes that Excel has stripped": Read(
-        text("code", "1", "2", "1"), [[1, 0], [0, 1], [1, 0]], columns=CODES.format('"01", "02"')
-    ),
-    "codes that pandas has made decimals": Read(
-        text("code", "1.0", "2.0", ""), [[1, 0], [0, 1], [NAN, NAN]], columns=CODES.format('"1", "2"')
-    ),
-    "a code among words": Read(
-        text("code", "V58.1", "250.00", "E11.9"),
-        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-        columns=CODES.format('"V58.1", "250.00", "E11.9"'),
-    ),
-    "a category called none": Read(
-        text("code", "none", "mild", "NONE"), [[1, 0], [0, 1], [1, 0]], columns=CODES.format('"none", "mild"')
-    ),
-    "a category called NA": Read(
-        text("code", "NA", "x", ""), [[1, 0], [0, 1], [NAN, NAN]], columns=CODES.format('"NA", "x"')
-    ),
-    "a code for missing beside a code": Read(
-        text("code", "9", "09", "9"),
-        [[NAN, NAN], [1, 0], [NAN, NAN]],
-        columns=CODES.format('"09", "1"') + 'missing = ["9"]',
-    ),
-    "true and false as categories": Read(
-        text("code", "TRUE", "false", "True"),
-        [[1, 0], [0, 1], [1, 0]],
-        columns=CODES.format('"true", "false"'),
-    ),
-    "umlauts composed and not": Read(
-        text("code", "mu\u0308de", "wach", "m\u00fcde"),
-        [[1, 0], [0, 1], [1, 0]],
-        columns=CODES.format('"m\u00fcde", "wach"'),
-    ),
+    "ICD codes with one and two decimals": coded("250.0,250.00,250.0,250.00", "250.0,250.00", "0101"),
+    "codes with a leading zero": coded("01,1,1,01", "01,1", "0110"),
+    "stages": coded("1.1,1.10,1.1", "1.1,1.10", "010"),
+    "codes that Excel has stripped": coded("1,2,1", "01,02", "010"),
+    "codes that pandas has made decimals": coded("1.0,2.0,", "1,2", "01-"),
+    "a code among words": coded("V58.1,250.00,E11.9", "V58.1,250.00,E11.9", "012"),
+    "a category called none": coded("none,mild,NONE", "none,mild", "010"),
+    "a category called NA": coded("NA,x,", "NA,x", "01-"),
+    "a code for missing beside a code": coded("9,09,9", "09,1", "-0-", 'missing = ["9"]'),
+    "true and false as categories": coded("TRUE,false,True", "true,false", "010"),
+    "umlauts composed and not": coded("mu\u0308de,wach,m\u00fcde", "m\u00fcde,wach", "010"),
     # Labels.
-    "labels as numbers of a program": Read(csv("age,label", "1,1.0", "2,0.0"), [[1], [2]], "10"),
-    "labels + and -": Read(csv("age,label", "1,+", "2,-", "3,+"), [[1], [2], [3]], "+-+"),
+    "labels as numbers of a program": read(csv("age,label", "1,1.0", "2,0.0"), 1, 2, labels="10"),
+    "labels + and -": read(csv("age,label", "1,+", "2,-", "3,+"), 1, 2, 3, labels="+-+"),
     # Missing cells.
-    "words for missing": Read(text("crp", "NULL", "N/A", "#N/A", "None", labels="abab"), [[NAN]] * 4),
-    "signs for missing": Read(text("crp", ".", "-", "?", "<NA>"), [[NAN]] * 4),
-    "a word that is said": Read(
-        text("crp", "5", "k. A.", "7", "K. A."), [[5], [NAN], [7], [NAN]], options={"missing": "k. A."}
+    "words for missing": read(text("crp", "NULL", "N/A", "#N/A", "None"), NAN, NAN, NAN, NAN),
+    "signs for missing": read(text("crp", ".", "-", "?", "<NA>"), NAN, NAN, NAN, NAN),
+    "a word that is said": read(text("crp", "5", "k. A.", "7", "K. A."), 5, NAN, 7, NAN, missing="k. A."),
+    "two words that are said": read(text("crp", "5", "-9.0", "7", "nd"), 5, NAN, 7, NAN, missing="-9,nd"),
+    "words of the schema": read(
+        text("crp", "5", "Unk", "-999.00", "7"), 5, NAN, NAN, 7, columns=LAB.format('missing = ["unk", -999]')
     ),
-    "two words that are said": Read(
-        text("crp", "5", "-9.0", "7", "nd"), [[5], [NAN], [7], [NAN]], options={"missing": "-9,nd"}
+    "words of the schema for all columns": read(
+        text("crp", "5", "k. A."), 5, NAN, columns=LAB.format("[reading]\nmissing = ['lost', 'k. A.']")
     ),
-    "words of the schema": Read(
-        text("crp", "5", "Unk", "-999.00", "7"),
-        [[5], [NAN], [NAN], [7]],
-        columns=LAB.format('missing = ["unk", -999]'),
+    "below a limit, half": read(
+        text("crp", "<5", "7", "< 0.4", "> 200"), 2.5, 7, 0.2, 200, columns=LAB.format('below-limit = "half"')
     ),
-    "below a limit, half": Read(
-        text("crp", "<5", "7", "< 0.4", "> 200"),
-        [[2.5], [7], [0.2], [200]],
-        columns=LAB.format('below-limit = "half"'),
-    ),
-    "below a limit, the limit": Read(
-        text("crp", "<5", "7", "<=0.4", "≥ 200"),
-        [[5], [7], [0.4], [200]],
-        columns=LAB.format('below-limit = "limit"'),
-    ),
-    "below a limit with a decimal comma": Read(
-        csv("crp;label", "<0,5;a", "1,5;b"),
-        [[0.25], [1.5]],
-        options={"separator": ";", "decimal": ","},
-        columns=LAB.format('below-limit = "half"'),
+    "below a limit, the limit": read(
+        text("crp", "<5", "7", "<=0.4", "≥ 200"), 5, 7, 0.4, 200, columns=LAB.format('below-limit = "limit"')
     ),
     # Names of columns.
-    "sodium": Read(csv("Na,label", "140,a", "138,b"), [[140], [138]]),
-    "a column called NA": Read(csv("NA,label", "140,a", "138,b"), [[140], [138]]),
-    "blanks around names": Read(csv(" crp , label ", "1,a", "2,b"), [[1], [2]]),
-    "a line break in a name": Read(b'"crp\n(mg/l)",label\n1,a\n2,b\n', [[1], [2]]),
-    "a name that is not composed": Read(
-        csv("gro\u0308\u00dfe,label", "1,a", "2,b"),
-        [[1], [2]],
-        columns="[columns.gr\u00f6\u00dfe]\n".replace("gr\u00f6\u00dfe", '"gr\u00f6\u00dfe"'),
+    "sodium": read(text("Na", "140", "138"), 140, 138),
+    "a column called NA": read(text("NA", "140", "138"), 140, 138),
+    "blanks around names": read(csv(" crp , label ", "1,a", "2,b"), 1, 2),
+    "a line break in a name": read(text('"crp\n(mg/l)"', "1", "2"), 1, 2),
+    "a name that is not composed": read(
+        text("gro\u0308\u00dfe", "1", "2"), 1, 2, columns='[columns."gr\u00f6\u00dfe"]\n'
     ),
-    "a blank that does not break": Read(
-        csv("age\u00a0years,label", "1,a", "2,b"), [[1], [2]], columns='[columns."age years"]\n'
+    "a blank that does not break": read(
+        text("age\u00a0years", "1", "2"), 1, 2, columns='[columns."age years"]\n'
     ),
     # Points and commas.
-    "a decimal comma": Read(
-        csv("crp;label", "1,5;a", "2;b"), [[1.5], [2]], options={"separator": ";", "decimal": ","}
-    ),
-    "the word comma": Read(
-        csv("crp;label", "1,5;a", "2;b"), [[1.5], [2]], options={"separator": "semicolon", "decimal": "comma"}
-    ),
-    "points for thousands": Read(
+    "a decimal comma": read(csv("crp;label", "1,5;a", "2;b"), 1.5, 2, separator=";", decimal=","),
+    "the word comma": read(csv("crp;label", "1,5;a", "2;b"), 1.5, 2, separator="semicolon", decimal="comma"),
+    "points for thousands": read(
         csv("crp;label", "1.234;a", "2.345.678,5;b", "12;a"),
-        [[1234], [2345678.5], [12]],
-        options={"separator": ";", "decimal": ",", "thousands": "."},
+        *(1234, 2345678.5, 12),
+        **{"separator": ";", "decimal": ",", "thousands": "."},
     ),
-    "commas for thousands": Read(
-        csv("crp,label", '"1,234",a', '"12,345.5",b', "7,a"),
-        [[1234], [12345.5], [7]],
-        options={"thousands": ","},
+    "commas for thousands": read(text("crp", '"1,234"', '"12,345.5"', "7"), 1234, 12345.5, 7, thousands=","),
+    "blanks for thousands": read(
+        text("crp", "1 234", "12\u00a0345", "7\u202f000"), 1234, 12345, 7000, thousands="blank"
     ),
-    "blanks for thousands": Read(
-        csv("crp,label", "1 234,a", "12\u00a0345,b", "7\u202f000,a"),
-        [[1234], [12345], [7000]],
-        options={"thousands": "blank"},
+    "apostrophes for thousands": read(
+        text("crp", "1'234", "-2'345'678.5"), 1234, -2345678.5, thousands="apostrophe"
     ),
-    "apostrophes for thousands": Read(
-        csv("crp,label", "1'234,a", "-2'345'678.5,b"),
-        [[1234], [-2345678.5]],
-        options={"thousands": "apostrophe"},
-    ),
-    "no thousands": Read(csv("crp,label", "1.234,a", "2,b"), [[1.234], [2]], options={"thousands": "none"}),
-    "exponents": Read(csv("crp,label", "1.5e3,a", "2E-1,b"), [[1500], [0.2]]),
+    "no thousands": read(text("crp", "1.234", "2"), 1.234, 2, thousands="none"),
+    "exponents": read(text("crp", "1.5e3", "2E-1"), 1500, 0.2),
     # How a file is written.
-    "Excel's line": Read(csv("sep=;", "crp;label", "1;a", "2;b"), [[1], [2]]),
-    "Excel's line with a mark": Read(b"\xef\xbb\xbfsep=;\r\ncrp;label\r\n1;a\r\n2;b\r\n", [[1], [2]]),
-    "UTF-16 with a mark": Read("crp,label\n1,ä\n2,b\n".encode("utf-16"), [[1], [2]], "äb"),
-    "Windows' encoding": Read(
-        "crp,label\n1,ä\n2,b\n".encode("cp1252"), [[1], [2]], "äb", options={"encoding": "cp1252"}
+    "Excel's line": read(csv("sep=;", "crp;label", "1;a", "2;b"), 1, 2),
+    "Excel's line with a mark": read(b"\xef\xbb\xbfsep=;\r\ncrp;label\r\n1;a\r\n2;b\r\n", 1, 2),
+    "UTF-16 with a mark": read("crp,label\n1,ä\n2,b\n".encode("utf-16"), 1, 2, labels="äb"),
+    "Windows' encoding": read("crp,label\n1,ä\n2,b\n".encode("cp1252"), 1, 2, labels="äb", encoding="cp1252"),
+    "titles above": read(csv("Ward 7,,", "exported,,", "crp,label", "1,a", "2,b"), 1, 2, skip_rows="2"),
+    "a footer": read(csv("crp,label", "1,a", "2,b", "Total: 2"), 1, 2, skip_footer="1"),
+    "remarks": read(
+        csv("# made by SAS", "crp,label", "1,a", "# and so on, and on", "2,b"), 1, 2, comment="#"
     ),
-    "titles above": Read(
-        csv("Ward 7,,", "exported,,", "crp,age,label", "1,5,a", "2,6,b"),
-        [[1, 5], [2, 6]],
-        options={"skip-rows": "2"},
-    ),
-    "a footer": Read(csv("crp,label", "1,a", "2,b", "Total: 2"), [[1], [2]], options={"skip-footer": "1"}),
-    "remarks": Read(
-        csv("# made by SAS", "crp,label", "1,a", "# and so on, and on", "2,b"),
-        [[1], [2]],
-        options={"comment": "#"},
-    ),
-    "empty rows": Read(csv("crp,label", "1,a", ",", "", "2,b", ",", ","), [[1], [2]]),
-    "all of it": Read(
+    "empty rows": read(csv("crp,label", "1,a", ",", "", "2,b", ",", ","), 1, 2),
+    "all of it": read(
         "sep=;\r\nWard 7;\r\ncrp;label\r\n<5;ä\r\n;\r\n1.234,5;b\r\nNULL;b\r\nk. A.;b\r\nTotal;4\r\n".encode(
             "cp1252"
         ),
-        [[2.5], [1234.5], [NAN], [NAN]],
-        "äbbb",
-        options={
-            "encoding": "cp1252",
-            "decimal": ",",
-            "thousands": ".",
-            "skip-rows": "1",
-            "skip-footer": "1",
-            "missing": "k. A.",
-        },
+        *(2.5, 1234.5, NAN, NAN),
+        labels="äbbb",
         columns=LAB.format('below-limit = "half"'),
+        **{"encoding": "cp1252", "decimal": ",", "thousands": ".", "missing": "k. A."},
+        **{"skip_rows": "1", "skip_footer": "1"},
     ),
-    "the schema file says how": Read(
-        csv("crp;label", "1,5;a", "2;b"),
-        [[1.5], [2]],
-        columns=LAB.format("") + '[reading]\nseparator = "semicolon"\ndecimal = ","\n',
+    "the schema file says how": read(
+        csv("crp;label", "1,5;a", "2;b"), 1.5, 2, columns=LAB.format("") + GERMAN
     ),
-    "and a site says otherwise": Read(
-        csv("crp|label", "1,5|a", "2|b"),
-        [[1.5], [2]],
-        options={"separator": "|"},
-        columns=LAB.format("") + '[reading]\nseparator = "semicolon"\ndecimal = ","\n',
+    "and a site says otherwise": read(
+        csv("crp|label", "1,5|a", "2|b"), 1.5, 2, columns=LAB.format("") + GERMAN, separator="|"
     ),
 }
 
@@ -230,7 +162,7 @@ def test_a_file_is_read_right(case: Read, tmp_path: Path) -> None:
     (tmp_path / "ward.csv").write_bytes(case.content)
     table = read_table(tmp_path / "ward.csv", form=TableForm.of(case.options, schema_of(case.columns)))
     np.testing.assert_allclose(table.X, np.array(case.X))
-    assert table.labels.tolist() == list(case.labels or "abab"[: len(case.X)])
+    assert table.labels.tolist() == list(case.labels[: len(case.X)])
 
 
 def test_row_ids_that_differ_in_a_zero_or_the_last_digit(tmp_path: Path) -> None:
@@ -265,12 +197,8 @@ def test_a_measurement_with_some_text_stays_one_in_a_first_schema_file(tmp_path:
     (tmp_path / "s.toml").write_text(draft(tmp_path / "ward.csv", "label", form))
     schema = TableSchema.read(tmp_path / "s.toml")
     (column,) = schema.columns
-    assert (column.name, column.kind, column.missing, column.below_limit) == (
-        "crp",
-        "number",
-        ("unk",),
-        "half",
-    )
+    assert (column.name, column.kind) == ("crp", "number")
+    assert (column.missing, column.below_limit) == (("unk",), "half")
     assert schema.leave_out == ()
     table = read_table(tmp_path / "ward.csv", form=TableForm.of({}, schema))
     assert np.isnan(table.X[:21]).all()
@@ -322,18 +250,15 @@ def an_export(folder: Path) -> None:
 def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path: Path) -> None:
     """Each step types what the one before has said; nothing else is known."""
     an_export(tmp_path)
-    code, _, err = pansvm("check", "export.csv")
-    assert code == 1
+    err = pansvm.error("check", "export.csv")
     options = re.findall("--separator [a-z]+", err)[0].split()
     code, out, _ = pansvm("check", "export.csv", *options)
     assert code == 1
     assert "The last column is 'outcome'" in out
     options += ["--label", "outcome"]
-    code, _, err = pansvm("schema", "export.csv", *options)
-    assert code == 1
+    err = pansvm.error("schema", "export.csv", *options)
     options += re.findall("--decimal [a-z]+", err)[0].split()
-    code, out, _ = pansvm("schema", "export.csv", *options, "--out", "ours.toml")
-    assert code == 0
+    out = pansvm.output("schema", "export.csv", *options, "--out", "ours.toml")
     command = out.split("pansvm ")[-1].split()
     code, out, _ = pansvm(*command)
     assert code == 1
@@ -343,8 +268,7 @@ def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path
     text = text.replace("[reading]", f'[reading]\nskip-footer = "{footer}"')
     text = text.replace("missing = [-999]", f"missing = [-999, {missing}]")
     (tmp_path / "ours.toml").write_text(text)
-    code, out, _ = pansvm(*command)
-    assert code == 0
+    out = pansvm.output(*command)
     assert "without any cell, which do not count.\n" in out
     assert out.endswith("export.csv fits.\n")
     schema = TableSchema.read(tmp_path / "ours.toml")
@@ -355,11 +279,9 @@ def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path
     table = read_table(tmp_path / "export.csv", form=TableForm.of({}, schema))
     assert table.X.shape == (420, 8)
     assert 0.75 in table.X[:, 1]
-    code, _, err = pansvm(
+    pansvm.output(
         *("run", "--engine", "in-process", "--data", "export.csv", "--schema", "ours.toml"),
         *("--sites", 3, "--set", "landmarks=20", "--out", "out"),
     )
-    assert (code, err) == (0, "")
-    code, out, _ = pansvm("report", "out")
-    assert code == 0
+    pansvm.output("report", "out")
     assert (tmp_path / "out" / "report.html").is_file()

@@ -1,6 +1,5 @@
 """docs/result.md describes every name in a result.json, and none that there is not."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +8,11 @@ from typing import Any
 import pytest
 
 from simulations.attack.counting import Attack
-from simulations.running import run
 from simulations.systems.system import every_system
 from simulations.testing import QUICK
 from strategies.registry import all_strategies
-from strategies.settings import make_settings, setting_fields
+from strategies.settings import setting_fields
+from tests.simulations.conftest import finished
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "result.md").read_text(encoding="utf-8")
@@ -44,21 +43,10 @@ def undocumented(result: Any) -> set[str]:
     return {path for path in paths(result) if not known.fullmatch(path)}
 
 
-def finished(folder: Path, strategy: str, **changes: Any) -> Any:
-    own = setting_fields(all_strategies()[strategy].settings_class)
-    quick = {key.replace("-", "_"): value for key, value in QUICK.items() if key in own}
-    settings = make_settings(**{**quick, "strategy": strategy, "sites": 3, "out": str(folder), **changes})
-    run(settings, "in-process", lambda line: None)
-    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
-
-
 def test_a_name_that_is_not_described_is_noticed() -> None:
     assert undocumented(
         {"accuracy": 1, "made_up": {"a": [{"b": 1}]}, "objective": [{"upper": 1, "odd": 2}]}
-    ) == {
-        "made_up.a.b",
-        "objective.odd",
-    }
+    ) == {"made_up.a.b", "objective.odd"}
 
 
 def test_audit_and_attack_are_described() -> None:
@@ -69,12 +57,8 @@ def test_audit_and_attack_are_described() -> None:
 
 
 def test_every_name_that_is_described_is_in_the_code() -> None:
-    rooms = [
-        *(ROOT / "strategies").rglob("*.py"),
-        *(ROOT / "simulations").rglob("*.py"),
-        *(ROOT / "flower_pansvm").rglob("*.py"),
-    ]
-    code = "\n".join(file.read_text(encoding="utf-8") for file in rooms)
+    rooms = (ROOT / room for room in ("strategies", "simulations", "flower_pansvm"))
+    code = "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.rglob("*.py"))
     words = set(re.findall(r"\w+", code))
     for name in DOCUMENTED:
         for part in name.split("."):
@@ -85,7 +69,9 @@ def test_every_name_that_is_described_is_in_the_code() -> None:
 @pytest.mark.parametrize("strategy", list(all_strategies()))
 def test_every_name_of_each_strategys_result_is_described(strategy: str, tmp_path: Path) -> None:
     more = {"probability": True, "C": "1,1"} if strategy == "pan-svm" else {}
-    result = finished(tmp_path / "out", strategy, audit=True, **more)
+    own = setting_fields(all_strategies()[strategy].settings_class)
+    quick = {key.replace("-", "_"): value for key, value in QUICK.items() if key in own}
+    result = finished(tmp_path / "out", strategy=strategy, audit=True, **{**quick, **more})
     assert result["audit"]
     if more:
         assert result["chosen"]

@@ -1,34 +1,35 @@
 """A selection as a person sees it: in the terminal, in the figures and in the report."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from simulations import selecting
-from simulations.report.page import write_report
 from strategies.settings import make_settings
-from tests.simulations.report.test_section import BARE
+from tests.simulations.report.test_section import BARE, page_of
 
 
-def step(features: int, removed: list[str], votes: bool = True) -> dict[str, Any]:
-    candidates = {"svm-rfe": removed, "rsvm": removed, "svm-t": ["another"] * len(removed)}
-    accuracies = {} if votes else {"svm-rfe": 0.91, "rsvm": 0.91, "svm-t": 0.89}
+def step(features: int, removed: str, votes: bool) -> dict[str, Any]:
     return {
         "features": features,
-        "candidates": candidates,
-        "accuracies": accuracies,
-        "removed": removed,
+        "candidates": {"svm-rfe": [removed], "rsvm": [removed], "svm-t": ["another"]},
+        "accuracies": {} if votes else {"svm-rfe": 0.91, "rsvm": 0.91, "svm-t": 0.89},
+        "removed": [removed],
         "round_trips": 9,
         "bytes_up": 30_000,
     }
 
 
-def selection(features: int, chosen: int, tested: bool = True, left: int | None = None) -> dict[str, Any]:
+def point(features: int, distance: int) -> dict[str, Any]:
+    """Return the accuracy with a number of features, the less the further it is from the chosen one."""
+    lost = 0.001 * min(distance, 100)
+    return {"features": features, "accuracy": 0.95 - lost, "deviation": 0.0123, "test_accuracy": 0.93 - lost}
+
+
+def selection(features: int, chosen: int, left: int | None = None) -> dict[str, Any]:
     """Return a ``result.json`` in which one feature went after the other, the last of the ranking first."""
     ranking = [f"x{number}" for number in range(1, features + 1)]
     steps = range(left or features, 1, -1)
-    counts = sorted({features, *steps, 1}, reverse=True)
     filters = None
     if left is not None:
         thresholds = {"fisher": "50%", "welch": "p=0.01", "scatter": "40"}
@@ -39,49 +40,15 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
         "ranking": ranking,
         "selected": ranking[:chosen],
         "accuracy_by_count": [
-            {
-                "features": count,
-                "accuracy": 0.95 - 0.001 * min(abs(count - chosen), 100),
-                "deviation": 0.0123,
-                "test_accuracy": 0.93 - 0.001 * min(abs(count - chosen), 100) if tested else None,
-            }
-            for count in counts
+            point(count, abs(count - chosen)) for count in sorted({features, *steps, 1}, reverse=True)
         ],
-        "votes": [step(count, [ranking[count - 1]], votes=bool(count % 2)) for count in steps],
+        "votes": [step(count, ranking[count - 1], votes=bool(count % 2)) for count in steps],
         "filters": filters,
-        "strategy": "voted-wrapper",
-        "sites": 5,
-        "rows_train": 455,
-        "rows_test": 114,
-        "classes": ["benign", "malignant"],
-        "features": chosen,
-        "landmarks": 110,
-        "rank": 100,
-        "accuracy": 0.9649,
-        "balanced_accuracy": 0.96,
-        "auc": 0.99,
-        "objective": {"problem": "malignant", "upper": 10.0, "lower": 9.999, "gap": 1e-4},
-        "tolerance": 1e-3,
-        "converged": True,
-        "convergence": [[[100.0, 50.0], [10.0, 9.999]]],
-        "chosen": None,
-        "model_kind": "pan-svc",
         "sites_with_one_class": [],
         "site_differences": [],
         "tested_on": "true records",
-        "round_trips": 300,
-        "cut_rounds": 9,
-        "bytes_up": 5_000_000,
-        "bytes_down": 3_000_000,
-        "phases": {},
-        "model_sha256": "abc",
         "config": make_settings(strategy="voted-wrapper").to_config(),
     }
-
-
-def report(result: dict[str, Any], folder: Path) -> str:
-    (folder / "result.json").write_text(json.dumps(result))
-    return write_report(folder).read_text()
 
 
 def rows_of(page: str, title: str) -> list[list[str]]:
@@ -94,12 +61,12 @@ def rows_of(page: str, title: str) -> list[list[str]]:
 def test_a_selection_that_removed_nothing_has_tables_and_a_report(tmp_path: Path) -> None:
     only = selection(5, 1, left=1)
     assert selecting.cost(only) == "No feature was removed."
-    assert ">Feature selection<" in report(only, tmp_path)
+    assert ">Feature selection<" in page_of(only, tmp_path)
 
 
 def test_the_report_ranks_the_features_with_the_accuracy_of_each_number(tmp_path: Path) -> None:
-    page = report(selection(30, 12), tmp_path)
-    assert page.count("<svg") == 2
+    page = page_of(selection(30, 12), tmp_path)
+    assert page.count("<svg") == 1
     ranked = rows_of(page, "Ranking")
     assert [row[1] for row in ranked] == [f"x{place}" for place in range(1, 31)]
     assert ranked[11] == ["12", "x12", "0.9500 ± 0.0123", "0.9300", "chosen to here"]
@@ -107,7 +74,7 @@ def test_the_report_ranks_the_features_with_the_accuracy_of_each_number(tmp_path
 
 
 def test_the_report_shows_the_filters(tmp_path: Path) -> None:
-    page = report(selection(100, 12, left=30), tmp_path)
+    page = page_of(selection(100, 12, left=30), tmp_path)
     assert rows_of(page, "Filters") == [
         ["fisher", "50%", "50"],
         ["welch", "p=0.01", "31"],
@@ -118,7 +85,7 @@ def test_the_report_shows_the_filters(tmp_path: Path) -> None:
 
 
 def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
-    page = report(selection(3000, 37), tmp_path)
+    page = page_of(selection(3000, 37), tmp_path)
     assert len(rows_of(page, "Ranking")) == 50
     assert len(page) < 1_000_000
 

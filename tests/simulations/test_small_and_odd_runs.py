@@ -122,6 +122,6 @@ def test_the_interval_of_the_balanced_accuracy_holds_it(shares: tuple[float, flo
     for right in generator.binomial(rows, shares, size=(times, 2)):
         confusion = [[int(right[0]), int(rows - right[0])], [int(rows - right[1]), int(right[1])]]
         result = {"balanced_accuracy": right.sum() / (2 * rows), "confusion": confusion, "count_noise": 0.0}
-        low, high = balanced_interval(result)  # type: ignore[misc]
+        low, high = balanced_interval(result)
         hits += low <= np.mean(shares) <= high
     assert hits / times > 0.92

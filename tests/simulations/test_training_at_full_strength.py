@@ -65,7 +65,7 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
 )
 @pytest.mark.slow
 def test_several_classes(data: str, config: dict[str, object], shared_data: Path) -> None:
-    settings = make_settings(data=data, data_dir=str(shared_data), privacy="exact", tol=1e-3, **config)  # type: ignore[arg-type]
+    settings = make_settings(data=data, data_dir=str(shared_data), privacy="exact", tol=1e-3, **config)
     strategy = train_in_process(settings)
     assert all(state.gap <= 1e-3 for state in strategy.training.progress)
     assert len(strategy.training.progress) == len(strategy.model.classes_) > 2

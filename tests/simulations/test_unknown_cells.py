@@ -62,33 +62,34 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("numbers", {"data": str(folder / "numbers.csv"), "label": "outcome"}),
     ):
         found[name] = folder / f"{name}.npz"
-        outcome = train_in_process(make_settings(**common, **more)).outcome  # type: ignore[arg-type]
+        outcome = train_in_process(make_settings(**common, **more)).outcome
         outcome.model.save(found[name])
     return found
 
 
 Cells = dict[tuple[int, str], Any]
 
-UNKNOWN: dict[str, tuple[str, Cells, dict[str, tuple[int, ...]]]] = {
-    "too old": ("schema", {(3, "age"): 131}, {"age": (4,)}),
-    "below the range": ("schema", {(0, "age"): -1}, {"age": (1,)}),
-    "a new ward": ("schema", {(7, "ward"): "D"}, {"ward": (8,)}),
-    "two new wards": ("schema", {(7, "ward"): "D", (9, "ward"): "E"}, {"ward": (8, 10)}),
-    "neither yes nor no": ("schema", {(2, "smoker"): "formerly"}, {"smoker": (3,)}),
-    "text for a number": ("schema", {(5, "dose"): "<5"}, {"dose": (6,)}),
-    "infinite": ("schema", {(5, "dose"): "inf"}, {"dose": (6,)}),
-    "too large": ("schema", {(5, "dose"): "1e300"}, {"dose": (6,)}),
-    "a date": ("schema", {(5, "dose"): "2024-01-02"}, {"dose": (6,)}),
+# What is written into some cells, and which data rows of which columns are not known. Only where there was no schema,
+# the model is that of sites with numbers only.
+UNKNOWN: dict[str, tuple[Cells, dict[str, tuple[int, ...]]]] = {
+    "too old": ({(3, "age"): 131}, {"age": (4,)}),
+    "below the range": ({(0, "age"): -1}, {"age": (1,)}),
+    "a new ward": ({(7, "ward"): "D"}, {"ward": (8,)}),
+    "two new wards": ({(7, "ward"): "D", (9, "ward"): "E"}, {"ward": (8, 10)}),
+    "neither yes nor no": ({(2, "smoker"): "formerly"}, {"smoker": (3,)}),
+    "text for a number": ({(5, "dose"): "<5"}, {"dose": (6,)}),
+    "infinite": ({(5, "dose"): "inf"}, {"dose": (6,)}),
+    "too large": ({(5, "dose"): "1e300"}, {"dose": (6,)}),
+    "a date": ({(5, "dose"): "2024-01-02"}, {"dose": (6,)}),
     "several in a row": (
-        "schema",
         {(4, "dose"): "high", (4, "ward"): "?!", (4, "age"): 999},
         {"age": (5,), "ward": (5,), "dose": (5,)},
     ),
-    "first and last": ("schema", {(0, "ward"): "D", (19, "age"): 500}, {"ward": (1,), "age": (20,)}),
-    "what stands for missing": ("schema", {(3, "dose"): -999, (4, "dose"): "n/d", (5, "ward"): ""}, {}),
-    "text without a schema": ("numbers", {(5, "dose"): "trace"}, {"dose": (6,)}),
-    "infinite without a schema": ("numbers", {(5, "age"): "-inf"}, {"age": (6,)}),
-    "empty without a schema": ("numbers", {(5, "age"): ""}, {}),
+    "first and last": ({(0, "ward"): "D", (19, "age"): 500}, {"ward": (1,), "age": (20,)}),
+    "what stands for missing": ({(3, "dose"): -999, (4, "dose"): "n/d", (5, "ward"): ""}, {}),
+    "text without a schema": ({(5, "dose"): "trace"}, {"dose": (6,)}),
+    "infinite without a schema": ({(5, "age"): "-inf"}, {"age": (6,)}),
+    "empty without a schema": ({(5, "age"): ""}, {}),
 }
 
 
@@ -104,12 +105,13 @@ def predicted(model: Path, table: pd.DataFrame, folder: Path, cells: Cells, **op
 def test_an_unknown_cell_is_named_and_counts_as_missing(
     case: str, models: dict[str, Path], tmp_path: Path
 ) -> None:
-    name, cells, unknown = UNKNOWN[case]
+    cells, unknown = UNKNOWN[case]
     table = ward(20, seed=1).drop(columns="outcome")
-    found = predicted(models[name], table, tmp_path, cells)
+    model = models["numbers" if "without a schema" in case else "schema"]
+    found = predicted(model, table, tmp_path, cells)
     assert found.unknown == unknown
     assert found.not_predicted == ()
-    empty = predicted(models[name], table, tmp_path, dict.fromkeys(cells, ""))
+    empty = predicted(model, table, tmp_path, dict.fromkeys(cells, ""))
     assert empty.unknown == {}
     pd.testing.assert_frame_equal(
         found.frame.drop(columns="unknown", errors="ignore"), empty.frame, check_dtype=False
@@ -152,13 +154,13 @@ def test_a_row_of_empty_cells_is_not_predicted(models: dict[str, Path], tmp_path
 
 @pytest.mark.parametrize("name", ["prediction", "unknown", "decision"])
 def test_the_ids_may_have_any_name(name: str, models: dict[str, Path], tmp_path: Path) -> None:
-    table = ward(20).drop(columns="outcome").assign(**{name: range(20)})  # type: ignore[arg-type]
+    table = ward(20).drop(columns="outcome").assign(**{name: range(20)})
     found = predicted(models["schema"], table, tmp_path, {(2, "ward"): "D"}, row_id=name)
     assert list(found.frame) == [name, "prediction", "decision", "unknown"]
     assert found.frame.iloc[:, 0].tolist() == list(map(str, range(20)))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 9])
+@pytest.mark.parametrize("rows", [1, 9])
 def test_a_few_patients_out_of_range_are_predicted(
     rows: int, models: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -179,7 +181,7 @@ def test_a_column_that_is_written_otherwise_is_refused_in_words_for_a_prediction
     column: str, value: object, words: str, models: dict[str, Path], tmp_path: Path
 ) -> None:
     with pytest.raises(TableError, match=words) as caught:
-        predicted(models["schema"], ward(30).assign(**{column: value}), tmp_path, {})  # type: ignore[arg-type]
+        predicted(models["schema"], ward(30).assign(**{column: value}), tmp_path, {})
     assert f"column '{column}'" in str(caught.value)
     assert "schema file" not in str(caught.value)
     assert str(value) not in str(caught.value)
@@ -221,8 +223,8 @@ def test_the_accuracy_is_over_the_rows_with_labels(
 
 def test_rows_that_are_not_predicted_do_not_count(models: dict[str, Path], tmp_path: Path) -> None:
     cells = {(row, column): "?" for row in (2, 3) for column in ("age", "ward", "smoker", "dose")}
-    assert predicted(models["schema"], ward(20), tmp_path, cells).right.of == 18  # type: ignore[union-attr]
-    assert predicted(models["schema"], ward(20), tmp_path, {(2, "ward"): "D"}).right.of == 20  # type: ignore[union-attr]
+    assert predicted(models["schema"], ward(20), tmp_path, cells).right.of == 18
+    assert predicted(models["schema"], ward(20), tmp_path, {(2, "ward"): "D"}).right.of == 20
 
 
 COMMANDS: dict[str, tuple[Cells, int, list[str]]] = {
@@ -254,6 +256,5 @@ def test_the_command_says_what_was_done(
 
 def test_nothing_predicted_is_a_failure(models: dict[str, Path], pansvm: Run) -> None:
     ward(3).assign(age=999, ward="D", smoker="?", dose="?").to_csv("rows.csv", index=False)
-    code, _, err = pansvm("predict", models["schema"], "rows.csv", "--out", "said.csv")
-    assert code == 1
+    err = pansvm.error("predict", models["schema"], "rows.csv", "--out", "said.csv")
     assert "Not predicted: 3 of 3 rows" in err

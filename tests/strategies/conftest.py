@@ -17,10 +17,13 @@ from simulations.data.pooling import PooledRows, pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
 from strategies.registry import all_strategies
 from strategies.settings import Settings
 from strategies.steps.joining import join
 from tests.conftest import write_hospitals
+
+Matrix = NDArray[np.float64]
 
 
 class Pooled(PooledRows):
@@ -56,6 +59,16 @@ def svc_of(settings: Any) -> SVC:
         gamma=settings.gamma,
         class_weight="balanced" if settings.class_weight == "balanced" else None,
     )
+
+
+def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, tol: float = 1e-3) -> None:
+    """Check the bounds of a problem against LIBSVM on the same mapped rows with the same weights."""
+    C = state.problem.C
+    svc = SVC(kernel="linear", C=C, tol=1e-4).fit(F, y, sample_weight=weights)
+    w, b = svc.coef_[0], svc.intercept_[0]
+    best = 0.5 * w @ w + C * weights @ np.maximum(0.0, 1.0 - y * (F @ w + b))
+    assert state.lower <= best * (1 + 1e-6)
+    assert state.upper <= best * (1 + tol)
 
 
 @pytest.fixture

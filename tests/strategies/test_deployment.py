@@ -34,7 +34,7 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.processes import free_port, kill_group, started_process
 from strategies.settings import make_settings
-from strategies.ssvd import Ssvd
+from tests.strategies.conftest import trained
 
 APP = Path(__file__).parents[2]
 HOSPITALS = ("hospital-a", "hospital-b", "hospital-c", "hospital-d")
@@ -110,26 +110,31 @@ def hospital(
     return started_process(supernode, folder, environment(folder / name), folder / f"{name}.log")
 
 
+def flwr(coordinator: dict[str, str], *arguments: str, command: Sequence[str] = ("flwr",)) -> str:
+    """Run a command of Flower's, and return what it prints."""
+    done = subprocess.run(
+        [*command, *arguments], env=coordinator, check=True, timeout=900, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+def flwr_run(coordinator: dict[str, str], settings: str, app: Path = APP, **more: Any) -> str:
+    return flwr(coordinator, "run", str(app), "--stream", "--run-config", settings, **more)
+
+
+def runs_of(coordinator: dict[str, str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(flwr(coordinator, "ls", "--format", "json"))["runs"]
+    return found
+
+
 def outcome(coordinator: dict[str, str]) -> list[str]:
-    command = ["flwr", "ls", "--format", "json"]
-    runs = subprocess.run(command, env=coordinator, check=True, capture_output=True)
-    return [run["status"] for run in json.loads(runs.stdout)["runs"]]
+    return [run["status"] for run in runs_of(coordinator)]
 
 
 def accuracy_on_all(folder: Path) -> float:
     """Return the accuracy of a run's model on all rows there are: on its few test rows it is one of chance."""
     X, y = load_breast_cancer(as_frame=True, return_X_y=True)
     return float(PanSVC.load(folder / "model.npz").score(X, y))
-
-
-def log_of_the_run(coordinator: dict[str, str]) -> str:
-    """Return what the coordinator's only run has logged, all of it."""
-    ids = subprocess.run(["flwr", "ls", "--format", "json"], env=coordinator, check=True, capture_output=True)
-    (run,) = json.loads(ids.stdout)["runs"]
-    command = ["flwr", "log", str(run["run-id"]), "--show"]
-    return subprocess.run(
-        command, env=coordinator, capture_output=True, text=True, check=False, timeout=60
-    ).stdout
 
 
 def followed(folder: Path) -> str:
@@ -182,49 +187,9 @@ def test_the_guide_works_to_its_last_line(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
-@pytest.mark.slow
-def test_three_supernodes_that_agree_publish_distorted_rows(
-    coordinator: dict[str, str], tmp_path: Path
-) -> None:
-    write_tables(tmp_path, HOSPITALS[:3])
-    agreed = "privacy='exact' distorted-rows='agreed'"
-    with contextlib.ExitStack() as supernodes:
-        for name in HOSPITALS[:3]:
-            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], agreed))
-        settings = f"sites=3 out='{tmp_path / 'results'}' strategy='ssvd' kernel='linear' privacy='exact'"
-        command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
-        subprocess.run(command, env=coordinator, check=True, timeout=600)
-        assert outcome(coordinator) == ["finished:completed"]
-    result = json.loads((tmp_path / "results" / "result.json").read_text())
-    assert (result["sites"], result["round_trips"]) == (3, 4)
-    assert result["rows_train"] + result["rows_test"] == ROWS
-    # The same hospitals in one process give the same model: their rows for evaluation follow from the ledgers.
-    same = make_settings(sites=3, strategy="ssvd", kernel="linear", privacy="exact")
-    nodes: list[dict[str, Scalar]] = [
-        {
-            "data": str(tmp_path / f"{name}.csv"),
-            "label": "target",
-            "name": name,
-            "state": str(state(name, tmp_path)),
-            "privacy": "exact",
-            "distorted-rows": "agreed",
-        }
-        for name in HOSPITALS[:3]
-    ]
-    strategy = Ssvd(same)
-    strategy.start(InProcessGrid(app, nodes, same.to_config(), 2))
-    here = strategy.outcome.model
-    assert isinstance(here, PanSVC)
-    there = PanSVC.load(tmp_path / "results" / "model.npz")
-    X = load_breast_cancer(as_frame=True).data[result["columns_kept"]]
-    assert np.abs(there.decision_function(X) - here.decision_function(X)).max() < 1e-6
-
-
 def answered(folder: Path, coordinator: dict[str, str], settings: str) -> dict[str, Any] | None:
     """Train PAN-SVM in few rounds, into a folder; return its result, or None if the run has failed."""
-    chosen = f"sites=3 landmarks=10 tol=0.5 out='{folder}' {settings}"
-    command = ["flwr", "run", str(APP), "--stream", "--run-config", chosen]
-    subprocess.run(command, env=coordinator, check=True, timeout=900)
+    flwr_run(coordinator, f"sites=3 landmarks=10 tol=0.5 out='{folder}' {settings}")
     result = folder / "result.json"
     assert outcome(coordinator)[0] == ("finished:completed" if result.exists() else "finished:failed")
     return json.loads(result.read_text()) if result.exists() else None
@@ -303,54 +268,68 @@ def main(grid, context):
     Path(context.run_config["out"]).write_text("\\n".join(state.hex() for state in found))
 """
 
-
-def series_of(coordinator: dict[str, str], folder: Path) -> int:
-    """Return the series of the SuperLink's first run, which it has begun of itself."""
-    with contextlib.closing(sqlite3.connect(folder / "state.db")) as database:
-        ((found,),) = database.execute("SELECT DISTINCT series_id FROM run").fetchall()
-    return int(found) % 2**64
-
-
-def build_spy(folder: Path) -> None:
-    (folder / "spy").mkdir(parents=True)
-    (folder / "spy" / "__init__.py").write_text(SPY)
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "spy"\nversion = "1.0.0"\nlicense = "Apache-2.0"\n[tool.flwr.app]\npublisher = "other"\n'
-        '[tool.flwr.app.components]\nserverapp = "spy:server"\nclientapp = "spy:client"\n'
-        '[tool.flwr.app.config]\nout = ""\n'
-    )
+SPY_PROJECT = """
+[project]
+name = "spy"
+version = "1.0.0"
+license = "Apache-2.0"
+[tool.flwr.app]
+publisher = "other"
+components = {serverapp = "spy:server", clientapp = "spy:client"}
+config = {out = ""}
+"""
 
 
 @pytest.mark.slow(minutes=3)
-def test_two_runs_of_a_series_end_and_another_app_of_it_finds_no_secret(
+def test_two_runs_of_a_series_publish_rows_of_the_same_model_and_another_app_of_it_finds_no_secret(
     coordinator: dict[str, str], tmp_path: Path
 ) -> None:
-    write_tables(tmp_path, HOSPITALS[:3])
-    build_spy(tmp_path / "other")
-    series, models = 0, set()
+    names = HOSPITALS[:3]
+    write_tables(tmp_path, names)
+    other = tmp_path / "other"
+    (other / "spy").mkdir(parents=True)
+    (other / "spy" / "__init__.py").write_text(SPY)
+    (other / "pyproject.toml").write_text(SPY_PROJECT)
+    series, models = 0, []
+    agreed: dict[str, Scalar] = {"privacy": "exact", "distorted-rows": "agreed"}
     with contextlib.ExitStack() as supernodes:
-        for name in HOSPITALS[:3]:
-            agreed = "privacy='exact' distorted-rows='agreed'"
-            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], agreed))
-        flwr = [sys.executable, "-c", IN_A_SERIES]
+        for name in names:
+            pins = " ".join(f"{key}='{value}'" for key, value in agreed.items())
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], pins))
         for run in ("first", "second"):
             settings = f"sites=3 out='{tmp_path / run}' strategy='ssvd' kernel='linear' privacy='exact'"
-            command = [*flwr, str(series), "run", str(APP), "--stream", "--run-config", settings]
-            subprocess.run(command, env=coordinator, check=True, timeout=600)
-            series = series or series_of(coordinator, tmp_path)
-            models.add(PanSVC.load(tmp_path / run / "model.npz").sha256())
+            flwr_run(coordinator, settings, command=(sys.executable, "-c", IN_A_SERIES, str(series)))
+            with contextlib.closing(sqlite3.connect(tmp_path / "state.db")) as database:
+                # Of itself the SuperLink has begun a series with the first run, and the second is of it.
+                ((found,),) = database.execute("SELECT DISTINCT series_id FROM run").fetchall()
+            series = int(found) % 2**64
+            models.append(PanSVC.load(tmp_path / run / "model.npz"))
         found = f"out='{tmp_path / 'found'}'"
-        command = [*flwr, str(series), "run", str(tmp_path / "other"), "--stream", "--run-config", found]
-        subprocess.run(command, env=coordinator, check=True, timeout=600)
+        flwr_run(coordinator, found, other, command=(sys.executable, "-c", IN_A_SERIES, str(series)))
         assert outcome(coordinator) == ["finished:completed"] * 3
-    assert series == series_of(coordinator, tmp_path)
-    assert len(models) == 1
+    result = json.loads((tmp_path / "second" / "result.json").read_text())
+    assert (result["sites"], result["round_trips"]) == (3, 4)
+    assert result["rows_train"] + result["rows_test"] == ROWS
+    assert models[0].sha256() == models[1].sha256()
+    # The same hospitals in one process give the same model: their rows for evaluation follow from the ledgers.
+    same = make_settings(sites=3, strategy="ssvd", kernel="linear", privacy="exact")
+    data = {
+        name: {"data": str(tmp_path / f"{name}.csv"), "state": str(state(name, tmp_path))} for name in names
+    }
+    nodes: list[dict[str, Scalar]] = [
+        {"name": name, "label": "target", **own, **agreed} for name, own in data.items()
+    ]
+    here = trained(same, InProcessGrid(app, nodes, same.to_config(), 2)).outcome.model
+    X = load_breast_cancer(as_frame=True).data[result["columns_kept"]]
+    assert np.abs(models[0].decision_function(X) - here.decision_function(X)).max() < 1e-6
     states = [bytes.fromhex(line) for line in (tmp_path / "found").read_text().splitlines()]
     # They have the number of messages, and so would have keys.
     assert len(states) == 3
     assert all(STATE.encode() in left and len(left) < 1000 for left in states)
-    for name in HOSPITALS[:3]:
-        files = list((state(name, tmp_path) / FOLDER).iterdir())
+    for name in names:
+        files = [
+            path for path in (state(name, tmp_path) / FOLDER).iterdir() if not path.name.startswith("2-")
+        ]
         assert len(files) == 2
         for file in files:
             own = recorddict_from_proto(Written.FromString(file.read_bytes()[8:]))
@@ -364,26 +343,20 @@ def test_supernodes_with_the_node_config_of_flower_s_tutorial_are_refused(
     coordinator: dict[str, str], tmp_path: Path
 ) -> None:
     write_tables(tmp_path, HOSPITALS[:2])
+    address = coordinator["ADDRESS"]
     with contextlib.ExitStack() as supernodes:
         for number, name in enumerate(HOSPITALS[:2]):
-            command = ["flower-supernode", "--insecure", "--superlink", coordinator["ADDRESS"]]
-            command += [
-                "--port",
-                str(free_port()),
-                "--node-config",
-                f"partition-id={number} num-partitions=2",
-            ]
+            command = ["flower-supernode", "--insecure", "--superlink", address, "--port", str(free_port())]
+            command += ["--node-config", f"partition-id={number} num-partitions=2"]
             environs = environment(tmp_path / name)
             supernodes.enter_context(started_process(command, tmp_path, environs, tmp_path / f"{name}.log"))
-        settings = f"sites=2 min-sites=2 data='{tmp_path / HOSPITALS[0]}.csv' label='target' out='{tmp_path / 'out'}'"
-        command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
-        run = subprocess.run(
-            command, env=coordinator, capture_output=True, text=True, check=False, timeout=600
-        )
-        assert outcome(coordinator) == ["finished:failed"]
+        data = f"data='{tmp_path / HOSPITALS[0]}.csv' label='target'"
+        printed = flwr_run(coordinator, f"sites=2 min-sites=2 {data} out='{tmp_path / 'out'}'")
+        (run,) = runs_of(coordinator)
+        assert run["status"] == "finished:failed"
         # The end of a stream may be missing.
-        logged = log_of_the_run(coordinator)
-    said = [run.stdout, logged, *((tmp_path / f"{name}.log").read_text() for name in HOSPITALS[:2])]
+        logged = flwr(coordinator, "log", str(run["run-id"]), "--show")
+    said = [printed, logged, *((tmp_path / f"{name}.log").read_text() for name in HOSPITALS[:2])]
     assert "which only a node of a simulation has" in "".join(said)
     assert not (tmp_path / "out" / "result.json").exists()
 

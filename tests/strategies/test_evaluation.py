@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import make_moons
 
 from clients.ledger.ledger import read_ledger
 from clients.site import Site
@@ -25,7 +24,7 @@ from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 from strategies.steps.joining import join
 from strategies.steps.private_training import TRUE_RECORDS
-from tests.conftest import MakeGrid, kept_rows
+from tests.conftest import MakeGrid, kept_rows, write_hospitals
 
 EPSILON = 4.0
 NODE: dict[str, Scalar] = {
@@ -42,12 +41,7 @@ QUICK: dict[str, Any] = {"sites": 3, "noise": 0.5, "test_epsilon": EPSILON, "min
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
     """Tables of three hospitals with 400 test records each, in which some copies are on the wrong side."""
-    X, y = make_moons(6000, noise=0.1, random_state=0)
-    frame, files = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y}), []
-    for number, part in enumerate(np.array_split(np.arange(len(frame)), 3)):
-        files.append(tmp_path / f"hospital{number}.csv")
-        frame.iloc[part].to_csv(files[-1], index=False)
-    return files
+    return write_hospitals(tmp_path, 6000, noise=0.1)
 
 
 def result_of(folder: Path) -> dict[str, Any]:
@@ -86,13 +80,7 @@ def test_hospitals_count_true_records_and_charge_it(
 
 
 @pytest.mark.parametrize(
-    ("left_out", "values"),
-    [
-        ("epsilon", {}),
-        ("identity", {}),
-        ("classes", {}),
-        ("", {"colluders": 0}),
-    ],
+    ("left_out", "values"), [("epsilon", {}), ("identity", {}), ("classes", {}), ("", {"colluders": 0})]
 )
 def test_a_hospital_that_cannot_give_it_says_so_as_it_joins(
     left_out: str, values: dict[str, Any], files: list[Path], hospitals: MakeGrid, tmp_path: Path
@@ -109,13 +97,8 @@ def test_a_hospital_that_cannot_give_it_says_so_as_it_joins(
 @pytest.mark.parametrize(
     "values",
     [
-        {"privacy": "exact"},
-        {"strategy": "dp-svm"},
-        {"strategy": "svm-ensemble"},
-        {"strategy": "local-only"},
-        {"strategy": "random-kernel"},
-        {"test_fraction": 0},
-        {"test_epsilon": 20.5},
+        *({"privacy": "exact"}, {"test_fraction": 0}, {"test_epsilon": 20.5}),
+        *({"strategy": name} for name in ("dp-svm", "svm-ensemble", "local-only", "random-kernel")),
     ],
     ids=str,
 )

@@ -13,24 +13,17 @@ from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.systems.common import JOIN
 from simulations.engines.in_process import InProcessGrid
-from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 from tests.strategies.conftest import trained
 from tests.tasks import TASKS
 
-FALSE_ALARM = 1e-9
-"""Probability that a test of truly uniform bytes fails; there are some hundreds of such tests."""
+LIMIT = chi2.ppf(1 - 1e-9, 255)
+"""Of the statistic: truly uniform bytes exceed it with this probability. There are some hundreds of such tests."""
 
 
 JOBS: dict[str, dict[str, Any]] = {
     "training": {},
-    "everything": {
-        "C": "0.5,1",
-        "cv_folds": 2,
-        "probability": True,
-        "multi_class": "ovo",
-        "tol": 0.2,
-    },
+    "everything": {"C": "0.5,1", "cv_folds": 2, "probability": True, "multi_class": "ovo", "tol": 0.2},
     "consensus": {"strategy": "svm-admm", "search": "published", "privacy": "exact"},
 }
 
@@ -58,10 +51,6 @@ def chi_square(data: bytes) -> float:
     counts = np.bincount(np.frombuffer(data, dtype=np.uint8), minlength=256)
     expected = len(data) / 256
     return float(np.square(counts - expected).sum() / expected)
-
-
-def limit() -> float:
-    return float(chi2.ppf(1 - FALSE_ALARM, 255))
 
 
 def by_site(grid: InProcessGrid) -> dict[int, bytes]:
@@ -94,22 +83,22 @@ def test_every_masked_vector_is_uniform(ring: InProcessGrid, job: str) -> None:
     sites = by_site(ring)
     assert len(sites) == 4
     for data in sites.values():
-        assert chi_square(data) < limit()
+        assert chi_square(data) < LIMIT
     long_ones = [payload(reply) for reply in summed(ring) if long_enough(payload(reply))]
     # Models of a consensus are short, and few sums are long.
     assert len(long_ones) >= (len(sites) if job == "consensus" else 16)
-    assert max(map(chi_square, long_ones)) < limit()
+    assert max(map(chi_square, long_ones)) < LIMIT
 
 
 def test_high_and_low_bytes_of_the_words_are_uniform_too(ring: InProcessGrid) -> None:
     words = np.frombuffer(b"".join(by_site(ring).values()), dtype="<u8").view(np.uint8).reshape(-1, 8)
     for place in range(8):
-        assert chi_square(words[:, place].tobytes()) < limit()
+        assert chi_square(words[:, place].tobytes()) < LIMIT
 
 
 def test_the_test_notices_what_is_not_masked() -> None:
     plain = by_site(run("plain", run_id=11))
-    assert all(chi_square(data) > limit() for data in plain.values())
+    assert all(chi_square(data) > LIMIT for data in plain.values())
 
 
 def test_the_same_inputs_sent_twice_give_unrelated_messages(ring: InProcessGrid, job: str) -> None:
@@ -119,15 +108,15 @@ def test_the_same_inputs_sent_twice_give_unrelated_messages(ring: InProcessGrid,
     for site, data in by_site(again).items():
         before = np.frombuffer(by_site(ring)[site], dtype="<u8")
         after = np.frombuffer(data, dtype="<u8")
-        assert chi_square((after - before).tobytes()) < limit()
-        assert chi_square((after ^ before).tobytes()) < limit()
+        assert chi_square((after - before).tobytes()) < LIMIT
+        assert chi_square((after ^ before).tobytes()) < LIMIT
 
 
 def test_what_two_sites_send_is_uniform_when_added(ring: InProcessGrid) -> None:
     words: list[NDArray[np.uint64]] = [np.frombuffer(data, dtype="<u8") for data in by_site(ring).values()]
     for one in range(4):
         for other in range(one):
-            assert chi_square((words[one] + words[other]).tobytes()) < limit()
+            assert chi_square((words[one] + words[other]).tobytes()) < LIMIT
 
 
 def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> None:
@@ -140,33 +129,6 @@ def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> No
         assert set(records.get(reply.content, "shapes")) == (set(task.summed) if task.summed else set())
         if task.summed:
             assert set(records.get(reply.content, "sum")) == {"payload"}
-
-
-@pytest.mark.parametrize("aggregation", ["ring", pytest.param("plain", marks=pytest.mark.slow)])
-def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) -> None:
-    settings = make_settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
-    strategy = trained(settings)
-    told = strategy.federation.costs.disclosed()
-    by_task = {task.name: task for task in TASKS}
-    asked = {reply.metadata.message_type.split(".")[1] for reply in grid_of(strategy).replies}
-    assert {entry["task"] for entry in told} == asked
-    for entry in told:
-        task = by_task[entry["task"]]
-        if aggregation == "ring":
-            assert entry["how"] == ("disclosed" if entry["result"] in task.disclosed else settings.level)
-        else:
-            assert entry["how"] == "disclosed"
-    named = {(entry["task"], entry["result"]) for entry in told}
-    expected = {
-        (name, result) for name in asked for result in (*by_task[name].summed, *by_task[name].disclosed)
-    }
-    assert named == expected
-
-
-def grid_of(strategy: PanSVM) -> InProcessGrid:
-    grid = strategy.federation.grid
-    assert isinstance(grid, InProcessGrid)
-    return grid
 
 
 def test_notes_between_sites_look_random_and_differ(ring: InProcessGrid) -> None:

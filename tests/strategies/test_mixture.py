@@ -212,9 +212,8 @@ def test_a_model_file_whose_parts_do_not_fit_is_refused(change: dict[str, Any]) 
 
 def test_no_row_and_nothing_else_is_in_what_a_site_discloses(table: str) -> None:
     settings = settings_of(data=table, risk_bounds="1")
-    grid = in_process_grid(settings)
-    trained(settings, grid)
-    replies = [one for one in grid.replies if one.metadata.message_type == "train.weak_models"]
+    replies = trained(settings).federation.grid.replies
+    replies = [one for one in replies if one.metadata.message_type == "train.weak_models"]
     assert len(replies) == 3
     X = pooled(settings).train.X
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)

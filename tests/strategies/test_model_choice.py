@@ -15,15 +15,24 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from simulations.engines.running import train_in_process
+from strategies.master import progress
 from strategies.master.progress import Progress
 from strategies.pan_svm import model_choice
 from strategies.pan_svm.model_choice import Choice, GridPoint
 from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe
-from strategies.settings import make_settings
+from strategies.settings import Settings, make_settings
 from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
+
+
+def settings_of(**config: Any) -> Settings:
+    return make_settings(**{"cv_folds": 2, "privacy": "exact", "landmarks": "20", **config})
+
+
+def train(**config: Any) -> PanSVM:
+    return train_in_process(settings_of(**config))
 
 
 def chosen(strategy: PanSVM) -> Choice:
@@ -76,15 +85,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 def test_accuracies_are_those_of_a_central_cross_validation(
     data: str, moons: str, told: Told, pool: Callable[..., Any]
 ) -> None:
-    settings = make_settings(
-        data=moons if data == "moons" else data,
-        C="0.5,8",
-        gamma="0.01,0.03",
-        cv_folds=3,
-        landmarks="80",
-        privacy="exact",
-        tol=1e-3,
-    )
+    data = moons if data == "moons" else data
+    settings = settings_of(data=data, C="0.5,8", gamma="0.01,0.03", cv_folds=3, landmarks="80", tol=1e-3)
     strategy = train_in_process(settings)
     rows = pool(settings, strategy.model.schema_)
     for (C, gamma), found in accuracy_of(strategy).items():
@@ -104,15 +106,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
 
 @pytest.mark.slow
 def test_the_best_point_is_trained_with(moons: str) -> None:
-    settings = make_settings(
-        data=moons,
-        C="0.01,10",
-        gamma="0.001,1",
-        cv_folds=2,
-        landmarks="30",
-        tol=0.02,
-        privacy="exact",
-    )
+    settings = settings_of(data=moons, C="0.01,10", gamma="0.001,1", landmarks="30", tol=0.02)
     strategy = train_in_process(settings)
     best = chosen(strategy).best
     # The moons are not to be told apart by next to no curvature and hardly a penalty.
@@ -128,13 +122,8 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
 
 @pytest.mark.slow
 def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: str) -> None:
-    gammas = [
-        train_in_process(
-            make_settings(data=moons, C=C, cv_folds=2, landmarks="20", tol=0.05)
-        ).model.feature_map_
-        for C in (1.0, "1,1")
-    ]
-    assert gammas[0].kernel.gamma == pytest.approx(gammas[1].kernel.gamma)
+    one, other = (train(data=moons, C=C, tol=0.05).model.feature_map_.kernel for C in (1.0, "1,1"))
+    assert one.gamma == pytest.approx(other.gamma)
 
 
 @pytest.mark.parametrize("level", ["exact", "perturbed"])
@@ -142,9 +131,7 @@ def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: st
 def test_the_whole_grid_takes_few_round_trips(level: str, moons: str) -> None:
     trips = {}
     for C_grid in ("1,1", "0.25,1,4,16"):
-        strategy = train_in_process(
-            make_settings(data=moons, C=C_grid, cv_folds=2, landmarks="20", tol=0.02, privacy=level)
-        )
+        strategy = train(data=moons, C=C_grid, tol=0.02, privacy=level)
         trips[C_grid] = chosen(strategy).cut_rounds
         own = strategy.federation.costs.round_trips - max(s.rounds for s in strategy.training.progress)
         # Landmarks, warm start and scores of all folds, and the six of every run.
@@ -169,15 +156,8 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
 ) -> None:
     """Other cells in the rows of fold 0 change neither its landmarks nor its weights, but those of the other folds."""
     X, y = make_moons(200, noise=0.25, random_state=0)
-    settings = make_settings(
-        data=write_table(X, y),
-        C="2,2",
-        gamma="0.5",
-        cv_folds=3,
-        landmarks="15",
-        test_fraction=0.0,
-        tol=0.05,
-        privacy="exact",
+    settings = settings_of(
+        data=write_table(X, y), C="2,2", gamma="0.5", cv_folds=3, landmarks="15", test_fraction=0.0, tol=0.05
     )
     strategy = train_in_process(settings)
     before = Told(told.landmarks, dict(told.weights))
@@ -200,18 +180,8 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
     # Four rows of a third class: some folds have none, and so have some sites.
     rare = np.array([[3.0, 3.0], [3.1, 3.0], [3.0, 3.1], [3.1, 3.1]])
     data = write_table(np.vstack([X, rare]), np.append(y, [2] * 4))
-    settings = make_settings(
-        data=data,
-        sites=4,
-        C="2,2",
-        cv_folds=5,
-        landmarks="14",
-        test_fraction=0.0,
-        tol=0.3,
-        privacy="exact",
-        multi_class=multi_class,
-    )
-    strategy = train_in_process(settings)
+    config = {"C": "2,2", "cv_folds": 5, "landmarks": "14", "test_fraction": 0.0, "multi_class": multi_class}
+    strategy = train(data=data, sites=4, tol=0.3, **config)
     assert not any(point.failure for point in chosen(strategy).points)
     assert chosen(strategy).best.accuracy > 0.85
 
@@ -223,19 +193,8 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
 ) -> None:
     X, y = make_moons(80, noise=0.2, random_state=0)
     data = write_table(np.vstack([X, [[3.0, 3.0]]]), np.append(y, 2))
-    settings = make_settings(
-        data=data,
-        sites=3,
-        C="1,1",
-        cv_folds=2,
-        landmarks="15",
-        test_fraction=0.0,
-        tol=0.01,
-        probability=True,
-        privacy="exact",
-        **config,
-    )
-    strategy = train_in_process(settings)
+    usual = {"C": "1,1", "landmarks": "15", "test_fraction": 0.0, "probability": True}
+    strategy = train(data=data, sites=3, tol=0.01, **usual, **config)
     assert 0.75 < chosen(strategy).best.accuracy < 1.0
     assert np.isfinite(strategy.model.coef_).all()
 
@@ -251,8 +210,7 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
         return fit_map(kernel, landmarks)
 
     monkeypatch.setattr("strategies.pan_svm.model_choice.fit_map", fails)
-    settings = make_settings(data=moons, gamma="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05)
-    strategy = train_in_process(settings)
+    strategy = train(data=moons, gamma="0.25,1,4", tol=0.05)
     failures = {point.gamma: point.failure for point in chosen(strategy).points}
     assert failures == {0.25: "", 1.0: "no map for this one", 4.0: ""}
 
@@ -261,8 +219,6 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
 def test_a_program_that_is_not_solved_leaves_out_its_point_only(
     moons: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from strategies.master import progress  # noqa: PLC0415
-
     solve = progress.solve_master
 
     def fails(a: Matrix, d: Matrix, m: Matrix, C: float, rows: float, **options: Any) -> Any:
@@ -271,8 +227,7 @@ def test_a_program_that_is_not_solved_leaves_out_its_point_only(
         return solve(a, d, m, C, rows, **options)
 
     monkeypatch.setattr(progress, "solve_master", fails)
-    settings = make_settings(data=moons, C="1,4", cv_folds=2, landmarks="20", tol=0.05, privacy="exact")
-    strategy = train_in_process(settings)
+    strategy = train(data=moons, C="1,4", tol=0.05)
     assert {point.C: point.failure for point in chosen(strategy).points} == {1.0: "", 4.0: "not solved"}
 
 
@@ -281,8 +236,5 @@ def test_when_every_point_fails_the_first_reason_is_said(moons: str, monkeypatch
         raise TrainingError("no map")
 
     monkeypatch.setattr("strategies.pan_svm.model_choice.fit_map", fails)
-    settings = make_settings(data=moons, C="1,2", gamma="10", cv_folds=2)
-    with pytest.raises(
-        TrainingError, match=r"Every point of the grid failed; the first, C=1 gamma=10: no map"
-    ):
-        train_in_process(settings)
+    with pytest.raises(TrainingError, match="C=1 gamma=10: no map"):
+        train(data=moons, C="1,2", gamma="10")

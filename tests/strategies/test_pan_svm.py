@@ -2,51 +2,25 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from clients.hospital import hospital_of
 from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.systems.pan_svm.cuts import Answer, Labels, Question, cuts_at
-from simulations.data.pooling import pooled as data_of_all
-from simulations.data.sites import join_data, table_of
+from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
-from strategies.master.engine import solve
-from strategies.master.search import PointSearch
 from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe, write
-from strategies.settings import Settings, make_settings
-
-
-def pooled(settings: Settings, *, test: bool = False) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
-    """Return all sites' training or test rows and the names of their classes."""
-    found = data_of_all(settings)
-    rows = found.test if test else found.train
-    return rows.X, np.array(found.schema.classes)[rows.classes]
-
-
-def mapped(model: PanSVC, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    X, classes = pooled(settings)
-    F = model.feature_map_.transform(model.scaling_.transform(X))
-    return F, np.where(classes == model.schema_.classes[1], 1.0, -1.0)
-
-
-def objective(
-    w: NDArray[np.float64], b: float, F: NDArray[np.float64], y: NDArray[np.float64], C: float
-) -> float:
-    return float(0.5 * w @ w + C * np.maximum(0, 1 - y * (F @ w + b)).sum())
+from strategies.settings import make_settings
+from tests.strategies.conftest import check_against_svc
 
 
 @pytest.fixture(scope="module")
@@ -58,69 +32,26 @@ def trained() -> PanSVM:
     ("data", "config"),
     [
         ("breast_cancer", {}),
+        pytest.param(
+            "breast_cancer", {"sites": 8, "min_cluster": 1, "scaling": "none"}, marks=pytest.mark.slow
+        ),
         pytest.param("diabetes", {"C": 10.0}, marks=pytest.mark.slow),
     ],
 )
 def test_the_solution_is_that_of_a_central_solver(
-    data: str, config: dict[str, float], request: pytest.FixtureRequest
+    data: str, config: dict[str, Any], pool: Callable[..., Any], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
     settings = make_settings(data=data, data_dir=folder, privacy="exact", tol=1e-3, **config)
     strategy = train_in_process(settings)
-    state = strategy.training.progress[0]
+    (state,), model = strategy.training.progress, strategy.model
     assert state.gap <= 1e-3
-    F, y = mapped(strategy.model, settings)
-    reached = objective(strategy.model.coef_[0], strategy.model.intercept_[0], F, y, settings.C)
+    rows = pool(settings, model.schema_)
+    F, y = rows.mapped(model), np.where(rows.classes == 1, 1.0, -1.0)
+    check_against_svc(state, F, y, np.ones(len(y)))
+    w, b = model.coef_[0], model.intercept_[0]
+    reached = 0.5 * w @ w + settings.C * np.maximum(0, 1 - y * (F @ w + b)).sum()
     assert reached == pytest.approx(state.upper, rel=1e-9)
-    svc = SVC(kernel="linear", C=settings.C, tol=1e-6).fit(F, y)
-    best = objective(svc.coef_[0], svc.intercept_[0], F, y, settings.C)
-    assert reached <= best * (1 + 1e-3)
-    assert state.lower <= best * (1 + 1e-9)
-
-
-def test_distributing_costs_no_accuracy() -> None:
-    settings = make_settings(tol=1e-6, landmarks="30", privacy="exact")
-    strategy = train_in_process(settings)
-    F, y = mapped(strategy.model, settings)
-    problem = strategy.training.progress[0].problem
-    labels = Labels(y, np.ones(len(y)))
-
-    def ask(wanted: Mapping[int, Question]) -> dict[int, Answer]:
-        (answer,) = cuts_at(F.__getitem__, [labels], list(wanted.values()))
-        return dict.fromkeys(wanted, answer)
-
-    (alone,) = solve(
-        [problem],
-        [np.empty((0, problem.rank + 1))],
-        ask,
-        tol=1e-6,
-        search=PointSearch,
-        report=lambda *_: None,
-    )
-    assert strategy.training.progress[0].upper == pytest.approx(alone.upper, rel=2e-6)
-    # The objective is 1-strongly convex in w: both are this close to the optimum, so to each other.
-    apart = 2 * np.sqrt(2 * 1e-6 * alone.upper)
-    assert np.linalg.norm(strategy.model.coef_[0] - alone.best[:-1]) <= apart
-    ours = F @ strategy.model.coef_[0] + strategy.model.intercept_[0]
-    theirs = F @ alone.best[:-1] + alone.best[-1]
-    assert np.abs(ours - theirs).max() <= 3 * apart
-    assert np.mean(np.sign(ours) == np.sign(theirs)) >= 0.995
-
-
-@pytest.mark.slow
-def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
-    uppers = []
-    for sites in (3, 8):
-        settings = make_settings(
-            sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1, privacy="exact", tol=1e-3
-        )
-        strategy = train_in_process(settings)
-        F, y = mapped(strategy.model, settings)
-        svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(F, y)
-        uppers.append(
-            strategy.training.progress[0].upper / objective(svc.coef_[0], svc.intercept_[0], F, y, 1.0)
-        )
-    assert uppers == pytest.approx([1.0, 1.0], abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -135,19 +66,19 @@ def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
     ],
 )
 def test_reported_figures_are_those_of_the_model_on_the_held_out_rows(
-    data: str, config: dict[str, Any], request: pytest.FixtureRequest
+    data: str, config: dict[str, Any], pool: Callable[..., Any], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
     strategy = train_in_process(make_settings(data=data, data_dir=folder, privacy="exact", **config))
-    cells, classes = pooled(strategy.settings, test=True)
-    X = pd.DataFrame(cells, columns=strategy.model.feature_names_in_)
-    truth, said = classes == strategy.model.schema_.classes[1], strategy.model.predict(X).astype(str)
-    figures = strategy.evaluation
+    model, figures = strategy.model, strategy.evaluation
+    rows = pool(strategy.settings, model.schema_, test=True)
+    X = pd.DataFrame(rows.X, columns=model.feature_names_in_)
+    said = (model.predict(X) == model.classes_[1]).astype(int)
     assert figures.rows == len(X)
-    assert figures.accuracy == pytest.approx(np.mean(said == classes))
-    assert figures.balanced_accuracy == pytest.approx(balanced_accuracy_score(classes, said))
+    assert figures.accuracy == pytest.approx(np.mean(said == rows.classes))
+    assert figures.balanced_accuracy == pytest.approx(balanced_accuracy_score(rows.classes, said))
     within = 4e-3 if config else 2e-3
-    assert figures.auc == pytest.approx(roc_auc_score(truth, strategy.model.decision_function(X)), abs=within)
+    assert figures.auc == pytest.approx(roc_auc_score(rows.classes, model.decision_function(X)), abs=within)
 
 
 def test_a_simulated_site_trains_on_the_copy_and_is_tested_on_true_records(trained: PanSVM) -> None:
@@ -174,33 +105,11 @@ def test_plain_and_ring_give_the_same_model_and_plain_says_that_it_protects_noth
     assert plain.federation.costs.round_trips == trained.federation.costs.round_trips
 
 
-@pytest.mark.slow
-def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: Path) -> None:
-    names = ("cleveland", "hungarian", "switzerland", "va")
-    data = join_data([str(shared_data / f"heart-{name}.csv.gz") for name in names])
-    together, alone = [], []
-    for seed in range(5):
-        settings = make_settings(data=data, sites=4, positive="1,2,3,4", seed=seed, privacy="exact")
-        together.append(train_in_process(settings).evaluation.balanced_accuracy)
-        X_test, y_test = pooled(settings, test=True)
-        train, (X_all, y_all) = data_of_all(settings).train, pooled(settings)
-        for site in range(4):
-            X, y = X_all[train.sites == site], y_all[train.sites == site]
-            fill = np.where(
-                np.isnan(X).all(axis=0), 0.0, np.nanmean(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
-            )
-            local = make_pipeline(StandardScaler(), SVC()).fit(np.where(np.isnan(X), fill, X), y)
-            said = local.predict(np.where(np.isnan(X_test), fill, X_test))
-            alone.append(balanced_accuracy_score(y_test, said))
-    assert np.mean(together) > np.mean(alone)
-
-
-def test_minmax_discloses_the_extremes_and_says_so() -> None:
+def test_minmax_discloses_the_extremes_and_says_so(pool: Callable[..., Any]) -> None:
     strategy = train_in_process(make_settings(scaling="minmax", privacy="exact"))
     how = {entry["result"]: entry["how"] for entry in strategy.federation.costs.disclosed()}
     assert how["low"] == how["high"] == "disclosed"
-    X, _ = pooled(strategy.settings)
-    scaled = strategy.model.scaling_.transform(X)
+    scaled = strategy.model.scaling_.transform(pool(strategy.settings, strategy.model.schema_).X)
     assert scaled.min() == pytest.approx(-1.0)
     assert scaled.max() == pytest.approx(1.0)
 

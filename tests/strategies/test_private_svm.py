@@ -142,16 +142,6 @@ def test_simulated_noise_follows_from_the_seed_and_other_noise_from_nothing() ->
     assert key(schema="/schema.toml") != key(schema="/schema.toml")
 
 
-def test_more_epsilon_is_less_noise() -> None:
-    found = []
-    for epsilon in (0.01, 20.0):
-        settings = settings_of(privacy="dp", epsilon=epsilon, frequencies=20, C_total=30.0)
-        evaluation = trained(settings).outcome.evaluation
-        found.append(evaluation.accuracy or 0.0)
-    assert found[1] > 0.75
-    assert found[0] < found[1]
-
-
 # What is refused
 
 
@@ -161,7 +151,6 @@ def test_more_epsilon_is_less_noise() -> None:
         ({"C_total": 0.001}, r"C-total=0.001 is too small for 455 rows.*Set C-total=4e-02 or more"),
         ({"public": "2000"}, "more public rows than it has"),
         ({"strategy": "hybrid-svm", "public": "0"}, "public=0 names none"),
-        ({"public": "/no/such/file.csv"}, "cannot be read"),
     ],
 )
 def test_settings_that_make_no_promise(values: dict[str, Any], told: str) -> None:
@@ -187,14 +176,6 @@ def test_a_search_that_gives_up_releases_nothing(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TrainingError):
         run(in_process_grid(settings), settings, tmp_path / "out")
     assert not (tmp_path / "out" / "model.npz").exists()
-
-
-def test_a_site_that_does_not_find_its_weights_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "clients.systems.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
-    )
-    with pytest.raises(PanSVMError, match="exactly"):
-        trained(settings_of(privacy="dp"))
 
 
 # Public rows
@@ -241,10 +222,13 @@ def test_files_of_public_rows_that_cannot_be(tmp_path: Path, text: str | None, t
 # What a run says of itself
 
 
-@pytest.mark.parametrize("mode", ["release", "local"])
+@pytest.mark.parametrize(
+    ("mode", "level", "protected"),
+    [("release", "auto", "whoever gets the model"), ("local", "dp", "everybody but the site")],
+)
 @pytest.mark.slow
-def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
-    settings = settings_of(privacy="dp" if mode == "local" else "auto", audit=True, out=str(tmp_path))
+def test_what_a_run_says_of_itself(mode: str, level: str, protected: str, tmp_path: Path) -> None:
+    settings = settings_of(privacy=level, audit=True, out=str(tmp_path))
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
     told = result["guarantee"]
@@ -256,10 +240,8 @@ def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
     found = audit(settings, tmp_path)
     assert set(found.not_examined) <= {"rff_cuts", "rff_scores", "extremes"}
     assert ("rff_cuts" in found.not_examined) == (mode != "local")
-    page = write_report(tmp_path).read_text()
-    assert "Differential privacy of what is released" in page
-    expected = {"release": "whoever gets the model", "local": "everybody but the site"}[mode]
-    assert expected in headline(result)["promise"]
+    assert "Differential privacy of what is released" in write_report(tmp_path).read_text()
+    assert protected in headline(result)["promise"]
 
 
 # At hospitals
@@ -276,14 +258,8 @@ def files(write_with_ranges: Callable[[int], list[Path]], tmp_path: Path) -> lis
 
 
 def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
-    usual = {
-        "sites": 3,
-        "epsilon": 3.0,
-        "gamma": 6.25,
-        "schema": str(tmp_path / "ranges.toml"),
-        "C_total": 30.0,
-    }
-    return settings_of(**{**usual, "frequencies": 20, "privacy": "dp", **values})
+    usual = {"epsilon": 3.0, "gamma": 6.25, "C_total": 30.0, "frequencies": 20, "privacy": "dp"}
+    return settings_of(**{**usual, "schema": str(tmp_path / "ranges.toml"), **values})
 
 
 @pytest.fixture

@@ -70,18 +70,5 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
     assert trips[True] == trips[False] == 5
 
 
-@pytest.mark.slow
-def test_the_models_without_a_fold_are_close_to_their_optimum(pool: Pool) -> None:
-    settings = make_settings(probability=True, landmarks="40", privacy="exact", tol=1e-3)
-    strategy = train_in_process(settings)
-    states = strategy.training.progress
-    assert [state.problem.fold for state in states] == [NO_FOLD, *range(5)]
-    rows = pool(settings, strategy.model.schema_)
-    for state in states[1:]:
-        assert state.problem.rows == np.count_nonzero(rows.folds != state.problem.fold)
-        # They end when the model itself has: over ten seeds 0.3 to 1.4 %.
-        assert state.gap < 2e-2
-
-
 def test_without_the_setting_a_model_has_no_probabilities() -> None:
     assert not hasattr(train_in_process(make_settings(landmarks="20")).model, "predict_proba")

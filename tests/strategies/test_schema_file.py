@@ -1,6 +1,8 @@
 """Hospitals with one schema file: tables written in different ways, one model, and who differs is named."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,10 +10,12 @@ import pytest
 
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.table_schema import TableSchema
-from flower_pansvm.terms import Scalar
-from strategies.pan_svm.strategy import PanSVM
+from simulations.engines.in_process import InProcessGrid
 from strategies.settings import Settings, make_settings
 from tests.conftest import MakeGrid
+from tests.strategies.conftest import trained
+
+Study = Callable[..., tuple[Settings, InProcessGrid]]
 
 SCHEMA = """
 label = "outcome"
@@ -60,37 +64,30 @@ def files(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def settings_of(tmp_path: Path, **values: object) -> Settings:
-    usual: dict[str, object] = {"sites": 3, "landmarks": 20, "schema": str(tmp_path / "schema.toml")}
-    return make_settings(**{**usual, **values})
+@pytest.fixture
+def study(files: list[Path], hospitals: MakeGrid, tmp_path: Path) -> Study:
+    """Return a function that makes the settings of a run with the schema file, and a grid of hospitals with it."""
+
+    def make(**values: Any) -> tuple[Settings, InProcessGrid]:
+        schema = str(tmp_path / "schema.toml")
+        settings = make_settings(sites=3, landmarks="20", schema=schema, **values)
+        return settings, hospitals(settings, files, {"schema": schema})
+
+    return make
 
 
-def node(tmp_path: Path) -> dict[str, Scalar]:
-    return {"schema": str(tmp_path / "schema.toml")}
-
-
-def test_its_positive_labels_are_those_of_run_and_hospitals(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
-) -> None:
-    path = tmp_path / "schema.toml"
-    path.write_text(f"positive = ['yes']{SCHEMA}")
-    settings = settings_of(tmp_path)
-    strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, files, node(tmp_path)))
+def test_its_positive_labels_are_those_of_run_and_hospitals(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(f"positive = ['yes']{SCHEMA}")
+    strategy = trained(*study())
     assert strategy.model.schema_.classes == ("negative", "positive")
     assert strategy.model.schema_.positive_labels == ("yes",)
     assert strategy.outcome.evaluation.accuracy > 0.8
-    other = settings_of(tmp_path, positive="no")
     with pytest.raises(SettingError, match="positive='yes'"):
-        PanSVM(other).start(hospitals(other, files, node(tmp_path)))
+        trained(*study(positive="no"))
 
 
-def test_one_model_of_tables_that_are_written_in_different_ways(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
-) -> None:
-    settings = settings_of(tmp_path)
-    strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, files, node(tmp_path)))
+def test_one_model_of_tables_that_are_written_in_different_ways(study: Study, tmp_path: Path) -> None:
+    strategy = trained(*study())
     model = strategy.outcome.model
     assert model.schema_.columns == ("chol", "sex=f", "sex=m", "smoker")
     assert model.schema_.classes == ("no", "yes")
@@ -99,28 +96,12 @@ def test_one_model_of_tables_that_are_written_in_different_ways(
     assert (strategy.outcome.evaluation.accuracy or 0) > 0.7
 
 
-def test_a_hospital_with_another_file_or_none_is_named(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
-) -> None:
-    other = tmp_path / "other.toml"
-    other.write_text(SCHEMA.replace("700", "701"))
-    settings = settings_of(tmp_path)
-    for said, told in (
-        (str(other), "file of site 'south' says something else than the run's"),
-        (None, "no label column 'label'"),
-    ):
-        grid = hospitals(settings, files, node(tmp_path))
-        (context,) = [one for one in grid._contexts.values() if one.node_config["name"] == "south"]
-        del context.node_config["schema"]
-        if said is not None:
-            context.node_config["schema"] = said
-        with pytest.raises((SettingError, TableError), match=told):
-            PanSVM(settings).start(grid)
-
-
-def test_a_run_does_not_name_a_hospitals_schema_file(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path
-) -> None:
-    settings = settings_of(tmp_path)
-    with pytest.raises(TableError):
-        PanSVM(settings).start(hospitals(settings, files, {"label": "outcome"}))
+@pytest.mark.parametrize("name", ["other.toml", ""])
+def test_a_hospital_with_another_file_or_none_is_named(name: str, study: Study, tmp_path: Path) -> None:
+    """Also where the coordinator names one: a run does not name a hospital's schema file."""
+    (tmp_path / "other.toml").write_text(SCHEMA.replace("700", "701"))
+    settings, grid = study()
+    (config,) = [one.node_config for one in grid._contexts.values() if one.node_config["name"] == "south"]
+    config["schema"] = str(tmp_path / name) if name else ""
+    with pytest.raises((SettingError, TableError), match="south"):
+        trained(settings, grid)

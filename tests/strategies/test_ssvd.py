@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -20,22 +19,32 @@ from flower_pansvm.systems.ssvd import DISTORTED_ROWS, DistortedRowsQuestion, di
 from simulations.attack.audit import audit
 from simulations.data.sites import table_of
 from simulations.engines.running import in_process_grid
+from simulations.systems.ssvd import column_correlation, linked_rows, matched_rows
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from tests.strategies.conftest import joined, svc_of, trained
 
 Floats = NDArray[np.float64]
+Train = Callable[..., Any]
 
 
 def settings_of(**values: Any) -> Settings:
     return make_settings(**{"strategy": "ssvd", "data": "wine", "sites": 3, **values})
 
 
-def files_of(write_table: Callable[..., str], tables: list[tuple[Floats, Any]]) -> dict[str, Any]:
-    """Return the settings of a run whose sites have these tables."""
-    files = [write_table(X, np.asarray(y), f"site{number}") for number, (X, y) in enumerate(tables)]
-    return {"data": "|".join(files), "sites": len(files), "min_sites": 2}
+@pytest.fixture
+def train(write_table: Callable[..., str]) -> Train:
+    """Return a function that trains at sites with such tables, by default with all columns distorted."""
+
+    def run(tables: list[tuple[Floats, Any]], **config: Any) -> Any:
+        data = "|".join(
+            write_table(X, np.asarray(y), f"site{number}") for number, (X, y) in enumerate(tables)
+        )
+        usual = {"data": data, "sites": len(tables), "min_sites": 2, "ssvd_order": "perturb-first"}
+        return trained(settings_of(**{**usual, **config}))
+
+    return run
 
 
 def noisy(seed: int, rows: int = 60, columns: int = 4) -> tuple[Floats, NDArray[np.int64]]:
@@ -43,9 +52,9 @@ def noisy(seed: int, rows: int = 60, columns: int = 4) -> tuple[Floats, NDArray[
     return 3 * generator.normal(size=(rows, columns)) + 6.0 * y[:, None], y
 
 
-def published(grid: Any) -> Iterator[dict[str, Any]]:
+def published(strategy: Any) -> Iterator[dict[str, Any]]:
     """Yield what each site has published."""
-    for reply in grid.replies:
+    for reply in strategy.federation.grid.replies:
         if DISTORTED_ROWS.name in reply.metadata.message_type:
             yield dict(records.get(reply.content, "disclosed"))
 
@@ -56,11 +65,7 @@ def published(grid: Any) -> Iterator[dict[str, Any]]:
         {},
         {"ssvd_order": "perturb-first", "kernel": "linear"},
         {"scaling": "minmax"},
-        {
-            "data": "breast_cancer",
-            "ssvd_order": "perturb-first",
-            "kernel": "linear",
-        },
+        {"data": "breast_cancer", "ssvd_order": "perturb-first", "kernel": "linear"},
         {"data": "breast_cancer", "split": "dirichlet:2", "class_weight": "balanced", "C": 3.0},
         {"gamma": 0.3, "aggregation": "k-secure"},
     ],
@@ -111,12 +116,11 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
 @pytest.mark.parametrize("data", ["wine", "breast_cancer"])
 def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: str) -> None:
     settings = settings_of(data=data, ssvd_order=order, privacy="exact")
-    grid = in_process_grid(settings)
-    strategy = trained(settings, grid)
+    strategy = trained(settings)
     schema = strategy.federation.schema
     own = [pool(settings, schema, test=False).X, pool(settings, schema, test=True).X]
     original = np.vstack(own)
-    answers = list(published(grid))
+    answers = list(published(strategy))
     columns = answers[0]["rows"].shape[1]
     assert len(answers) == 3
     if order == "select-first":
@@ -132,91 +136,78 @@ def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: s
     assert {task for task, how in told if how == "exact"} <= {"column_votes", "scores"}
 
 
-def test_the_order_of_the_published_rows_is_not_the_tables(write_table: Callable[..., str]) -> None:
+def test_the_order_of_the_published_rows_is_not_the_tables(train: Train) -> None:
     X, y = noisy(0)
-    runs = []
-    for order in (np.arange(60), np.random.default_rng(1).permutation(60)):
-        settings = settings_of(
-            **files_of(write_table, [(X[order], y[order]), noisy(1)]),
-            test_fraction=0.0,
-            ssvd_order="perturb-first",
-        )
-        grid = in_process_grid(settings)
-        trained(settings, grid)
-        runs.append(next(published(grid)))
-    assert runs[0]["rows"] == pytest.approx(runs[1]["rows"])
-    assert runs[0]["classes"].tolist() == runs[1]["classes"].tolist()
+    orders = np.arange(60), np.random.default_rng(1).permutation(60)
+    one, other = (
+        next(published(train([(X[order], y[order]), noisy(1)], test_fraction=0.0))) for order in orders
+    )
+    assert one["rows"] == pytest.approx(other["rows"])
+    assert one["classes"].tolist() == other["classes"].tolist()
 
 
-def test_rows_that_would_leave_as_they_are_stay(write_table: Callable[..., str]) -> None:
+def test_rows_that_would_leave_as_they_are_stay(train: Train) -> None:
     """A column that is repeated brings a singular value of 0, which goes, and no other does."""
     generator = np.random.default_rng(0)
     tables = []
     for _ in range(2):
         X = generator.uniform(9, 10, size=(40, 1))
         tables.append((np.hstack([X, X]), (X[:, 0] > 9.5).astype(np.int64)))
-    with pytest.raises(
-        TableError, match=r"leaves rows of site 'site-00.' as they are.*ssvd-order=perturb-first"
-    ):
-        trained(settings_of(**files_of(write_table, tables), privacy="exact"))
+    told = r"leaves rows of site 'site-00.' as they are.*ssvd-order=perturb-first"
+    with pytest.raises(TableError, match=told):
+        train(tables, ssvd_order="select-first", privacy="exact")
 
 
-def test_a_rule_that_keeps_nothing_asks_for_larger_numbers(write_table: Callable[..., str]) -> None:
-    tables = [(X / 1000, y) for X, y in (noisy(0), noisy(1))]
+@pytest.mark.parametrize("order", ["select-first", "perturb-first"])
+def test_a_rule_that_keeps_nothing_asks_for_larger_numbers(order: str, train: Train) -> None:
     with pytest.raises(TableError):
-        trained(settings_of(**files_of(write_table, tables)))
+        train([(X / 1000, y) for X, y in (noisy(0), noisy(1))], ssvd_order=order)
 
 
-def test_a_constant_column_is_never_selected_and_can_be_distorted(write_table: Callable[..., str]) -> None:
+@pytest.mark.parametrize("order", ["select-first", "perturb-first"])
+def test_a_constant_column_is_never_selected_and_can_be_distorted(order: str, train: Train) -> None:
     tables = [(np.column_stack([np.full(60, 7.0), X]), y) for X, y in (noisy(0), noisy(1))]
-    for order in ("select-first", "perturb-first"):
-        found = trained(settings_of(**files_of(write_table, tables), ssvd_order=order))
-        if order == "select-first":
-            assert "x0" not in found.outcome.figures["columns_kept"]
-        assert found.outcome.evaluation.rows == 24
+    found = train(tables, ssvd_order=order).outcome
+    assert order != "select-first" or "x0" not in found.figures["columns_kept"]
+    assert found.evaluation.rows == 24
 
 
 def test_a_column_of_numbers_of_patients_warns_in_the_hospitals_log(
-    write_table: Callable[..., str], caplog: pytest.LogCaptureFixture
+    train: Train, caplog: pytest.LogCaptureFixture
 ) -> None:
     numbered = [(np.column_stack([842300 + 17 * np.arange(60), X]), y) for X, y in (noisy(0), noisy(1))]
-    settings = settings_of(**files_of(write_table, numbered), ssvd_order="perturb-first", privacy="exact")
     # And it is so large that it hides all other columns.
     with pytest.raises(SettingError, match="published"):
-        trained(settings)
+        train(numbered, privacy="exact")
     warned = [text for text in caplog.messages if "nearly all different whole numbers" in text]
     assert ["'x0'" in text for text in warned] == [True, True]
     assert "8423" not in "".join(warned)
 
 
-def test_a_class_at_one_site_only_takes_part(write_table: Callable[..., str]) -> None:
+def test_a_class_at_one_site_only_takes_part(train: Train) -> None:
     generator = np.random.default_rng(0)
     tables = []
     for classes in ([0, 1], [0, 1], [0, 2]):
         y = np.array(classes * 30)
         tables.append((generator.normal(size=(60, 3)) + 12.0 * np.eye(3)[y] + 1, y))
-    found = trained(settings_of(**files_of(write_table, tables), ssvd_order="perturb-first"))
-    assert found.outcome.model is not None
-    assert found.outcome.evaluation.accuracy > 0.9
+    found = train(tables).outcome
+    assert found.model is not None
+    assert found.evaluation.accuracy > 0.9
 
 
-def test_sites_of_one_class_vote_for_nothing_and_the_run_says_what_to_do(
-    write_table: Callable[..., str],
-) -> None:
+def test_sites_of_one_class_vote_for_nothing_and_the_run_says_what_to_do(train: Train) -> None:
     tables = [(X[y == one], y[y == one]) for one in (0, 1) for X, y in (noisy(0, 120),)]
-    with pytest.raises(
-        SettingError, match=r"No column has the votes of more than half.*ssvd-order=perturb-first"
-    ):
-        trained(settings_of(**files_of(write_table, tables)))
-    found = trained(settings_of(**files_of(write_table, tables), ssvd_order="perturb-first"))
-    assert found.outcome.evaluation is not None
+    told = r"No column has the votes of more than half.*ssvd-order=perturb-first"
+    with pytest.raises(SettingError, match=told):
+        train(tables, ssvd_order="select-first")
+    assert train(tables).outcome.evaluation is not None
 
 
-def test_published_rows_that_tell_nothing_end_the_run(write_table: Callable[..., str]) -> None:
+def test_published_rows_that_tell_nothing_end_the_run(train: Train) -> None:
     generator = np.random.default_rng(0)
     tables = [(generator.normal(size=(40, 3)), np.arange(40) % 2) for _ in range(2)]
     with pytest.raises(SettingError, match="No column of the published rows tells anything"):
-        trained(settings_of(**files_of(write_table, tables), ssvd_order="perturb-first"))
+        train(tables)
 
 
 def test_a_class_without_a_training_row_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,23 +218,15 @@ def test_a_class_without_a_training_row_is_named(monkeypatch: pytest.MonkeyPatch
         trained(settings_of())
 
 
-def test_missing_cells_are_filled_with_the_sites_own_mean(write_table: Callable[..., str]) -> None:
-    tables = [noisy(0), noisy(1)]
-    (X, y), _ = tables
+def test_missing_cells_are_filled_with_the_sites_own_mean(train: Train) -> None:
+    X, y = noisy(0)
     holes, filled = X.copy(), X.copy()
     holes[:5, 0] = np.nan
     filled[:5, 0] = np.nanmean(holes[:, 0])
-    grids = []
-    for own in (holes, filled):
-        settings = settings_of(
-            **files_of(write_table, [(own, y), tables[1]]),
-            ssvd_order="perturb-first",
-            test_fraction=0.0,
-            privacy="exact",
-        )
-        grids.append(in_process_grid(settings))
-        trained(settings, grids[-1])
-    first, second = (next(published(grid))["rows"] for grid in grids)
+    first, second = (
+        next(published(train([(own, y), noisy(1)], test_fraction=0.0, privacy="exact")))["rows"]
+        for own in (holes, filled)
+    )
     assert first == pytest.approx(second)
 
 
@@ -275,21 +258,15 @@ def test_the_audit_says_how_many_rows_are_linked(
     X, sites = rows.X, rows.sites
     if not changes:
         X = X[:, np.isin(schema.columns, result["columns_kept"])]  # type: ignore[union-attr]
-    linked, matched, correlations = 0, 0, []
-    for site in range(3):
-        original = pd.DataFrame(X[sites == site])
-        copies = pd.DataFrame(distort(original.to_numpy()))
-        correlations.append(original.corrwith(copies).mean())
-        a, b = (((one - one.mean()) / one.std(ddof=0)).fillna(0.0).to_numpy() for one in (original, copies))
-        distances = np.linalg.norm(b[:, None] - a[None], axis=2)
-        nearest = distances.argmin(axis=1)
-        matched += int((linear_sum_assignment(distances)[1] == np.arange(len(a))).sum())
-        linked += int((nearest == np.arange(len(a))).sum())
-    assert found.entries["linked"] == pytest.approx(linked / wanted)
+    pairs = [(X[sites == site], distort(X[sites == site])) for site in range(3)]
+    linked = sum(linked_rows(*pair) for pair in pairs) / wanted
+    assert found.entries["linked"] == pytest.approx(linked)
     # Several matchings may have nearly the same sum, and rounding decides.
-    assert found.entries["matched"] == pytest.approx(matched / wanted, abs=0.02)
+    matched = sum(matched_rows(*pair) for pair in pairs) / wanted
+    assert found.entries["matched"] == pytest.approx(matched, abs=0.02)
+    correlations = [column_correlation(*pair) for pair in pairs]
     assert found.entries["correlation"] == pytest.approx(np.mean(correlations))
-    assert f"{linked / wanted:.1%} of them nearest to their own original" in str(found)
+    assert f"{linked:.1%} of them nearest to their own original" in str(found)
 
 
 # What somebody with some of the rows can do; docs/rivals.md has the figures
@@ -297,18 +274,9 @@ def test_the_audit_says_how_many_rows_are_linked(
 
 def test_whoever_knows_patients_finds_them_and_reads_their_class(shared_data: Path) -> None:
     """Thirty patients of ionosphere, known by their cells: most are the nearest published row."""
-    settings = settings_of(
-        data="ionosphere",
-        data_dir=str(shared_data),
-        ssvd_order="perturb-first",
-        privacy="exact",
-        test_fraction=0.0,
-        sites=2,
-        min_sites=2,
-    )
-    grid = in_process_grid(settings)
-    trained(settings, grid)
-    answer = next(published(grid))
+    where = {"data": "ionosphere", "data_dir": str(shared_data), "sites": 2, "min_sites": 2}
+    settings = settings_of(**where, ssvd_order="perturb-first", privacy="exact", test_fraction=0.0)
+    answer = next(published(trained(settings)))
     victims = table_of(settings, 0)
     known = np.random.default_rng(0).permutation(len(victims.X))[:30]
     scale = np.where(answer["rows"].std(axis=0) > 0, answer["rows"].std(axis=0), 1.0)

@@ -150,15 +150,13 @@ def filled(name: str, value: float) -> Callable[[Any], Any]:
 NOT_CHOSEN = ({"C": "auto"}, {"gamma": "auto"})
 """A system that chooses nothing by cross-validation says so."""
 
-NO_SVM = tuple(
-    {name: value}
-    for name, values in {
-        "C": (0.0, -1.0, INF, NAN),
-        "gamma": (-1.0, INF, NAN),
-    }.items()
-    for value in values
-)
+NO_SVM = ({"C": 0.0}, *({name: value} for name in ("C", "gamma") for value in (-1.0, INF, NAN)))
 """Parameters of an SVM that no settings have."""
+
+
+def sums(level: str, *tasks: Task[Any, Any]) -> dict[tuple[str, str], str]:
+    """Return how all sums of some tasks leave."""
+    return {(task.name, part): level for task in tasks for part in task.summed}
 
 
 def swapped(rows: Any) -> Any:
@@ -172,11 +170,7 @@ ENSEMBLE = System(
     (*NOT_CHOSEN, {"landmarks": "20"}),
     ("test-rows",),
     {},
-    {
-        ("held_out", "rows"): "disclosed",
-        ("votes", "votes"): "perturbed",
-        ("ensemble_scores", "confusion"): "perturbed",
-    },
+    {("held_out", "rows"): "disclosed", **sums("perturbed", VOTES, ENSEMBLE_SCORES)},
     ("votes",),
     {"rows_shown": lambda result: result["rows_test"]},
     questions=(
@@ -187,12 +181,7 @@ ENSEMBLE = System(
         wrong(ENSEMBLE_SCORES, predicted=filled("predicted", -1)),
     ),
     broadcasts=(
-        wrong(
-            BALLOT,
-            rows=lambda ballot: (
-                ballot.rows + 1e-9 * (np.arange(ballot.rows.size) == 0).reshape(ballot.rows.shape)
-            ),
-        ),
+        wrong(BALLOT, rows=moved("rows", 1e-9)),
         wrong(BALLOT, rows=lambda ballot: swapped(ballot.rows)),
         wrong(
             BALLOT,
@@ -255,10 +244,8 @@ SSVD = System(
     # The vote may keep the small column alone, of which the distortion leaves nothing: all columns are distorted.
     {"ssvd_order": "perturb-first"},
     {
-        ("column_votes", "votes"): "perturbed",
+        **sums("perturbed", COLUMN_VOTES, SCORES),
         **{("distorted_rows", part): "disclosed" for part in ("rows", "classes")},
-        ("scores", "confusion"): "perturbed",
-        ("scores", "histogram"): "perturbed",
     },
     questions=(
         wrong(DISTORTED_ROWS, columns=np.zeros(13, dtype=bool)),
@@ -279,18 +266,13 @@ SSVD = System(
     once=(wrong(DISTORTED_ROWS, columns=lambda asked: asked.columns & (np.cumsum(asked.columns) > 1)),),
 )
 
+FEW_STEPS = {"landmarks": "8", "search": "published"}
+
 ADMM = System(
     "svm-admm",
-    {
-        "data": "wine",
-        "sites": 3,
-        "landmarks": "8",
-        "search": "published",
-        "privacy": "exact",
-        "kernel": "linear",
-    },
+    {"data": "wine", "sites": 3, "privacy": "exact", "kernel": "linear", **FEW_STEPS},
     ({"C": "auto"}, {"kernel": "rbf", "gamma": "auto"}, {"tol": 0.1}),
-    at_hospitals={"landmarks": "8", "search": "published"},
+    at_hospitals=FEW_STEPS,
     questions=(
         Wrong(CONSENSUS, {"rho": times("rho", 0.0)}, unbounded=True),
         Wrong(CONSENSUS, {"rho": times("rho", NAN)}, unbounded=True),
@@ -299,9 +281,7 @@ ADMM = System(
         wrong(CONSENSUS, SettingError, points=lambda asked: asked.points[:, 1:]),
         Wrong(CONSENSUS, {"points": lambda asked: asked.points[:0]}, unbounded=True),
     ),
-    leaves={
-        (task.name, part): "exact" for task in (MOMENTS, LANDMARKS, CONSENSUS, SCORES) for part in task.summed
-    },
+    leaves=sums("exact", MOMENTS, LANDMARKS, CONSENSUS, SCORES),
     not_examined=("consensus",),
     audited={"consensus: models": lambda result: 3 * (result["rank"] + 1) * result["consensus_rounds"]},
     slow=True,
@@ -314,8 +294,7 @@ MIXTURE = System(
     at_hospitals={"min_cluster": 5},
     leaves={
         **{("weak_models", part): "disclosed" for part in WEAK_MODELS.disclosed},
-        **{("moments", part): "exact" for part in MOMENTS.summed},
-        **{("mixture_scores", part): "exact" for part in MIXTURE_SCORES.summed},
+        **sums("exact", MOMENTS, MIXTURE_SCORES),
     },
     audited={"components_disclosed": lambda result: sum(map(sum, result["shared_components"].values()))},
     broadcasts=(wrong(GLOBAL_MIXTURE, weights=times("weights", 2.0)),),
@@ -338,14 +317,11 @@ MIXTURE = System(
 RANDOM_KERNEL = System(
     "random-kernel",
     {
-        "data": "wine",
-        "positive": "class_0",
-        "split": "checkerboard:2x2",
-        "sites": 4,
-        "min_sites": 2,
-        "privacy": "exact",
+        **{"data": "wine", "positive": "class_0", "privacy": "exact"},
+        **{"split": "checkerboard:2x2", "sites": 4, "min_sites": 2},
     },
-    ({"kernel": "poly"}, {"kernel": "sigmoid"}),
+    # The weight of the loss is its own: C is the other SVMs', in a comparison too.
+    ({"kernel": "poly"}, {"kernel": "sigmoid"}, {"C": 10.0}),
     ("extremes", "kernel-rows", "row-labels"),
     {"random_kernel_rows": 1},
     questions=(wrong(KERNEL, SettingError, rows=15),),
@@ -396,11 +372,7 @@ PAN_SVM = System(
     "pan-svm",
     {"data": "wine", "sites": 3, "landmarks": "20", "tol": 0.1},
     at_hospitals={"min_cluster": 2},
-    leaves={
-        (task.name, part): "perturbed"
-        for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES)
-        for part in task.summed
-    },
+    leaves=sums("perturbed", MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES),
     not_examined=("warm_start",),
     broadcasts=(
         *(wrong(SCALING, scale=times("scale", factor)) for factor in (0.0, -1.0)),
@@ -443,20 +415,11 @@ PAN_SVM = System(
 SELECTION = System(
     "voted-wrapper",
     {
-        "data": "iris",
-        "sites": 3,
-        "landmarks": "20",
-        "tol": 0.1,
-        "cv_folds": 2,
-        "step": "0.5",
-        "privacy": "exact",
+        **{"data": "iris", "sites": 3, "privacy": "exact"},
+        **{"landmarks": "20", "tol": 0.1, "cv_folds": 2, "step": "0.5"},
     },
     ({"step": "0"}, {"features": "0"}),
-    leaves={
-        (task.name, part): "exact"
-        for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES, CLASS_MOMENTS, SUPPORT)
-        for part in task.summed
-    },
+    leaves=sums("exact", MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES, CLASS_MOMENTS, SUPPORT),
     not_examined=("warm_start",),
     answers=(
         wrong(CLASS_MOMENTS, count=shifted("count", 60)),

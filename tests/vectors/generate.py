@@ -80,11 +80,7 @@ def wire() -> dict[str, Any]:
             "bytes": to_bytes(np.array(EXTREMES, np.uint64)).hex(),
         },
         "run_keys": {
-            "run": keys.run,
-            "site": keys.site,
-            "public_key": keys.public_key.hex(),
-            "published": keys.published.hex(),
-            "epochs": keys.epochs.hex(),
+            **{name: value if isinstance(value, str) else value.hex() for name, value in vars(keys).items()},
             "signed_bytes": keys.signed_bytes().hex(),
             "identity_private": identity.private_bytes_raw().hex(),
             "identity_public": public_identity(identity),
@@ -104,8 +100,7 @@ def key_derivation() -> dict[str, Any]:
             mask("three sites", "site-1", "site-2", ("11" * 32, "22" * 32), a_sum(3, "site-1 site-2 site-3")),
             mask(
                 "names beyond ASCII, a later attempt",
-                "Zürich",
-                "São Paulo",
+                *("Zürich", "São Paulo"),
                 (bytes(range(32)).hex(), bytes(range(32, 64)).hex()),
                 SumRound("5f3a", "scaling", 17, 2, ("São Paulo", "Zürich")),
             ),
@@ -154,21 +149,14 @@ def mask(about: str, sender: str, receiver: str, privates: tuple[str, str], this
 
 def orders() -> list[dict[str, Any]]:
     """Return orders drawn from the keys of a run, and who shares masks with whom."""
-    found = []
-    for sites, keys in ((3, "00ff"), (5, "00ff"), (5, "5a")):
-        this = a_sum(sites, keys=keys)
-        found.append(
-            {
-                "sum": written(this),
-                "orders": {
-                    label: public_order(this, label) for label in ("mask graph", "segments", "pass 0")
-                },
-                "partners": {
-                    str(k): {name: partners(this, name, k) for name in this.roster} for k in (2, 3, 4)
-                },
-            }
-        )
-    return found
+    return [
+        {
+            "sum": written(this),
+            "orders": {label: public_order(this, label) for label in ("mask graph", "segments", "pass 0")},
+            "partners": {str(k): {name: partners(this, name, k) for name in this.roster} for k in (2, 3, 4)},
+        }
+        for this in (a_sum(sites, keys=keys) for sites, keys in ((3, "00ff"), (5, "00ff"), (5, "5a")))
+    ]
 
 
 def fixed_point() -> list[dict[str, Any]]:

@@ -1,13 +1,12 @@
 """Of how many patients the model is right; sensitivity, specificity and predictive values, with intervals."""
 
-from simulations.report.section import SECTIONS, Result, Section, quoted, render
-from simulations.report.shares import ClassFigures, class_figures, count, interval, percent
+from simulations.report.section import Result, Section, quoted, render
+from simulations.report.shares import ClassFigures, class_figures
 from strategies.shares import Share, all_right
 
 LEAD = """\
-<p class="lead">Of {{ count(right.of) }} patients that the model had not seen, {{ count(right.right) }} were put into the
-right class: {{ percent(right.value) }} (95% confidence interval {{ interval(right) }}).</p>
-"""
+{% if right %}<p class="lead">Of {{ count(right.of) }} patients that the model had not seen, {{ count(right.right) }} were put into the
+right class: {{ percent(right.value) }} (95% confidence interval {{ interval(right) }}).</p>{% endif %}"""
 
 OF_ONE = """\
 <div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values">
@@ -24,7 +23,7 @@ OF_EACH = """\
 <table class="counts shares"><thead><tr><th scope="col">class</th><th scope="col">patients</th>
 {% for name, _ in columns %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>{% for one in classes %}<tr><th scope="row">{{ one.name }}</th><td class="n">{{ count(one.patients) }}</td>
-{% for _, part in columns %}<td>{{ text(one[part]) }}</td>{% endfor %}</tr>
+{% for _, part in columns %}<td>{{ percent(one[part].value) ~ " (" ~ interval(one[part]) ~ ")" if one[part] else "none to count" }}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table></div>
 <ul class="note"><li>Sensitivity: of the patients with the class, the share that the model finds.</li>
 {% if columns | length > 1 %}<li>Specificity: of all others, the share that it does not take for the class.</li>
@@ -40,9 +39,9 @@ NOTES = """\
 rarer, fewer of those of whom the model says it have it.</li>
 {% endif %}<li>A 95% confidence interval shows what chance does with so few patients: had others of the same kind been taken for the
 test, such an interval would hold the true share in 95 of 100 cases. It does not cover that patients elsewhere differ.
-{% if noisy %}The counts carry noise, and the intervals are made wide enough for that, too.{% endif %}</li></ul>
-{% if balanced is not none %}<p>The mean of the classes’ sensitivities, in which each class counts the same
-(balanced accuracy), is {{ percent(balanced) }}.</p>{% endif %}"""
+{% if result.count_noise %}The counts carry noise, and the intervals are made wide enough for that, too.{% endif %}</li></ul>
+{% if result.balanced_accuracy is not none %}<p>The mean of the classes’ sensitivities, in which each class counts the same
+(balanced accuracy), is {{ percent(result.balanced_accuracy) }}.</p>{% endif %}"""
 
 COLUMNS = [
     ("sensitivity", "sensitivity"),
@@ -52,37 +51,22 @@ COLUMNS = [
 ]
 
 
-@SECTIONS.register("accuracy")
-class AccuracySection(Section):
-    """What a clinician can repeat; of two classes the four figures of the positive one, of more a line a class."""
-
-    title = "How often the model is right"
-    place = 0
-    for_clinicians = True
-    figures = ("accuracy", "classes")
-
-    def html(self, result: Result) -> str:
-        """Return the sentence, the table, and what its columns mean."""
-        classes, right = class_figures(result), all_right(result)
-        lead = render(LEAD, right=right, count=count, percent=percent, interval=interval) if right else ""
-        known = bool(classes) and classes[0].ppv is not None
-        if len(classes) == 2 and result["confusion"] is not None:
-            figures = _of_positive(classes[1], classes[0].name)
-            table = render(OF_ONE, figures=figures, count=count, percent=percent, interval=interval)
-        else:
-            columns = COLUMNS if result["confusion"] is not None else COLUMNS[:1]
-            table = render(OF_EACH, classes=classes, columns=columns, count=count, text=_text)
-        return (
-            lead
-            + table
-            + render(
-                NOTES,
-                values=known,
-                noisy=bool(result["count_noise"]),
-                balanced=result["balanced_accuracy"],
-                percent=percent,
-            )
-        )
+@Section(
+    "accuracy", "How often the model is right", place=0, figures=("accuracy", "classes"), for_clinicians=True
+)
+def html(result: Result) -> str:
+    """Return the sentence, the table, and what its columns mean."""
+    classes, counted = class_figures(result), result["confusion"] is not None
+    of_two = len(classes) == 2 and counted
+    return render(
+        LEAD + (OF_ONE if of_two else OF_EACH) + NOTES,
+        result=result,
+        right=all_right(result),
+        classes=classes,
+        figures=_of_positive(classes[1], classes[0].name) if of_two else (),
+        columns=COLUMNS if counted else COLUMNS[:1],
+        values=bool(classes) and classes[0].ppv is not None,
+    )
 
 
 def _of_positive(one: ClassFigures, other: str) -> list[tuple[str, str, Share | None]]:
@@ -94,7 +78,3 @@ def _of_positive(one: ClassFigures, other: str) -> list[tuple[str, str, Share | 
         ("Positive predictive value", f"of those called {name}, right", one.ppv),
         ("Negative predictive value", f"of those called {others}, right", one.npv),
     ]
-
-
-def _text(found: Share | None) -> str:
-    return "none to count" if found is None else f"{percent(found.value)} ({interval(found)})"

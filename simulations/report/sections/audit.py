@@ -1,6 +1,6 @@
 """What ``pansvm run --audit`` has found."""
 
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 from simulations.systems.system import sentences
 
 TEMPLATE = """\
@@ -15,15 +15,8 @@ deviation</th><td class="n">{{ audit.determined }}</td></tr>
 <p>Where more numbers than cells were received, somebody could fit rows to them: <code>--audit=attack</code> tries it.</p>"""
 
 
-@SECTIONS.register("audit")
-class AuditSection(Section):
-    """What each system says, and what nobody has looked at."""
-
-    title = "What a curious coordinator could find"
-    place = 60
-    figures = ("audit",)
-
-    def html(self, result: Result) -> str:
-        """Return the findings."""
-        audit = result["audit"]
-        return render(TEMPLATE, audit=audit, rows=result["rows_train"], sentences=sentences(audit))
+@Section("audit", "What a curious coordinator could find", place=60, figures=("audit",))
+def html(result: Result) -> str:
+    """Return the findings."""
+    audit = result["audit"]
+    return render(TEMPLATE, audit=audit, rows=result["rows_train"], sentences=sentences(audit))

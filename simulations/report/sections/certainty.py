@@ -2,8 +2,7 @@
 
 from simulations.report.curves import bands_of
 from simulations.report.plots import calibration_figure
-from simulations.report.section import SECTIONS, Result, Section, quoted, render, svg
-from simulations.report.shares import interval, percent
+from simulations.report.section import Result, Section, quoted, render, svg
 from strategies.settings import owners
 
 TEMPLATE = """\
@@ -27,29 +26,21 @@ NONE = "<p>This model gives no probabilities, only values whose order counts.{}<
 ABLE = " <code>--probability true</code> makes a model with probabilities."
 
 
-@SECTIONS.register("certainty")
-class CertaintySection(Section):
-    """Groups of patients by the probability that a model of two classes gives them."""
-
-    title = "How far to trust its certainty"
-    place = 50
-    for_clinicians = True
-    figures = ("decision_groups", "classes")
-
-    def html(self, result: Result) -> str:
-        """Return table and plot, or why there are none."""
-        if len(result["classes"]) != 2:
-            return SEVERAL
-        groups = result["decision_groups"][0]
-        if any(group["probability"] is None for group in groups):
-            return NONE.format(ABLE if result["strategy"] in owners("probability") else "")
-        bands = bands_of(groups)
-        says = "Share of patients that have the class, against the probability that the model gives; as in the table."
-        return render(
-            TEMPLATE,
-            bands=bands,
-            plot=svg(calibration_figure(bands), says),
-            name=quoted(result["classes"][1]),
-            percent=percent,
-            interval=interval,
-        )
+@Section(
+    "certainty",
+    "How far to trust its certainty",
+    place=50,
+    figures=("decision_groups", "classes"),
+    for_clinicians=True,
+)
+def html(result: Result) -> str:
+    """Return table and plot, or why there are none."""
+    if len(result["classes"]) != 2:
+        return SEVERAL
+    groups = result["decision_groups"][0]
+    if any(group["probability"] is None for group in groups):
+        return NONE.format(ABLE if result["strategy"] in owners("probability") else "")
+    bands = bands_of(groups)
+    says = "Share of patients that have the class, against the probability that the model gives; as in the table."
+    plot = svg(calibration_figure(bands), says)
+    return render(TEMPLATE, bands=bands, plot=plot, name=quoted(result["classes"][1]))

@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Any
 
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 from simulations.systems.system import words_of_tasks
 
 TEMPLATE = """\
@@ -28,17 +28,10 @@ WAYS: dict[str, str] = {
 """How results leave."""
 
 
-@SECTIONS.register("departures")
-class DeparturesSection(Section):
-    """Each task in words; each of its results, its level, and its numbers."""
-
-    title = "What left each site"
-    place = 70
-    figures = ("disclosed",)
-
-    def html(self, result: Result) -> str:
-        """Return words and table."""
-        return render(TEMPLATE, disclosed=result["disclosed"], tasks=_in_words(result["disclosed"]))
+@Section("departures", "What left each site", place=70, figures=("disclosed",))
+def html(result: Result) -> str:
+    """Return words and table."""
+    return render(TEMPLATE, disclosed=result["disclosed"], tasks=_in_words(result["disclosed"]))
 
 
 def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list[str]]]:

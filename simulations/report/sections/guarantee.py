@@ -2,7 +2,7 @@
 
 import math
 
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <p>Towards: {{ told.towards }} If another row stood in place of any one training row, the odds of anything they
@@ -14,24 +14,24 @@ divided by its number of training rows, or more if these are many.{% endif %}</p
 <p>Not covered: {{ told.not_covered | join("; ") }}.</p>"""
 
 
-@SECTIONS.register("guarantee")
-class GuaranteeSection(Section):
-    """The promise, the noise, what is not covered."""
+def headline(result: Result) -> dict[str, str]:
+    """Return the promise in a line."""
+    told = result["guarantee"]
+    whom = "whoever gets the model" if told["mode"] == "release" else "everybody but the site itself"
+    return {
+        "promise": f"epsilon {told['epsilon']:g} for every training row, towards {whom}",
+        "not covered": "; ".join(told["not_covered"]),
+    }
 
-    title = "Differential privacy of what is released"
-    place = 5
-    figures = ("guarantee",)
 
-    def html(self, result: Result) -> str:
-        """Return the promise in words."""
-        told = result["guarantee"]
-        return render(TEMPLATE, told=told, factor=math.exp(told["epsilon"]))
-
-    def headline(self, result: Result) -> dict[str, str]:
-        """Return the promise in a line."""
-        told = result["guarantee"]
-        whom = "whoever gets the model" if told["mode"] == "release" else "everybody but the site itself"
-        return {
-            "promise": f"epsilon {told['epsilon']:g} for every training row, towards {whom}",
-            "not covered": "; ".join(told["not_covered"]),
-        }
+@Section(
+    "guarantee",
+    "Differential privacy of what is released",
+    place=5,
+    figures=("guarantee",),
+    headline=headline,
+)
+def html(result: Result) -> str:
+    """Return the promise in words."""
+    told = result["guarantee"]
+    return render(TEMPLATE, told=told, factor=math.exp(told["epsilon"]))

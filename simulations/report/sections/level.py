@@ -1,6 +1,6 @@
 """At which level the sums were made: of which records, what that keeps from whom, and whose records the test was of."""
 
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 from simulations.systems.system import words_of_tasks
 
 TEMPLATE = """\
@@ -27,41 +27,41 @@ KEEPS: dict[str, str] = {
 """What each level keeps from whom."""
 
 
-@SECTIONS.register("level")
-class LevelSection(Section):
-    """Records and noise behind the sums, what who could learn, the records of the test."""
+def headline(result: Result) -> dict[str, str]:
+    """Return the level in a line, and the records of the test."""
+    noise = f", noise {result['noise']:g}" if result["noise"] else ""
+    lines = {"level": f"{result['level']}{noise}", "tested on": result["tested_on"]}
+    test = result.get("test_on_true_records") or {}
+    if test.get("accuracy_noise") is not None:
+        lines["noise in the accuracy"] = f"± {test['accuracy_noise']:.4f}, of the test only"
+    if test.get("true_accuracy") is not None:
+        lines["true test accuracy (simulation only)"] = f"{test['true_accuracy']:.4f}"
+    return lines
 
-    title = "What is kept from whom"
-    place = 5
-    for_clinicians = True
-    figures = ("level", "tested_on")
 
-    def html(self, result: Result) -> str:
-        """Return the sentences."""
-        tasks = {one["task"] for one in result["disclosed"] if one["how"] == "disclosed"} - {JOINING}
-        note = ""
-        if result["level"] == "perturbed" and result["tested_on"] == "true records":
-            note = ", which the coordinator of real hospitals does not see"
-        return render(
-            TEMPLATE,
-            made_of=_made_of(result["level"], result["noise"]),
-            keeps=KEEPS[result["level"]],
-            shown=[text for task, (text, _) in words_of_tasks().items() if task in tasks],
-            tested_on=result["tested_on"],
-            note=note,
-            test=result.get("test_on_true_records"),
-        )
-
-    def headline(self, result: Result) -> dict[str, str]:
-        """Return the level in a line, and the records of the test."""
-        noise = f", noise {result['noise']:g}" if result["noise"] else ""
-        lines = {"level": f"{result['level']}{noise}", "tested on": result["tested_on"]}
-        test = result.get("test_on_true_records") or {}
-        if test.get("accuracy_noise") is not None:
-            lines["noise in the accuracy"] = f"± {test['accuracy_noise']:.4f}, of the test only"
-        if test.get("true_accuracy") is not None:
-            lines["true test accuracy (simulation only)"] = f"{test['true_accuracy']:.4f}"
-        return lines
+@Section(
+    "level",
+    "What is kept from whom",
+    place=5,
+    figures=("level", "tested_on"),
+    for_clinicians=True,
+    headline=headline,
+)
+def html(result: Result) -> str:
+    """Return the sentences."""
+    tasks = {one["task"] for one in result["disclosed"] if one["how"] == "disclosed"} - {JOINING}
+    note = ""
+    if result["level"] == "perturbed" and result["tested_on"] == "true records":
+        note = ", which the coordinator of real hospitals does not see"
+    return render(
+        TEMPLATE,
+        made_of=_made_of(result["level"], result["noise"]),
+        keeps=KEEPS[result["level"]],
+        shown=[text for task, (text, _) in words_of_tasks().items() if task in tasks],
+        tested_on=result["tested_on"],
+        note=note,
+        test=result.get("test_on_true_records"),
+    )
 
 
 def _made_of(level: str, noise: float | None) -> str:

@@ -1,6 +1,6 @@
 """Which class the patients of each class were taken for."""
 
-from simulations.report.section import SECTIONS, Result, Section, quoted, render
+from simulations.report.section import Result, Section, render
 
 MOST_CLASSES = 8
 """Classes up to which every number has a cell of a table; above, a table has the most frequent mistakes."""
@@ -27,25 +27,23 @@ the most frequent are{% elif mistakes %}:{% else %}.{% endif %}</p>
 {% endfor %}</tbody></table>{% endif %}"""
 
 
-@SECTIONS.register("mistakes")
-class MistakesSection(Section):
-    """The confusion matrix, or of many classes the most frequent mistakes."""
-
-    title = "Which patients it gets wrong"
-    place = 30
-    for_clinicians = True
-    figures = ("confusion", "classes")
-
-    def html(self, result: Result) -> str:
-        """Return the table."""
-        classes, counts = result["classes"], result["confusion"]
-        if len(classes) <= MOST_CLASSES:
-            return render(TABLE, classes=classes, counts=counts, quoted=quoted)
-        mistakes = [
-            (number, name, said)
-            for name, line in zip(classes, counts, strict=True)
-            for said, number in zip(classes, line, strict=True)
-            if name != said and number > 0
-        ]
-        mistakes.sort(key=lambda mistake: -mistake[0])
-        return render(LIST, mistakes=mistakes, most=MOST_MISTAKES, quoted=quoted)
+@Section(
+    "mistakes",
+    "Which patients it gets wrong",
+    place=30,
+    figures=("confusion", "classes"),
+    for_clinicians=True,
+)
+def html(result: Result) -> str:
+    """Return the table."""
+    classes, counts = result["classes"], result["confusion"]
+    if len(classes) <= MOST_CLASSES:
+        return render(TABLE, classes=classes, counts=counts)
+    mistakes = [
+        (number, name, said)
+        for name, line in zip(classes, counts, strict=True)
+        for said, number in zip(classes, line, strict=True)
+        if name != said and number > 0
+    ]
+    mistakes.sort(key=lambda mistake: -mistake[0])
+    return render(LIST, mistakes=mistakes, most=MOST_MISTAKES)

@@ -1,7 +1,7 @@
 """What cross-validation has tried, and what was best."""
 
 from simulations import tuning
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <p>Each setting was evaluated on {{ result.config["cv-folds"] }} folds of the training rows, by models that had not seen the
@@ -16,20 +16,14 @@ with the best setting, {{ tuning.point_name(result.chosen) }}.</p>
 {% endfor %}</table></div>"""
 
 
-@SECTIONS.register("model-choice")
-class ModelChoiceSection(Section):
-    """The grid of C and gamma."""
+def headline(result: Result) -> dict[str, str]:
+    """Return the best setting."""
+    chosen = result["chosen"]
+    best = f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
+    return {"chosen by cross-validation": best}
 
-    title = "Model choice"
-    place = 10
-    figures = ("chosen",)
 
-    def html(self, result: Result) -> str:
-        """Return the table of the grid."""
-        return render(TEMPLATE, result=result, tuning=tuning)
-
-    def headline(self, result: Result) -> dict[str, str]:
-        """Return the best setting."""
-        chosen = result["chosen"]
-        best = f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
-        return {"chosen by cross-validation": best}
+@Section("model-choice", "Model choice", place=10, figures=("chosen",), headline=headline)
+def html(result: Result) -> str:
+    """Return the table of the grid."""
+    return render(TEMPLATE, result=result, tuning=tuning)

@@ -4,7 +4,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 from clients.hospital import simulated_name
-from simulations.report.section import SECTIONS, Result, Section, render, some
+from simulations.report.section import Result, Section, render, some
 from simulations.report.shares import class_figures, count
 from strategies.shares import all_right
 
@@ -23,27 +23,19 @@ TEMPLATE = """\
 several times, and may be in both the training and the test.</p>"""
 
 
-@SECTIONS.register("patients")
-class PatientsSection(Section):
-    """The run in a table, and the patients of each class."""
-
-    title = "The patients"
-    place = 10
-    for_clinicians = True
-    figures = ()
-
-    def html(self, result: Result) -> str:
-        """Return both tables."""
-        trained, tested = result["rows_train_by_class"] or [], class_figures(result)
-        numbers = zip_longest(map(count, trained), (count(one.patients) for one in tested), fillvalue="")
-        classes = zip(result["classes"] or [], numbers, strict=False)
-        return render(
-            TEMPLATE,
-            lines=_lines(result),
-            classes=[(name, *both) for name, both in classes] if trained or tested else [],
-            trained=bool(trained),
-            tested=bool(tested),
-        )
+@Section("patients", "The patients", place=10, figures=(), for_clinicians=True)
+def html(result: Result) -> str:
+    """Return both tables."""
+    trained, tested = result["rows_train_by_class"] or [], class_figures(result)
+    numbers = zip_longest(map(count, trained), (count(one.patients) for one in tested), fillvalue="")
+    classes = zip(result["classes"] or [], numbers, strict=False)
+    return render(
+        TEMPLATE,
+        lines=_lines(result),
+        classes=[(name, *both) for name, both in classes] if trained or tested else [],
+        trained=bool(trained),
+        tested=bool(tested),
+    )
 
 
 def _lines(result: Result) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import math
 
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <p>Whoever sees all that left the hospitals, and whatever else they know, can hardly tell whether any one row was in the
@@ -23,33 +23,27 @@ it: with k rows, ε as for k² times the cost.</p>
 {% if told.not_covered %}<p>Not covered: {{ told.not_covered | join("; ") }}.</p>{% endif %}"""
 
 
-@SECTIONS.register("privacy")
-class PrivacySection(Section):
-    """The promise, what was spent, what is not covered."""
+def headline(result: Result) -> dict[str, str]:
+    """Return the promise in a line, and how noisy the accuracy is."""
+    told = result["privacy"]
+    epsilon = max(told["epsilon_train"], told["epsilon_test"])
+    sites = "site colludes or fails" if told["colluders"] == 1 else "sites collude or fail"
+    lines = {
+        "promise": f"epsilon {epsilon:.3g}, delta {told['delta']:g} for every row, if at most {told['colluders']} {sites}"
+    }
+    if told["not_covered"]:
+        lines["not covered"] = "; ".join(told["not_covered"])
+    if told["accuracy_noise"] is not None:
+        lines["noise in the accuracy"] = f"± {told['accuracy_noise']:.4f}, of the test only"
+    return {**lines, "rows trained on, about": str(told["rows"])}
 
-    title = "Differential privacy"
-    place = 5
-    figures = ("privacy",)
 
-    def html(self, result: Result) -> str:
-        """Return the promise in words and the table of costs."""
-        told = result["privacy"]
-        totals: dict[str, float] = {}
-        for one in told["spent"]:
-            totals[one["rows"]] = totals.get(one["rows"], 0.0) + one["rho"]
-        factor = math.exp(max(told["epsilon_train"], told["epsilon_test"]))
-        return render(TEMPLATE, result=result, told=told, totals=totals, factor=factor)
-
-    def headline(self, result: Result) -> dict[str, str]:
-        """Return the promise in a line, and how noisy the accuracy is."""
-        told = result["privacy"]
-        epsilon = max(told["epsilon_train"], told["epsilon_test"])
-        sites = "site colludes or fails" if told["colluders"] == 1 else "sites collude or fail"
-        lines = {
-            "promise": f"epsilon {epsilon:.3g}, delta {told['delta']:g} for every row, if at most {told['colluders']} {sites}"
-        }
-        if told["not_covered"]:
-            lines["not covered"] = "; ".join(told["not_covered"])
-        if told["accuracy_noise"] is not None:
-            lines["noise in the accuracy"] = f"± {told['accuracy_noise']:.4f}, of the test only"
-        return {**lines, "rows trained on, about": str(told["rows"])}
+@Section("privacy", "Differential privacy", place=5, figures=("privacy",), headline=headline)
+def html(result: Result) -> str:
+    """Return the promise in words and the table of costs."""
+    told = result["privacy"]
+    totals: dict[str, float] = {}
+    for one in told["spent"]:
+        totals[one["rows"]] = totals.get(one["rows"], 0.0) + one["rho"]
+    factor = math.exp(max(told["epsilon_train"], told["epsilon_test"]))
+    return render(TEMPLATE, result=result, told=told, totals=totals, factor=factor)

@@ -2,7 +2,7 @@
 
 from simulations import selecting
 from simulations.report.plots import selection_figure
-from simulations.report.section import SECTIONS, Result, Section, render, some, svg
+from simulations.report.section import Result, Section, render, some, svg
 
 TEMPLATE = """\
 <p>{{ result.selected | length }} of {{ result.ranking | length }} features were chosen, {{ selecting.why_so_many(result) }}.
@@ -32,30 +32,30 @@ feature and all above it.{% if result.filters %} Those that the filters removed 
 {% endfor %}</table>"""
 
 
-@SECTIONS.register("selection")
-class SelectionSection(Section):
-    """Accuracy by number of features, ranking and filters; ``result.json`` has the steps of the elimination."""
+def headline(result: Result) -> dict[str, str]:
+    """Return which features were chosen, and how good the models with all and with these were over the folds."""
+    chosen = result["selected"]
+    accuracies = [
+        f"{selecting.accuracy(point)} with {name}" for name, point in selecting.stages(result).items()
+    ]
+    return {
+        "chosen features": f"{len(chosen)} of {len(result['ranking'])}: {some(chosen)}",
+        "accuracy over the folds": "; ".join(accuracies),
+    }
 
-    title = "Feature selection"
-    place = 20
-    figures = ("selected", "ranking", "accuracy_by_count", "votes")
 
-    def html(self, result: Result) -> str:
-        """Return plot and tables of the selection."""
-        return render(
-            TEMPLATE,
-            result=result,
-            selecting=selecting,
-            plot=svg(selection_figure(result), "Accuracy against the number of features"),
-        )
-
-    def headline(self, result: Result) -> dict[str, str]:
-        """Return which features were chosen, and how good the models with all and with these were over the folds."""
-        chosen = result["selected"]
-        accuracies = [
-            f"{selecting.accuracy(point)} with {name}" for name, point in selecting.stages(result).items()
-        ]
-        return {
-            "chosen features": f"{len(chosen)} of {len(result['ranking'])}: {some(chosen)}",
-            "accuracy over the folds": "; ".join(accuracies),
-        }
+@Section(
+    "selection",
+    "Feature selection",
+    place=20,
+    figures=("selected", "ranking", "accuracy_by_count", "votes"),
+    headline=headline,
+)
+def html(result: Result) -> str:
+    """Return plot and tables of the selection."""
+    return render(
+        TEMPLATE,
+        result=result,
+        selecting=selecting,
+        plot=svg(selection_figure(result), "Accuracy against the number of features"),
+    )

@@ -1,6 +1,6 @@
 """What the run was made with, so that it can be made again."""
 
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 from strategies.settings import all_settings, default_config
 
 TEMPLATE = """\
@@ -18,20 +18,13 @@ TEMPLATE = """\
 {% else %}<p>The strategy makes no model: there is nothing to predict with.</p>{% endif %}"""
 
 
-@SECTIONS.register("settings")
-class SettingsSection(Section):
-    """Settings that differ from the default, versions of the packages, digest of the model."""
-
-    title = "Settings and versions"
-    place = 90
-    figures = ("config", "versions")
-
-    def html(self, result: Result) -> str:
-        """Return the tables."""
-        usual, known = default_config(), all_settings()
-        changed = [
-            (name, value, usual.get(name, ""), known[name].metadata["meaning"] if name in known else "")
-            for name, value in result["config"].items()
-            if name not in usual or value != usual[name]
-        ]
-        return render(TEMPLATE, result=result, changed=changed)
+@Section("settings", "Settings and versions", place=90, figures=("config", "versions"))
+def html(result: Result) -> str:
+    """Return the tables."""
+    usual, known = default_config(), all_settings()
+    changed = [
+        (name, value, usual.get(name, ""), known[name].metadata["meaning"] if name in known else "")
+        for name, value in result["config"].items()
+        if name not in usual or value != usual[name]
+    ]
+    return render(TEMPLATE, result=result, changed=changed)

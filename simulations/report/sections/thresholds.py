@@ -2,8 +2,7 @@
 
 from simulations.report.curves import roc_curves
 from simulations.report.plots import roc_figure
-from simulations.report.section import SECTIONS, Result, Section, quoted, render, svg
-from simulations.report.shares import percent
+from simulations.report.section import Result, Section, quoted, render, svg
 
 TEMPLATE = """\
 <p>{% if two %}The model gives each patient a value, and says {{ quoted(positive) }} where it is large enough. With another
@@ -23,30 +22,26 @@ MOST_LISTED = 5
 """Classes of which the area is listed where there are many."""
 
 
-@SECTIONS.register("thresholds")
-class ThresholdsSection(Section):
-    """The curve of the positive class, or of each class against all others."""
-
-    title = "With other thresholds"
-    place = 40
-    for_clinicians = True
-    figures = ("decision_groups", "classes")
-
-    def html(self, result: Result) -> str:
-        """Return the plot."""
-        curves = roc_curves(result)
-        two = len(result["classes"]) == 2
-        areas = [] if two else sorted((curve.area, curve.name) for curve in curves)[:MOST_LISTED]
-        says = "; ".join(f"{quoted(curve.name)}: area {curve.area:.3f}" for curve in curves)
-        return render(
-            TEMPLATE,
-            result=result,
-            # Some strategies show the coordinator what it computes every patient's value from.
-            summed=any(entry["result"] == "histogram" for entry in result["disclosed"]),
-            two=two,
-            positive=result["classes"][-1],
-            areas=[(name, area) for area, name in areas],
-            plot=svg(roc_figure(result, curves), f"ROC curve. {says}"),
-            quoted=quoted,
-            percent=percent,
-        )
+@Section(
+    "thresholds",
+    "With other thresholds",
+    place=40,
+    figures=("decision_groups", "classes"),
+    for_clinicians=True,
+)
+def html(result: Result) -> str:
+    """Return the plot."""
+    curves = roc_curves(result)
+    two = len(result["classes"]) == 2
+    areas = [] if two else sorted((curve.area, curve.name) for curve in curves)[:MOST_LISTED]
+    says = "; ".join(f"{quoted(curve.name)}: area {curve.area:.3f}" for curve in curves)
+    return render(
+        TEMPLATE,
+        result=result,
+        # Some strategies show the coordinator what it computes every patient's value from.
+        summed=any(entry["result"] == "histogram" for entry in result["disclosed"]),
+        two=two,
+        positive=result["classes"][-1],
+        areas=[(name, area) for area, name in areas],
+        plot=svg(roc_figure(result, curves), f"ROC curve. {says}"),
+    )

@@ -1,6 +1,6 @@
 """How long each phase took, and what was sent in it."""
 
-from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.section import Result, Section, render
 
 TEMPLATE = """\
 <div class="scroll" tabindex="0" role="region" aria-label="Time and bytes of each phase"><table>
@@ -16,14 +16,7 @@ TEMPLATE = """\
 Flower. Our work is the processor time of the coordinator besides.</p>"""
 
 
-@SECTIONS.register("time")
-class TimeSection(Section):
-    """Seconds, waiting, work, round trips and bytes of each phase."""
-
-    title = "Time"
-    place = 80
-    figures = ("phases",)
-
-    def html(self, result: Result) -> str:
-        """Return the table."""
-        return render(TEMPLATE, phases=result["phases"])
+@Section("time", "Time", place=80, figures=("phases",))
+def html(result: Result) -> str:
+    """Return the table."""
+    return render(TEMPLATE, phases=result["phases"])

@@ -16,16 +16,15 @@ from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings
+from tests.contexts import SIMULATED_NODE, context_of
 
 
 @pytest.mark.parametrize("simulated", [False, True])
 def test_a_hospital_s_own_log_says_how_long_an_answer_took_and_the_reply_does_not(
     simulated: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    node: dict[str, Scalar] = {"name": "north", "state": str(tmp_path / "state")}
-    if simulated:
-        node = {"partition-id": 0, "num-partitions": 3}
-    grid = InProcessGrid(app, [node], {**make_settings().to_config()})
+    hospital: dict[str, Scalar] = {"name": "north", "state": str(tmp_path / "state")}
+    grid = InProcessGrid(app, [SIMULATED_NODE if simulated else hospital], make_settings().to_config())
     with caplog.at_level("INFO", logger="flwr"):
         (reply,) = grid.send_and_receive([Message(RecordDict(), 2, JOIN.message_type)])
     assert reply.has_error()
@@ -34,17 +33,15 @@ def test_a_hospital_s_own_log_says_how_long_an_answer_took_and_the_reply_does_no
     assert len(told) == (0 if simulated else 1)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"leaves": DP}, {"leaves": SIMULATED}, {"category": "query"}, {"consents": ("extremes",)}],
-    ids=str,
-)
+WRONG = ({"leaves": DP}, {"leaves": SIMULATED}, {"category": "query"}, {"consents": ("extremes",)})
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_a_row_that_says_something_else_than_its_task_is_refused_before_the_task_is_answered(
     wrong: dict[str, Any],
 ) -> None:
     row = replace(TASKS["moments"], **wrong)
-    node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 3}
-    context = SimulatedContext(1, 2, {**node}, RecordDict(), {**make_settings().to_config()})
+    context = context_of(SIMULATED_NODE, kind=SimulatedContext)
     message = Message(RecordDict(), 2, "train.moments")
     message.metadata.__dict__["_message_id"] = "1"
     reply = handler("moments", row)(message, context)

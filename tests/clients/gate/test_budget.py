@@ -10,9 +10,9 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,19 +37,9 @@ from tests.contexts import own_hospital
 WHOLE = rho_of(1.0, 1e-5)
 
 
-KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
-
-
 def hospital(folder: Path, run: int = 1, **node: Scalar) -> Hospital:
-    config: dict[str, Scalar] = {
-        "name": "north",
-        "state": str(folder),
-        "classes": "0,1",
-        "epsilon": 1.0,
-        **KNOWN,
-        **node,
-    }
-    own = own_hospital(config, run)
+    known: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json", "classes": "0,1"}
+    own = own_hospital({"name": "north", "state": str(folder), "epsilon": 1.0, **known, **node}, run)
     records.put(own.state, EPOCH, {EPOCH: "e0"})
     return own
 
@@ -109,21 +99,13 @@ def test_a_coordinator_cannot_change_the_budget(folder: Path) -> None:
     charge(hospital(folder, epsilon=2.0), PRIVATE_STEP, 1.01 * WHOLE)
 
 
-@pytest.mark.parametrize("rho", [0.0, -1.0, float("nan"), float("inf")])
-def test_nothing_is_gained_by_a_cost_that_is_none(folder: Path, rho: float) -> None:
-    with pytest.raises(BudgetError):
-        charge(hospital(folder), PRIVATE_STEP, rho)
-    assert spent(folder) == []
-
-
 def test_an_older_run_ends_when_another_has_begun(folder: Path) -> None:
     """Whether it has been asked anything or not."""
-    older = hospital(folder, run=1)
+    older, newer = (hospital(folder, run) for run in (1, 2))
     charge(older, PRIVATE_STEP, 0.01)
     change_ledger(folder, lambda ledger: replace(ledger, epochs=(*ledger.epochs, "e1")))
     with pytest.raises(BudgetError, match="begun"):
         charge(older, PRIVATE_STEP, 0.001)
-    newer = hospital(folder, run=2)
     records.put(newer.state, EPOCH, {EPOCH: "e1"})
     charge(newer, PRIVATE_STEP, 0.01)
 
@@ -131,30 +113,26 @@ def test_an_older_run_ends_when_another_has_begun(folder: Path) -> None:
 def damage(folder: Path, how: str) -> None:
     file = file_of(folder)
     text = file.read_text()
-    if how == "missing":
-        file.unlink()
-    elif how == "a bit":
-        file.write_text(text.replace('"rho": 0.02', '"rho": 0.01'))
-    elif how == "cut":
-        file.write_text(text[: len(text) // 2])
-    elif how == "a charge less":
-        checksum, content = text.splitlines()
-        ledger = json.loads(content)
-        ledger["charges"].pop()
-        file.write_text(f"{checksum}\n{json.dumps(ledger, sort_keys=True)}\n")
-    else:
-        file.write_text(how)
+    checksum, content = text.splitlines()
+    fewer = json.dumps({**json.loads(content), "charges": []}, sort_keys=True)
+    changed = {
+        "a bit": text.replace('"rho": 0.02', '"rho": 0.01'),
+        "cut": text[: len(text) // 2],
+        "a charge less": f"{checksum}\n{fewer}\n",
+    }
+    file.unlink() if how == "missing" else file.write_text(changed.get(how, how))
 
 
-@pytest.mark.parametrize(
-    "how", ["missing", "a bit", "cut", "a charge less", "", "[]", "null", "{}", "\udcff"[:0] + "x"]
-)
+@pytest.mark.parametrize("how", ["missing", "a bit", "cut", "a charge less", "", "[]", "null", "{}", "x"])
 def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None:
     charge(hospital(folder), PRIVATE_STEP, 0.02)
+    file = file_of(folder)
     damage(folder, how)
     for task in (PRIVATE_STEP, PRIVATE_SCORES):
-        with pytest.raises(BudgetError, match="backup"):
+        with pytest.raises(BudgetError) as caught:
             charge(hospital(folder), task, 1e-6)
+        assert str(file.parent) not in str(caught.value)
+        assert str(file) in caught.value.detail
     with pytest.raises(BudgetError, match="spent"):
         level_of(hospital(folder), JOIN.name, TASKS[JOIN.name], JoinQuestion((), ("0", "1"), dp=True))
 
@@ -172,20 +150,6 @@ def test_a_ledger_is_not_begun_twice(folder: Path) -> None:
     with pytest.raises(BudgetError, match="stays"):
         new_ledger(folder, 0.2)
     assert spent(folder) == [0.02]
-
-
-def test_errors_name_no_folder_but_in_their_detail(folder: Path) -> None:
-    file = file_of(folder)
-    file.unlink()
-    with pytest.raises(BudgetError) as caught:
-        charge(hospital(folder), PRIVATE_STEP, 0.02)
-    assert str(file.parent) not in str(caught.value)
-    assert str(file) in caught.value.detail
-    (folder / budget.LINK).unlink()
-    with pytest.raises(BudgetError) as caught:
-        charge(hospital(folder), PRIVATE_STEP, 0.02)
-    assert str(folder) not in str(caught.value)
-    assert str(folder) in caught.value.detail
 
 
 def test_only_the_account_reads_it(folder: Path) -> None:
@@ -208,32 +172,14 @@ def test_a_place_that_others_can_enter_or_that_cannot_be_made_is_refused(folder:
         charge(hospital(folder), PRIVATE_STEP, 0.02)
 
 
-def test_a_file_system_without_locks_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(SettingError, match="file system without locks"):
-        charge(hospital(folder), PRIVATE_STEP, 0.02)
-
-
 def test_a_run_that_was_joined_with_another_ledger_is_not_answered(folder: Path) -> None:
     """Exchanged in the middle of a run, or a coordinator that has asked to join otherwise."""
     node = hospital(folder)
     records.put(node.state, EPOCH, {EPOCH: "of another run"})
-    with pytest.raises(BudgetError, match="joined"):
-        charge(node, PRIVATE_STEP, 0.02)
-    node = replace(node, state=RecordDict())
-    with pytest.raises(BudgetError, match="joined"):
-        charge(node, PRIVATE_STEP, 0.02)
+    for here in (node, replace(node, state=RecordDict())):
+        with pytest.raises(BudgetError, match="joined"):
+            charge(here, PRIVATE_STEP, 0.02)
     assert spent(folder) == []
-
-
-def test_a_ledger_that_is_behind_is_a_spent_one(folder: Path) -> None:
-    change_ledger(folder, lambda ledger: replace(ledger, missed=("f0",)))
-    for task in (PRIVATE_STEP, PRIVATE_SCORES):
-        with pytest.raises(BudgetError, match="older"):
-            charge(hospital(folder), task, 1e-6)
 
 
 def test_a_person_may_end_a_budget_and_what_was_spent_stays_on_record(folder: Path) -> None:
@@ -328,14 +274,9 @@ for steps in itertools.takewhile(lambda _: ended, itertools.count()):
 @pytest.mark.slow
 def test_killed_at_any_write_the_ledger_shows_all_that_was_answered(tmp_path: Path) -> None:
     """An answer leaves after `charge`: as many charges are there as answers, or one more, and never a damaged file."""
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)],
-        cwd=Path(__file__).parents[3],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    here, program = Path(__file__).parents[3], [sys.executable, "-c", KILLED, str(tmp_path)]
+    own = {**os.environ, "PYTHONPATH": str(here)}
+    done = subprocess.run(program, cwd=here, env=own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert all(shown in (answers, answers + 1) for _, answers, shown in found)
@@ -394,9 +335,7 @@ class Disk:
         self.after_each.append(({self.contents.get(inode, "") for inode in inodes}, self.answers))
 
 
-def test_whenever_the_power_fails_the_disk_shows_all_that_was_answered(
-    folder: Path,
-) -> None:
+def test_whenever_the_power_fails_the_disk_shows_all_that_was_answered(folder: Path) -> None:
     """Also of what was written and not synced, nothing or all may be there; the ledger is never damaged."""
     with pytest.MonkeyPatch.context() as patch:
         disk = Disk(folder, patch)
@@ -415,11 +354,20 @@ def test_whenever_the_power_fails_the_disk_shows_all_that_was_answered(
     assert shown == {(answers, answers + more) for answers in range(3) for more in (0, 1)} | {(3, 3)}
 
 
-def test_a_write_that_fails_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(28, "no space left")
+def test_a_write_that_fails_is_no_answer_and_a_file_system_without_locks_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(code: int) -> Callable[..., None]:
+        def refuse(*_: object) -> None:
+            raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="space"):
-        charge(hospital(folder), PRIVATE_STEP, 0.001)
+        return refuse
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", refusing(errno.ENOSPC))
+        with pytest.raises(OSError, match="space"):
+            charge(hospital(folder), PRIVATE_STEP, 0.001)
+    monkeypatch.setattr(fcntl, "flock", refusing(errno.ENOLCK))
+    with pytest.raises(SettingError, match="file system without locks"):
+        charge(hospital(folder), PRIVATE_STEP, 0.02)
     assert spent(folder) == []

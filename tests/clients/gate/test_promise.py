@@ -7,9 +7,9 @@ that what is left is the noise of one honest site. It looks at the noise along t
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
@@ -51,6 +51,7 @@ from flower_pansvm.systems.dp_svm import (
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks import Task
 from flower_pansvm.terms import Terms
+from tests.clients.fake_site import FakeSite
 
 DELTA = 1e-5
 RHO = rho_of(4.0, DELTA)
@@ -104,41 +105,18 @@ WORK: dict[Task[Any, Any], Callable[..., Any]] = {
 }
 
 
-@dataclass
-class OneHonestSite:
-    """A simulated site."""
-
-    rows: Rows
-    sites: int
-    colluders: int
-    name: str = "north"
-    protocol: SecureSum = field(default_factory=KSecure)
-
-    simulated = True
-    run_id = 1
-
-    @property
-    def terms(self) -> Terms:
-        return Terms(colluders=self.colluders)
-
-    @property
-    def participation(self) -> SimpleNamespace:
-        this = SumRound("1", "sum", 1, 0, tuple(map(str, range(self.sites))))
-        return SimpleNamespace(this=this, protocol=self.protocol)
-
-    def train(self) -> Rows:
-        return self.rows
-
-    test = train
-
-    def get_broadcast(self, broadcast: object) -> FourierMap:
-        return MAP
-
-    def schema(self) -> Schema:
-        return SCHEMA
-
-    def own_columns(self) -> np.ndarray:
-        return np.ones(1, dtype=np.bool_)
+def one_honest_site(
+    rows: Rows,
+    sites: int = 2,
+    colluders: int = 1,
+    protocol: SecureSum = KSecure(),  # noqa: B008
+) -> Site:
+    """Return a simulated site that takes part in a sum over so many."""
+    site: Any = FakeSite(rows, broadcasts=defaultdict(lambda: MAP), columns=SCHEMA.columns, simulated=True)
+    this = SumRound("1", "sum", 1, 0, tuple(map(str, range(sites))))
+    site.run_id, site.terms = 1, Terms(colluders=colluders)
+    site.participation = SimpleNamespace(this=this, protocol=protocol)
+    return cast(Site, site)
 
 
 @pytest.fixture(autouse=True)
@@ -149,8 +127,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answer(task: Task[Any, Any], rows: Rows, sites: int = 2, colluders: int = 1) -> dict[str, Any]:
-    site = cast(Site, OneHonestSite(rows, sites, colluders))
-    return vars(privately(site, task, QUESTIONS[task], WORK[task]).answer)
+    return vars(privately(one_honest_site(rows, sites, colluders), task, QUESTIONS[task], WORK[task]).answer)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +149,7 @@ def test_colluders_that_can_take_a_sum_apart_are_not_allowed_for(
     protocol: SecureSum, colluders: int, refused: bool
 ) -> None:
     """Two neighbours in a ring of five learn the sum of the site between them, which has a third of the noise."""
-    site = cast(Site, OneHonestSite(neighbours()[0], 5, colluders, protocol=protocol))
+    site = one_honest_site(neighbours()[0], 5, colluders, protocol)
     with pytest.raises(BudgetError, match="take apart") if refused else nullcontext():
         privately(site, PRIVATE_STEP, QUESTIONS[PRIVATE_STEP], WORK[PRIVATE_STEP])
 
@@ -180,14 +157,13 @@ def test_colluders_that_can_take_a_sum_apart_are_not_allowed_for(
 def row_in(task: Task[Any, Any], others: int) -> dict[str, np.ndarray]:
     """Return by how much the row changes each part of an answer without noise."""
     with_row, without = (
-        vars(WORK[task](cast(Site, OneHonestSite(rows, 2, 1)), QUESTIONS[task]))
-        for rows in neighbours(others)
+        vars(WORK[task](one_honest_site(rows), QUESTIONS[task])) for rows in neighbours(others)
     )
     return {name: with_row[name] - without[name] for name in with_row}
 
 
 def sensitivities(task: Task[Any, Any]) -> dict[str, float]:
-    exact = WORK[task](cast(Site, OneHonestSite(neighbours()[0], 2, 1)), QUESTIONS[task])
+    exact = WORK[task](one_honest_site(neighbours()[0]), QUESTIONS[task])
     return {name: part.sensitivity(exact) for name, part in task.declared.items()}
 
 
@@ -239,19 +215,16 @@ def test_no_more_is_found_than_promised(task: Task[Any, Any], others: int) -> No
     assert 0.2 < least_epsilon(task, others) <= epsilon_of(RHO, DELTA)
 
 
+NOISE = "clients.gate.private.discrete_gaussian"
 MUTANTS: dict[str, tuple[str, Callable[..., Any], Task[Any, Any]]] = {
-    "half the noise": (
-        "clients.gate.private.discrete_gaussian",
-        lambda sigma, size, bits: discrete_gaussian(sigma // 2, size, bits),
-        PRIVATE_STEP,
-    ),
+    "half the noise": (NOISE, lambda sigma, *rest: discrete_gaussian(sigma // 2, *rest), PRIVATE_STEP),
     "a part without noise": (
-        "clients.gate.private.discrete_gaussian",
+        NOISE,
         lambda sigma, size, bits: discrete_gaussian(sigma if size > 5 else 1, size, bits),
         PRIVATE_MOMENTS,
     ),
     "a constant without noise": (
-        "clients.gate.private.discrete_gaussian",
+        NOISE,
         lambda sigma, size, bits: discrete_gaussian(sigma, size, bits) * (np.arange(size) < size - 1),
         PRIVATE_STEP,
     ),

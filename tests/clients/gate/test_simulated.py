@@ -40,13 +40,11 @@ def test_a_simulation_in_this_process_is_one() -> None:
 @pytest.mark.parametrize(
     "node",
     [
-        {},
-        {"partition-id": 0},
-        {"num-partitions": 2},
-        {**TUTORIAL, "data": "/ward.csv"},
-        {**TUTORIAL, "name": "north"},
-        {**TUTORIAL, "privacy": "exact"},
-        {"data": "/ward.csv"},
+        *({}, {"partition-id": 0}, {"num-partitions": 2}, {"data": "/ward.csv"}),
+        *(
+            {**TUTORIAL, key: value}
+            for key, value in (("data", "/w.csv"), ("name", "north"), ("privacy", "exact"))
+        ),
     ],
     ids=str,
 )
@@ -126,12 +124,11 @@ print("task", ray.get(ray.remote(here).remote(node)))
 @pytest.mark.slow
 def test_a_worker_of_flower_s_engine_is_one_and_no_other_process_with_ray() -> None:
     pytest.importorskip("ray")
-    done = subprocess.run(
-        [sys.executable, "-c", RAY], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True
-    )
+    here, command = Path(__file__).parents[3], [sys.executable, "-c", RAY]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
     said = [
         line
         for line in done.stdout.splitlines()
-        if line.split(" ")[0] in ("loaded", "driver", "actor", "task")
+        if line.startswith(("loaded ", "driver ", "actor ", "task "))
     ]
     assert said == ["loaded False False", "driver False", "actor True False", "task False"]

@@ -9,7 +9,7 @@ from clients.hospital import SimulatedContext
 from clients.state_folder import state_folder
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
-from tests.contexts import own_hospital
+from tests.contexts import SIMULATED_NODE, own_hospital
 
 
 def folder_of(node: dict[str, Scalar]) -> Path | None:
@@ -26,24 +26,20 @@ def test_a_hospital_has_a_private_folder_that_stays(state_home: Path) -> None:
 
 
 def test_names_of_sites_are_no_paths(state_home: Path) -> None:
-    """Sites of one account do not share a folder, whatever they are called."""
+    """Sites of one account do not share a folder, whatever they are called; the number of the node is not in it."""
     names = ["..", "../x", "a/b", "a%2Fb", "ä b"]
-    folders = {folder_of({"name": name}) for name in names} | {folder_of({})}
+    folders = {folder_of({"name": name}) for name in names} | {state_home / "site"}
+    assert folder_of({}) == state_home / "site"
     assert len(folders) == len(names) + 1
     assert {folder.parent for folder in folders if folder} == {state_home}
 
 
-def test_without_a_name_the_folder_does_not_change_with_the_number_of_the_node(state_home: Path) -> None:
-    assert folder_of({}) == state_home / "site"
-
-
-def test_the_node_config_names_another_folder(tmp_path: Path) -> None:
-    node: dict[str, Scalar] = {"name": "north", "state": str(tmp_path / "kept" / "here")}
-    assert folder_of(node) == tmp_path / "kept" / "here"
-
-
-def test_a_simulated_site_has_none(state_home: Path) -> None:
-    assert folder_of({"partition-id": 0, "num-partitions": 3}) is None
+def test_the_node_config_names_another_folder_and_a_simulated_site_has_none(
+    tmp_path: Path, state_home: Path
+) -> None:
+    other = tmp_path / "kept" / "here"
+    assert folder_of({"name": "north", "state": str(other)}) == other
+    assert folder_of(SIMULATED_NODE) is None
     assert not state_home.exists()
 
 

@@ -6,7 +6,8 @@ So no row moves an answer by more than is charged for.
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -24,7 +25,6 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.privacy import exact
 from flower_pansvm.random_fourier import RandomFourierMap
-from flower_pansvm.schema import Schema
 from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
     PRIVATE_MAP,
@@ -37,6 +37,7 @@ from flower_pansvm.systems.dp_svm import (
 )
 from flower_pansvm.systems.output_perturbation import RFF, RffPrivateScoresQuestion
 from flower_pansvm.tasks import Task
+from tests.clients.fake_site import FakeSite
 
 WORK: dict[Task[Any, Any], Any] = {
     PRIVATE_BINS: private_training.private_bins,
@@ -48,30 +49,10 @@ SURELY_ROUNDED = 2**-26
 """Multiples of it are no multiples of any step here: what a mutant makes of them."""
 
 
-@dataclass
-class Fake:
-    """What the local work asks of a site."""
-
-    rows: Rows
-    feature_map: FourierMap
-    classes: int
-    random_map: RandomFourierMap | None = None
-    name: str = "north"
-
-    def train(self) -> Rows:
-        """Return all rows, which are on both sides."""
-        return self.rows
-
-    test = train
-
-    def get_broadcast(self, broadcast: object) -> Any:
-        return {PRIVATE_MAP.name: self.feature_map, RFF.name: self.random_map}[broadcast.name]  # type: ignore[attr-defined]
-
-    def schema(self) -> Schema:
-        columns = tuple(map(str, range(self.rows.X.shape[1])))
-        return Schema(columns, tuple(map(str, range(self.classes))))
-
-    simulated = False
+def fake(
+    rows: Rows, told: FourierMap | None, classes: int, random_map: RandomFourierMap | None = None
+) -> FakeSite:
+    return FakeSite(rows, classes, {PRIVATE_MAP.name: told, RFF.name: random_map})
 
 
 def feature_map(generator: np.random.Generator, columns: int, frequencies: int, scale: float) -> FourierMap:
@@ -122,10 +103,10 @@ def table(generator: np.random.Generator, rows: int, columns: int, classes: int)
     return Rows(X, generator.integers(classes, size=rows))
 
 
-def answers(site: Fake, weights: NDArray[np.float64], task: Task[Any, Any]) -> Any:
-    low, high = site.feature_map.low, site.feature_map.high
+def answers(site: FakeSite, weights: NDArray[np.float64], task: Task[Any, Any]) -> Any:
+    told = site.broadcasts[PRIVATE_MAP.name]
     questions = {
-        PRIVATE_BINS: BinsQuestion(0.01, low, high),
+        PRIVATE_BINS: BinsQuestion(0.01, told.low, told.high),
         PRIVATE_MOMENTS: PrivateMomentsQuestion(0.01),
         PRIVATE_STEP: PrivateWeightsQuestion(0.01, weights),
         PRIVATE_SCORES: PrivateWeightsQuestion(0.01, weights),
@@ -137,7 +118,7 @@ def parts(answer: Any) -> NDArray[np.float64]:
     return np.concatenate([np.ravel(part) for part in vars(answer).values()])
 
 
-def some(rows: Rows, which: slice) -> Rows:
+def some(rows: Rows, which: slice | NDArray[np.int64]) -> Rows:
     return Rows(rows.X[which], rows.classes[which])
 
 
@@ -172,14 +153,15 @@ KINDS = st.sampled_from(["attack", "attack", "0.3", "1.0", "30.0", "1e200"])
 def check_rows_alone(seed: int, rows: int, classes: int, kind: str) -> None:
     """Assert that a table's answer is the sum of the answers about each of its rows alone, to the last bit."""
     found, told, weights = case(seed, rows, classes, kind)
+
+    def answered(task: Task[Any, Any], which: slice) -> NDArray[np.float64]:
+        return parts(answers(fake(some(found, which), told, classes), weights, task))
+
     for task in WORK:
-        whole = answers(Fake(found, told, classes), weights, task)
-        assert np.isfinite(parts(whole)).all()
-        alone = sum(
-            parts(answers(Fake(some(found, slice(i, i + 1)), told, classes), weights, task))
-            for i in range(rows)
-        )
-        assert np.array_equal(parts(whole), alone), (task.name, seed, rows, classes, kind)
+        whole = answered(task, slice(None))
+        assert np.isfinite(whole).all()
+        alone = sum(answered(task, slice(i, i + 1)) for i in range(rows))
+        assert np.array_equal(whole, alone), (task.name, seed, rows, classes, kind)
 
 
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 40), classes=st.sampled_from([2, 3, 5]), kind=KINDS)
@@ -199,18 +181,14 @@ def test_so_it_is_in_large_tables_and_with_any_number_of_threads(
 ) -> None:
     """One row more, at the end, at the start and within, changes each answer by what it is alone."""
     found, told, weights = case(seed, rows + 1, classes, kind)
+    everyone = np.arange(rows + 1)
     with threadpool_limits(threads):
-        for task in WORK:
-            whole = parts(answers(Fake(found, told, classes), weights, task))
-            for place in (0, rows // 2, rows):
-                kept = np.delete(np.arange(rows + 1), place)
-                less = parts(
-                    answers(Fake(Rows(found.X[kept], found.classes[kept]), told, classes), weights, task)
-                )
-                alone = parts(
-                    answers(Fake(some(found, slice(place, place + 1)), told, classes), weights, task)
-                )
-                assert np.array_equal(whole - less, alone), (task.name, seed, rows, place)
+        for task, place in product(WORK, (0, rows // 2, rows)):
+            whole, less, alone = (
+                parts(answers(fake(some(found, which), told, classes), weights, task))
+                for which in (everyone, np.delete(everyone, place), everyone[[place]])
+            )
+            assert np.array_equal(whole - less, alone), (task.name, seed, rows, place)
 
 
 ENVIRONMENTS = {
@@ -225,19 +203,10 @@ ENVIRONMENTS = {
 @pytest.mark.parametrize("environment", list(ENVIRONMENTS))
 @pytest.mark.slow
 def test_so_it_is_with_another_blas_kernel_or_none_of_numpys(environment: str) -> None:
-    ran = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            "-c",
-            f"import sys; sys.path.insert(0, {str(os.getcwd())!r}); {PROGRAM}",
-        ],
-        env={**os.environ, **ENVIRONMENTS[environment]},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program = f"import sys; sys.path.insert(0, {os.getcwd()!r}); {PROGRAM}"
+    own = {**os.environ, **ENVIRONMENTS[environment]}
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    ran = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-2000:]
 
 
@@ -266,27 +235,20 @@ def test_one_row_more_changes_an_answer_by_its_sensitivity_at_most(
 ) -> None:
     """In the norm that the noise is made for: each part divided by what it declares."""
     found, told, weights = case(seed, rows + 1, classes, kind)
-    whole = answers(Fake(found, told, classes), weights, task)
-    less = answers(Fake(some(found, slice(rows)), told, classes), weights, task)
+    whole = answers(fake(found, told, classes), weights, task)
+    less = answers(fake(some(found, slice(rows)), told, classes), weights, task)
     assert changed(task, whole, less) <= 1 + 1e-12
 
 
 def test_the_bounds_are_reached() -> None:
     """Else the noise would be larger than it has to be, or the test above could not fail."""
-    columns = 3
-    told = feature_map(np.random.default_rng(0), columns, 4, 0.3)
-    long: dict[str, Any] = {
-        "high": told.low + 1,
-        "mean": np.full(columns, -9.0),
-        "deviation": np.ones(columns),
-        "linear": 0.7,
-    }
-    told = replace(told, ranks=np.zeros((columns, BINS)), rises=np.zeros((columns, BINS)), **long)
-    far = Rows(np.full((1, columns), 9.0), np.array([1]))
-    none = Rows(np.empty((0, columns)), np.empty(0, dtype=np.int64))
+    told, flat = feature_map(np.random.default_rng(0), 3, 4, 0.3), np.zeros((3, BINS))
+    told = replace(told, ranks=flat, rises=flat, high=told.low + 1, linear=0.7)
+    told = replace(told, mean=np.full(3, -9.0), deviation=np.ones(3))
+    far, none = Rows(np.full((1, 3), 9.0), np.array([1])), Rows(np.empty((0, 3)), np.empty(0, dtype=np.int64))
     weights = np.full((told.size, 1), -exact.LARGEST_WEIGHT)
     for task in WORK:
-        with_row, without = (answers(Fake(rows, told, 2), weights, task) for rows in (far, none))
+        with_row, without = (answers(fake(rows, told, 2), weights, task) for rows in (far, none))
         assert changed(task, with_row, without) > 0.9, task.name
 
 
@@ -316,79 +278,59 @@ MUTANTS: dict[str, tuple[str, Any, str]] = {
 def test_arithmetic_that_rounds_is_found(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     target, replacement, kind = MUTANTS[mutant]
     monkeypatch.setattr(target, replacement)
-
-    def many_tables() -> None:
+    with pytest.raises(AssertionError):  # noqa: PT012 - at one of the tables
         for seed in range(12):
             check_rows_alone(seed, 23, 2, kind)
 
-    with pytest.raises(AssertionError):
-        many_tables()
 
-
-@pytest.mark.parametrize("shape", [(1, 1), (12, 2), (12,), (0, 1)])
-def test_weights_that_do_not_fit_are_refused(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 2.0**-17, 2.0**14 + 2.0**-16, -(2.0**20), 5e-324, None])
+def test_weights_off_the_grid_or_out_of_bounds_or_of_another_shape_are_refused(wrong: float | None) -> None:
     told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
-    site = Fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2)
-    for task in (PRIVATE_STEP, PRIVATE_SCORES):
+    random_map = RandomFourierMap(told.low, told.high, told.frequencies)
+    site = fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2, random_map)
+    cases = [np.zeros(shape) for shape in ((1, 1), (12, 2), (12,), (0, 1))]
+    if wrong is not None:
+        cases = [np.zeros((told.size, 1))]
+        cases[0][3] = wrong
+        asked = RffPrivateScoresQuestion(0.01, np.full(random_map.size, wrong))
         with pytest.raises(SettingError):
-            answers(site, np.zeros(shape), task)
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, 2.0**-17, 2.0**14 + 2.0**-16, -(2.0**20), 5e-324])
-def test_weights_off_the_grid_or_out_of_bounds_are_refused(wrong: float) -> None:
-    told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
-    site = Fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2)
-    weights = np.zeros((told.size, 1))
-    weights[3] = wrong
-    for task in (PRIVATE_STEP, PRIVATE_SCORES):
+            output_perturbation.rff_private_scores(cast(Site, site), asked)
+    for weights, task in product(cases, (PRIVATE_STEP, PRIVATE_SCORES)):
         with pytest.raises(SettingError):
             answers(site, weights, task)
-    low, high = told.low, told.high
-    random_map = RandomFourierMap(low, high, told.frequencies)
-    site = replace(site, random_map=random_map)
-    asked = RffPrivateScoresQuestion(0.01, np.full(random_map.size, wrong))
-    with pytest.raises(SettingError):
-        output_perturbation.rff_private_scores(cast(Site, site), asked)
+
+
+MAPS: dict[str, dict[str, Any]] = {
+    "mean": {"mean": np.zeros(4)},
+    "off the grid": {"frequencies": np.full((4, 3), SURELY_ROUNDED)},
+    "size": {"frequencies": np.zeros((50_000, 3))},
+    **{
+        f"from {low} to {high}": {"low": np.full(3, low), "high": np.full(3, high)}
+        for low, high in ((0.0, 0.0), (1.0, 0.0), (np.nan, 1.0))
+    },
+}
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-@pytest.mark.parametrize("wrong", ["mean", "frequencies", "size"])
+@pytest.mark.parametrize("wrong", MAPS)
 def test_a_map_that_does_not_fit_is_refused_whatever_rows_there_are(wrong: str, rows: int) -> None:
-    """And before there is room for what it asks for: this one would ask for 80 gigabytes."""
-    told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
-    parts_of: dict[str, Any] = {
-        "mean": {"mean": np.zeros(4)},
-        "frequencies": {"frequencies": told.frequencies + SURELY_ROUNDED},
-        "size": {"frequencies": np.zeros((50_000, 3))},
-    }
-    site = Fake(
-        Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64)), replace(told, **parts_of[wrong]), 2
-    )
-    for task in (PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES):
+    """And before there is room for what it asks for: of this size it would ask for 80 gigabytes."""
+    told = replace(feature_map(np.random.default_rng(0), 3, 4, 1.0), **MAPS[wrong])
+    site = fake(Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64)), told, 2)
+    for task in (PRIVATE_BINS,) if "low" in MAPS[wrong] else (PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES):
         with pytest.raises(SettingError):
             answers(site, np.zeros((12, 1)), task)
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-@pytest.mark.parametrize(("changes", "classes"), [({"low": np.ones(3), "high": np.zeros(3)}, 2), ({}, 3)])
-def test_so_is_a_random_map(changes: dict[str, Any], classes: int, rows: int) -> None:
+@pytest.mark.parametrize(("high", "classes"), [(0.0, 2), (2.0, 3)])
+def test_so_is_a_random_map(high: float, classes: int, rows: int) -> None:
     """A site without test rows would answer, and one with a single row refuse."""
-    told = replace(RandomFourierMap(np.zeros(3), np.ones(3), np.zeros((2, 3))), **changes)
+    told = RandomFourierMap(np.ones(3), np.full(3, high), np.zeros((2, 3)))
     found = Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64))
-    site = Fake(found, cast(FourierMap, None), classes, told)
+    asked = RffPrivateScoresQuestion(0.01, np.zeros(told.size))
     with pytest.raises(SettingError):
-        output_perturbation.rff_private_scores(
-            cast(Site, site), RffPrivateScoresQuestion(0.01, np.zeros(told.size))
-        )
-
-
-@pytest.mark.parametrize("ends", [(0.0, 0.0), (1.0, 0.0), (np.nan, 1.0)])
-def test_ranges_the_wrong_way_round_are_refused(ends: tuple[float, float]) -> None:
-    told = replace(
-        feature_map(np.random.default_rng(0), 1, 1, 1.0), low=np.array(ends[:1]), high=np.array(ends[1:])
-    )
-    with pytest.raises(SettingError):
-        answers(Fake(Rows(np.zeros((2, 1)), np.array([0, 1])), told, 2), np.zeros((1, 1)), PRIVATE_BINS)
+        output_perturbation.rff_private_scores(cast(Site, fake(found, None, classes, told)), asked)
 
 
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 60))
@@ -403,7 +345,7 @@ def test_private_svms_counts_are_those_of_its_rows_alone(seed: int, rows: int) -
     asked = RffPrivateScoresQuestion(0.01, exact.rounded(weights, exact.WEIGHT_STEP, exact.LARGEST_WEIGHT))
 
     def counts(which: Rows) -> NDArray[np.float64]:
-        site = Fake(which, cast(FourierMap, None), 2, told)
+        site = fake(which, None, 2, told)
         return output_perturbation.rff_private_scores(cast(Site, site), asked).cells
 
     alone = sum(counts(some(found, slice(i, i + 1))) for i in range(rows))
@@ -421,6 +363,6 @@ def test_memory_does_not_depend_on_the_rows(monkeypatch: pytest.MonkeyPatch) -> 
         lambda self, X: heights.append(len(X)) or transform(self, X),  # type: ignore[func-returns-value]
     )
     for rows in (240, 242, 2000):
-        site = Fake(table(np.random.default_rng(0), rows, 3, 2), told, 2)
+        site = fake(table(np.random.default_rng(0), rows, 3, 2), told, 2)
         answers(site, np.zeros((told.size, 1)), PRIVATE_STEP)
     assert max(heights) * told.size <= exact.BLOCK_NUMBERS

@@ -1,6 +1,5 @@
 """Tables by a schema file: the same columns whatever a site writes, and refusals that show no cell."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 
 from clients.table.form import TableForm
 from clients.table.reading import read_table, table_from_frame
-from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import TableColumn, TableSchema
+from tests.clients.conftest import refusal
 
 SCHEMA = TableSchema(
     (
@@ -27,36 +26,20 @@ SCHEMA = TableSchema(
 FORM = TableForm(schema=SCHEMA)
 
 
-def read(folder: Path, text: str, form: TableForm = FORM) -> tuple[np.ndarray, list[str]]:
-    path = folder / "ward.csv"
-    path.write_text(text)
-    table = read_table(path, form=form)
-    assert table.columns == SCHEMA.features
-    return table.X, table.labels.tolist()
-
-
-def test_columns_categories_and_codes(tmp_path: Path) -> None:
-    X, labels = read(
-        tmp_path,
+def test_columns_categories_and_codes(write) -> None:
+    text = (
         "pain,mrn,name,smoker,chol,outcome\n"
         "typical,P1,Ann,yes,212.5,yes\n"
         "Atypical ,P2,,N,0,YES\n"
         "3.0,P3,Bob,1,-999.0,No\n"
         "unknown,P4,,9,N/A,no\n"
-        ",P5,,,,no\n",
+        ",P5,,,,no\n"
     )
-    nan = np.nan
-    np.testing.assert_array_equal(
-        X,
-        [
-            [212.5, 1, 1, 0, 0],
-            [nan, 0, 0, 1, 0],
-            [nan, 1, 0, 0, 1],
-            [nan, nan, nan, nan, nan],
-            [nan, nan, nan, nan, nan],
-        ],
-    )
-    assert labels == ["yes", "yes", "no", "no", "no"]
+    table, nan = read_table(write(text), form=FORM), np.nan
+    assert table.columns == SCHEMA.features
+    expected = [[212.5, 1, 1, 0, 0], [nan, 0, 0, 1, 0], [nan, 1, 0, 0, 1], [nan] * 5, [nan] * 5]
+    np.testing.assert_array_equal(table.X, expected)
+    assert table.labels.tolist() == ["yes", "yes", "no", "no", "no"]
 
 
 @given(st.permutations(range(4)), st.permutations(["chol", "smoker", "pain", "outcome"]), st.data())
@@ -104,8 +87,5 @@ def test_typed_columns_read_as_text_does(tmp_path: Path) -> None:
         "chol,smoker,pain,outcome\n",
     ],
 )
-def test_a_table_that_does_not_fit_is_refused_without_its_content(tmp_path: Path, text: str) -> None:
-    with pytest.raises(TableError) as error:
-        read(tmp_path, text)
-    assert "4711" not in error.value.with_detail()
-    assert not re.search(r"row \d|\d rows", str(error.value))
+def test_a_table_that_does_not_fit_is_refused_without_its_content(write, text: str) -> None:
+    refusal(read_table, write(text), form=FORM)

@@ -96,14 +96,6 @@ def test_a_cut_is_tight_at_its_point_and_below_the_loss_everywhere(
     assert (bounds(cuts, elsewhere) <= hinge(F, y, elsewhere, weight)[:, None] + 1e-9 * (1 + size)).all()
 
 
-def test_a_site_without_rows_sends_zeros() -> None:
-    question = Question(some_points(0, 4, 3), np.zeros(4), leading=2)
-    answer = ask(np.empty((0, 3)), np.empty(0), question)
-    assert answer.cuts.a.tolist() == np.zeros((4, 3)).tolist()
-    assert answer.cuts.d.tolist() == answer.cuts.m.tolist() == answer.cuts.loss.tolist() == [0.0] * 4
-    assert answer.curvature.tolist() == [0.0] * curvature_size(3, 2)
-
-
 # Which rows, and how much they count
 
 
@@ -114,61 +106,45 @@ def next_to_the_margin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("next_to_the_margin")
-@given(st.integers(0, 10**6), st.integers(1, 25))
+@pytest.mark.parametrize("same", ["rows left out", "repeated rows", "blocks"])
+@given(st.integers(0, 10**6), st.integers(0, 30), st.integers(1, 12))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_rows_that_are_not_in_the_problem_have_no_part(seed: int, rows: int) -> None:
+def test_rows_may_be_left_out_weigh_as_much_as_repeated_ones_and_come_in_blocks(
+    same: str, seed: int, rows: int, block: int
+) -> None:
     rng = np.random.default_rng(seed)
-    F, y = rng.normal(size=(rows, 3)), rng.choice([-1.0, 0.0, 1.0], size=rows)
-    question = Question(some_points(seed, 5, 3), some_points(seed, 1, 3)[0], 2.0, leading=2)
-    found = ask(F, y, question)
-    expected = ask(F[y != 0], y[y != 0], question)
-    assert_close(found.cuts, expected.cuts)
-    assert found.curvature == pytest.approx(expected.curvature, rel=1e-5, abs=1e-6)
-
-
-@pytest.mark.usefixtures("next_to_the_margin")
-@given(st.integers(0, 10**6), st.integers(1, 20))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_weight_is_as_good_as_repeated_rows(seed: int, rows: int) -> None:
-    F, y = some_rows(seed, rows, 3)
     # Values in quarters are exact, so that no row is on different sides of the margin by rounding.
-    F, at = np.round(F * 4) / 4, np.round(some_points(seed, 5, 3) * 4) / 4
-    times = np.random.default_rng(seed).integers(0, 4, size=rows)
+    F, at = np.round(rng.normal(size=(rows, 3)) * 4) / 4, np.round(some_points(seed, 5, 3) * 4) / 4
+    y, times = rng.choice([-1.0, 0.0, 1.0], size=rows), rng.integers(0, 4, size=rows)
     question = Question(at, at[0], 2.0, leading=2)
-    found = ask(F, y, question, times.astype(np.float64))
-    expected = ask(np.repeat(F, times, axis=0), np.repeat(y, times), question)
+    found = ask(F, y, question, times.astype(np.float64) if same == "repeated rows" else None)
+    with pytest.MonkeyPatch.context() as patch:
+        if same == "blocks":
+            patch.setattr("flower_pansvm.arrays.BLOCK", block)
+        kept = np.repeat(
+            np.arange(rows), {"rows left out": y != 0, "repeated rows": times, "blocks": 1}[same]
+        )
+        expected = ask(F[kept], y[kept], question)
     assert_close(found.cuts, expected.cuts)
     assert found.curvature == pytest.approx(expected.curvature, rel=1e-5, abs=1e-6)
-
-
-@given(st.integers(0, 10**6), st.integers(0, 40), st.integers(1, 12))
-def test_blocks_make_no_difference(seed: int, rows: int, block: int) -> None:
-    rng = np.random.default_rng(seed)
-    F, y = rng.normal(size=(rows, 4)), rng.choice([-1.0, 0.0, 1.0], size=rows)
-    question = Question(rng.normal(size=(5, 5)), rng.normal(size=5), 2.0, leading=3)
-    whole = ask(F, y, question)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flower_pansvm.arrays.BLOCK", block)
-        parts = ask(F, y, question)
-    assert_close(parts.cuts, whole.cuts)
-    assert parts.curvature == pytest.approx(whole.curvature, rel=1e-5, abs=1e-6)
 
 
 def test_problems_asked_together_are_answered_as_each_alone() -> None:
     F, y = some_rows(0, 30, 4)
-    labels = [Labels(y, np.ones(30)), Labels(np.where(F[:, 0] > 0, -y, 0.0), np.full(30, 2.0))]
-    labels += [Labels(-y, np.ones(30)), labels[1]]
+    other = Labels(np.where(F[:, 0] > 0, -y, 0.0), np.full(30, 2.0))
+    labels = [Labels(y, np.ones(30)), other, Labels(-y, np.ones(30)), other]
+    asked = zip((5, 2, 3, 1), (2.0, 1.0, 1.0, 0.5), (1, -1, 4, 0), strict=True)
     questions = [
-        Question(some_points(0, 5, 4), np.zeros(5), 2.0, leading=1),
-        Question(some_points(1, 2, 4), np.ones(5)),
-        Question(some_points(2, 3, 4), np.ones(5), 1.0, leading=4),
-        Question(some_points(3, 1, 4), np.ones(5), 0.5, leading=0),
+        Question(some_points(i, points, 4), np.full(5, float(i > 0)), width, leading)
+        for i, (points, width, leading) in enumerate(asked)
     ]
     together = cuts_at(lambda rows: F[rows], labels, questions)
-    for i, question in enumerate(questions):
-        alone = cuts_at(lambda rows: F[rows], [labels[i]], [question])[0]
-        assert_close(together[i].cuts, alone.cuts)
-        assert together[i].curvature == pytest.approx(alone.curvature)
+    for found, own, question in zip(together, labels, questions, strict=True):
+        alone = cuts_at(lambda rows: F[rows], [own], [question])[0]
+        assert_close(found.cuts, alone.cuts)
+        assert found.curvature == pytest.approx(alone.curvature)
+        assert len(found.curvature) == curvature_size(4, question.leading)
+    assert curvature_size(4, -1) == 0
 
 
 # Curvature
@@ -234,12 +210,6 @@ def test_few_rows_next_to_the_margin_do_not_make_a_curvature_of_low_rank(
     monkeypatch.setattr(module, "EVERYWHERE", 0.0)
     alone = curvature_matrix(curvature_of(F, y, centre, 0.5), 12, 12)
     assert np.linalg.matrix_rank(alone, tol=1e-4) == 3
-
-
-def test_no_curvature_is_sent_unless_it_is_asked_for() -> None:
-    F, y = some_rows(0, 20, 3)
-    assert len(ask(F, y, Question(np.zeros((1, 4)), np.empty(0))).curvature) == 0
-    assert curvature_size(3, -1) == 0
 
 
 # Decisions are in double precision

@@ -84,12 +84,14 @@ def test_support_vectors_are_those_of_scikit_learns_svc() -> None:
     assert alpha[svc.support_] == pytest.approx(np.abs(svc.dual_coef_[0]), abs=1e-3)
 
 
-def test_rows_in_blocks_have_the_same_duals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_blocks_have_the_same_duals_and_without_cuts_none(monkeypatch: pytest.MonkeyPatch) -> None:
     F, labels = some_rows(1, 50, 3)
     duals = solved(F, labels, 1.0, 1e-3).duals()
     at_once = row_duals(F.__getitem__, labels, duals)
     monkeypatch.setattr("flower_pansvm.arrays.BLOCK", 7)
     assert row_duals(F.__getitem__, labels, duals) == pytest.approx(at_once, abs=1e-12)
+    nothing = Duals(np.empty((0, 4)), np.empty(0))
+    assert row_duals(F.__getitem__, labels, nothing).tolist() == [0.0] * 50
 
 
 def test_cuts_without_a_share_are_left_out_and_the_others_survive_a_message() -> None:
@@ -103,9 +105,3 @@ def test_cuts_without_a_share_are_left_out_and_the_others_survive_a_message() ->
         assert one.points.tolist() == other.points.tolist()
         assert one.beta.tolist() == other.beta.tolist()
     assert len(again[1].beta) == 0
-
-
-def test_a_problem_without_cuts_has_no_duals() -> None:
-    F, labels = some_rows(2, 50, 3)
-    nothing = Duals(np.empty((0, 4)), np.empty(0))
-    assert row_duals(F.__getitem__, labels, nothing).tolist() == [0.0] * 50

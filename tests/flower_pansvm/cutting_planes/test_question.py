@@ -1,12 +1,12 @@
 """Points on segments: where they are, what a site knows of them from the endpoints, and what is no segment at all."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
@@ -46,26 +46,18 @@ def test_sums_are_those_at_the_points_themselves(seed: int, leading: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("part", "value"),
     [
-        {"segment": np.array([0, 3])},  # there are three endpoints
-        {"segment": np.array([0, -1])},
-        {"fraction": np.array([0.5, 1.5])},
-        {"fraction": np.array([0.5, -0.1])},
-        {"fraction": np.array([0.5, np.nan])},
-        {"fraction": np.array([0.5])},
-        {"points": np.array([3])},
-        {"points": np.array([-2])},
-        {"points": np.array([0])},
-        {"endpoints": np.ones(17, dtype=np.float32)},
-        {"count": np.array([-3])},
-        {"centres": np.ones(5, dtype=np.float32)},
-        {"rank": np.array([10**9])},
+        *(("segment", [0, wrong]) for wrong in (3, -1)),  # there are three endpoints
+        *(("fraction", fractions) for fractions in ([0.5, 1.5], [0.5, -0.1], [0.5, np.nan], [0.5])),
+        *(("points", [points]) for points in (3, -2, 0)),
+        *(("endpoints", np.ones(17, dtype=np.float32)), ("centres", np.ones(5, dtype=np.float32))),
+        *(("count", [-3]), ("rank", [10**9])),
     ],
 )
-def test_points_on_no_way_are_refused(change: dict[str, NDArray[np.float64]]) -> None:
+def test_points_on_no_segment_are_refused(part: str, value: Any) -> None:
     two = Question(np.ones((3, 6)), np.zeros(6), segment=np.array([0, 2]), fraction=np.array([0.5, 1.0]))
     packed = pack_questions([Problem("", 5, 10.0, 1.0, Pair(1, REST))], [two])
     assert packed.questions()[0].points.tolist() == two.points.tolist()
     with pytest.raises(FederationError):
-        replace(packed, **change).questions()
+        replace(packed, **{part: np.asarray(value)}).questions()

@@ -12,17 +12,13 @@ def gaussian(mean: float, variance: float = 1.0) -> Mixture:
     return Mixture(np.ones(1), np.array([[mean, 0.0]]), variance * np.eye(2)[None])
 
 
-def test_equal_mixtures_have_none_exactly() -> None:
-    assert divergence(gaussian(0), gaussian(0), NORMALS) == pytest.approx(0, abs=1e-12)
-
-
-def test_a_standard_deviation_apart_it_is_known() -> None:
-    """By numerical integration: 0.1114."""
+@pytest.mark.parametrize(("apart", "error"), [(0, 1e-12), (1, 0.005)])
+def test_it_is_that_of_a_numerical_integration_and_none_of_equal_mixtures(apart: float, error: float) -> None:
     x = np.linspace(-9, 10, 20_001)
-    p, q = (np.exp(-((x - mean) ** 2) / 2) / np.sqrt(2 * np.pi) for mean in (0, 1))
+    p, q = (np.exp(-((x - mean) ** 2) / 2) / np.sqrt(2 * np.pi) for mean in (0, apart))
     middle = (p + q) / 2
     exact = np.trapezoid(p * np.log(p / middle) + q * np.log(q / middle), x) / 2
-    assert divergence(gaussian(0), gaussian(1), NORMALS) == pytest.approx(exact, abs=0.005)
+    assert divergence(gaussian(0), gaussian(apart), NORMALS) == pytest.approx(exact, abs=error)
 
 
 def test_far_apart_it_is_that_of_the_shares() -> None:

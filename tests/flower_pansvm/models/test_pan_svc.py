@@ -41,13 +41,15 @@ def make_model(
     seed: int = 0,
     pairs: tuple[Pair, ...] | None = None,
     calibration: Calibration | None = None,
+    positive: tuple[str, ...] = (),
 ) -> PanSVC:
     rng = np.random.default_rng(seed)
     feature_map = fit_map(kernel or Kernel("rbf", gamma=0.5), rng.normal(size=(6, 3)))
     scaling = Scaling(np.array([50.0, 0.01, 1.7]), np.array([50.0, 0.02, 1.7]), np.array([10.0, 0.01, 0.1]))
     problems = len(pairs or one_versus_all(len(classes)))
     weights = rng.normal(size=(problems, feature_map.rank + 1))
-    return PanSVC.from_parts(Schema(COLUMNS, classes), scaling, feature_map, weights, pairs, calibration)
+    schema = Schema(COLUMNS, classes, positive)
+    return PanSVC.from_parts(schema, scaling, feature_map, weights, pairs, calibration)
 
 
 def make_rows(count: int = 30, seed: int = 1) -> pd.DataFrame:
@@ -57,25 +59,18 @@ def make_rows(count: int = 30, seed: int = 1) -> pd.DataFrame:
 
 MODELS = [
     make_model(),
-    make_model(("benign", "malignant")),
+    make_model(("negative", "positive"), positive=("3", "4")),
     make_model(("1", "2", "10"), Kernel("rbf", gamma=0.3)),
     make_model(("a", "b", "c", "d"), Kernel("linear")),
-    make_model(
-        ("v", "w"), pairs=one_versus_one(2), calibration=Calibration(np.array([2.0]), np.array([-0.3]))
-    ),
+    make_model(("v", "w"), pairs=one_versus_one(2), calibration=Calibration(*np.array([[2.0], [-0.3]]))),
     make_model(("p", "q", "r", "s"), pairs=one_versus_one(4)),
-    make_model(
-        ("x", "y", "z"), calibration=Calibration(np.array([1.0, 0.0, 3.0]), np.array([0.0, -2.0, 1.0]))
-    ),
+    make_model(("x", "y", "z"), calibration=Calibration(*np.array([[1.0, 0.0, 3.0], [0.0, -2.0, 1.0]]))),
 ]
-model_of_each_kind = pytest.mark.parametrize(
-    "model", MODELS, ids=lambda model: "-".join(map(str, model.classes_))
-)
-calibrated_models = pytest.mark.parametrize(
-    "model",
-    [model for model in MODELS if model.calibration_],
-    ids=lambda model: "-".join(map(str, model.classes_)),
-)
+CALIBRATED = [model for model in MODELS if model.calibration_]
+
+
+def described(model: PanSVC) -> str:
+    return "-".join(map(str, model.classes_))
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +84,7 @@ def saved(folder: Path) -> bytes:
     return (folder / "saved.npz").read_bytes()
 
 
-@model_of_each_kind
+@pytest.mark.parametrize("model", MODELS, ids=described)
 def test_decisions_by_hand(model: PanSVC) -> None:
     row = make_rows(1)
     z = (row.to_numpy() - model.scaling_.shift) / model.scaling_.scale
@@ -123,31 +118,24 @@ def test_classes_are_integers_if_all_are_written_so(
 
 
 @pytest.mark.parametrize(
-    ("pairs", "columns"),
+    ("pairs", "weights", "columns"),
     [
-        (one_versus_one(3), None),
-        ((Pair(0, 1),) * 4, None),
-        ((), None),
-        (one_versus_all(4)[::-1], None),
-        (one_versus_all(4), 3),
-        (one_versus_one(4), 6),
-        (one_versus_all(4), 1),
+        *(
+            (pairs, len(pairs), None)
+            for pairs in (one_versus_one(3), (Pair(0, 1),) * 4, (), one_versus_all(4)[::-1])
+        ),
+        *((one_versus_all(4), 3, None), (one_versus_all(4), 4, 3), (one_versus_one(4), 6, 6)),
+        (one_versus_all(4), 4, 1),
     ],
 )
-def test_parts_that_do_not_fit_together_are_refused(pairs: tuple[Pair, ...], columns: int | None) -> None:
+def test_parts_that_do_not_fit_together_are_refused(
+    pairs: tuple[Pair, ...], weights: int, columns: int | None
+) -> None:
     calibration = Calibration(np.ones(columns), np.zeros(columns)) if columns else None
     model = make_model()
-    weights = np.zeros((len(pairs), model.feature_map_.rank + 1))
-    schema = Schema(COLUMNS, ("a", "b", "c", "d"))
-    with pytest.raises(ValueError, match="classes"):
-        PanSVC.from_parts(schema, model.scaling_, model.feature_map_, weights, pairs, calibration)
-
-
-def test_weights_for_another_number_of_problems_are_refused() -> None:
-    model = make_model()
-    weights = np.zeros((3, model.feature_map_.rank + 1))
-    with pytest.raises(ValueError, match="weights"):
-        PanSVC.from_parts(model.schema_, model.scaling_, model.feature_map_, weights)
+    coef, schema = np.zeros((weights, model.feature_map_.rank + 1)), Schema(COLUMNS, ("a", "b", "c", "d"))
+    with pytest.raises(ValueError, match=r"weights|classes"):
+        PanSVC.from_parts(schema, model.scaling_, model.feature_map_, coef, pairs, calibration)
 
 
 def test_without_calibration_there_are_no_probabilities() -> None:
@@ -158,7 +146,7 @@ def test_without_calibration_there_are_no_probabilities() -> None:
         assert "--probability true" in str(caught.value.__cause__)
 
 
-@calibrated_models
+@pytest.mark.parametrize("model", CALIBRATED, ids=described)
 def test_probabilities_are_the_sigmoids_of_the_class_decisions(model: PanSVC) -> None:
     X = make_rows(50)
     X.iloc[2, 1] = np.nan
@@ -193,21 +181,21 @@ def test_columns_are_checked() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("method", ["predict", "decision_function"])
 @pytest.mark.parametrize(
-    ("X", "told"),
+    "X",
     [
-        (np.zeros((2, 4)), "4 features.*expecting 3"),
-        (np.zeros((2, 2)), "2 features.*expecting 3"),
-        (np.zeros(3), "Expected 2D array, got 1D"),
-        (np.zeros((0, 3)), "minimum of 1 is required"),
-        (np.array([[0.0, np.inf, 0.0]]), "infinity"),
-        (np.array([["a", "b", "c"]]), "could not convert"),
+        np.zeros((2, 4)),
+        np.zeros((2, 2)),
+        np.zeros(3),
+        np.zeros((0, 3)),
+        [[0.0, np.inf, 0.0]],
+        [["a", "b", "c"]],
     ],
 )
-def test_rows_that_do_not_fit_are_a_value_error(X: np.ndarray[Any, Any], told: str) -> None:
-    for method in ("predict", "decision_function"):
-        with pytest.raises(ValueError, match=told):
-            getattr(make_model(), method)(X)
+def test_rows_that_do_not_fit_are_a_value_error(X: Any, method: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - scikit-learn's own, each with its words
+        getattr(make_model(), method)(X)
 
 
 def test_an_object_without_its_parts_is_not_fitted() -> None:
@@ -249,7 +237,7 @@ def test_a_pickled_copy_decides_the_same() -> None:
     assert (copy.decision_function(X) == model.decision_function(X)).all()
 
 
-@model_of_each_kind
+@pytest.mark.parametrize("model", MODELS, ids=described)
 def test_a_saved_model_comes_back_bit_for_bit(model: PanSVC, tmp_path: Path) -> None:
     model.save(tmp_path / "model.npz")
     loaded = PanSVC.load(str(tmp_path / "model.npz"))
@@ -265,36 +253,15 @@ def test_a_saved_model_comes_back_bit_for_bit(model: PanSVC, tmp_path: Path) -> 
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "model.npz").read_bytes()
 
 
-def test_positive_labels_and_a_single_column_come_back(tmp_path: Path) -> None:
-    schema = Schema(("x",), ("negative", "positive"), ("3", "4"))
-    feature_map = fit_map(Kernel("linear"), np.array([[2.0]]))
-    scaling = Scaling(np.zeros(1), np.zeros(1), np.ones(1))
-    model = PanSVC.from_parts(schema, scaling, feature_map, np.array([[1.0, -0.5]]))
-    model.save(tmp_path / "model.npz")
-    assert PanSVC.load(tmp_path / "model.npz").schema_ == schema
-
-
 def test_the_digest_tells_models_apart() -> None:
-    digests = {
-        model.sha256() for model in [*MODELS, make_model(seed=1), make_model(kernel=Kernel("rbf", 0.51))]
-    }
-    assert len(digests) == len(MODELS) + 2
     pairs, calibration = one_versus_one(3), Calibration(np.ones(3), np.zeros(3))
-    variants = [
-        {},
-        {"pairs": pairs},
-        {"calibration": calibration},
-        {"pairs": pairs, "calibration": calibration},
-    ]
-    assert len({make_model(("a", "b", "c"), **parts).sha256() for parts in variants}) == 4  # type: ignore[arg-type]
     changed = make_model()
     changed.intercept_ = np.nextafter(changed.intercept_, 9)
-    assert changed.sha256() != make_model().sha256() == MODELS[0].sha256()
-
-
-def test_nothing_in_the_file_is_pickled(saved: bytes) -> None:
-    with np.load(io.BytesIO(saved), allow_pickle=False) as file:
-        assert {file[name].dtype.kind for name in file.files} <= set("fiU")
+    models = [*MODELS, changed, make_model(seed=1), make_model(kernel=Kernel("rbf", 0.51))]
+    models += [make_model(("a", "b", "c"), pairs=own) for own in (None, pairs)]
+    models += [make_model(("a", "b", "c"), pairs=own, calibration=calibration) for own in (None, pairs)]
+    assert len({model.sha256() for model in models}) == len(models)
+    assert make_model().sha256() == MODELS[0].sha256()
 
 
 def load(folder: Path, content: bytes) -> PanSVC:
@@ -352,7 +319,7 @@ def test_the_forgers_digest_is_the_right_one(saved: bytes, folder: Path) -> None
 
 
 PARTS = (
-    *("columns", "classes", "positive_labels", "fill", "shift", "scale", "kernel", "gamma"),
+    *("kind", "columns", "classes", "positive_labels", "fill", "shift", "scale", "kernel", "gamma"),
     *("landmarks", "normalization", "coef", "intercept", "pairs", "calibration"),
 )
 
@@ -360,7 +327,7 @@ PARTS = (
 @pytest.mark.parametrize("part", PARTS)
 def test_a_missing_or_changed_part_is_a_model_file_error(part: str, saved: bytes, folder: Path) -> None:
     arrays = arrays_of(saved)
-    assert set(PARTS) | {"format", "kind", "sha256"} == set(arrays)
+    assert set(PARTS) | {"format", "sha256"} == set(arrays)
     lacking = {name: value for name, value in arrays.items() if name != part}
     for content in (as_file(lacking), as_file({**arrays, part: np.array(["x"])})):
         with pytest.raises(ModelFileError, match="digest"):
@@ -369,43 +336,32 @@ def test_a_missing_or_changed_part_is_a_model_file_error(part: str, saved: bytes
         load(folder, signed(lacking))
 
 
+CANNOT_BE: dict[str, list[Any]] = {
+    "columns": ["age"],
+    "kernel": ["sigmoid"],
+    "gamma": [-1.0, np.nan, np.inf, [1.0, 2.0], "a"],
+    "intercept": [np.zeros(7)],
+    "pairs": [[[0, -1]], [[1, -1], [0, -1]], [1, -1], [["one", "rest"]]],
+    "calibration": [np.zeros((2, 2)), np.zeros(2), np.zeros((3, 1)), [[np.nan], [0.0]], [["a"], ["b"]]],
+}
+
+
 @pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("columns", np.array("age")),
-        ("kernel", np.array("sigmoid")),
-        ("gamma", np.array(-1.0)),
-        ("gamma", np.array(np.nan)),
-        ("gamma", np.array(np.inf)),
-        ("gamma", np.array([1.0, 2.0])),
-        ("gamma", np.array("a")),
-        ("intercept", np.zeros(7)),
-        ("pairs", np.array([[0, -1]])),
-        ("pairs", np.array([[1, -1], [0, -1]])),
-        ("pairs", np.array([1, -1])),
-        ("pairs", np.array([["one", "rest"]])),
-        ("calibration", np.zeros((2, 2))),
-        ("calibration", np.zeros(2)),
-        ("calibration", np.zeros((3, 1))),
-        ("calibration", np.array([[np.nan], [0.0]])),
-        ("calibration", np.array([["a"], ["b"]])),
-    ],
+    ("part", "value"), [(part, value) for part in CANNOT_BE for value in CANNOT_BE[part]]
 )
 def test_a_part_that_cannot_be_is_a_model_file_error(
-    part: str, value: np.ndarray[Any, Any], saved: bytes, folder: Path
+    part: str, value: Any, saved: bytes, folder: Path
 ) -> None:
     with pytest.raises(ModelFileError):
-        load(folder, signed({**arrays_of(saved), part: value}))
+        load(folder, signed({**arrays_of(saved), part: np.array(value)}))
 
 
-@pytest.mark.parametrize("version", [np.array(1), np.array(3), np.array([4, 4]), np.array("new"), None])
+@pytest.mark.parametrize("version", [1, 3, [4, 4], "new", None])
 def test_another_format_is_a_model_file_error(version: Any, saved: bytes, folder: Path) -> None:
     arrays = arrays_of(saved)
     del arrays["format"]
-    if version is not None:
-        arrays["format"] = version
     with pytest.raises(ModelFileError, match="format"):
-        load(folder, as_file(arrays))
+        load(folder, as_file(arrays if version is None else {**arrays, "format": np.array(version)}))
 
 
 def npy(array: np.ndarray[Any, Any]) -> bytes:

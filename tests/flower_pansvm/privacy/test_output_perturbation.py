@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -50,12 +51,8 @@ def furthest(C: float, cost: float, n: int = 150, D: int = 10) -> float:
 @pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
 def test_a_row_moves_exact_weights_no_further_than_the_proof_says(C: float) -> None:
     assert 0.1 < furthest(C, C / 150) <= 1 + 1e-6
-
-
-@pytest.mark.parametrize("C", [1.0, 10.0])
-def test_with_the_objective_as_printed_it_does(C: float) -> None:
-    """Equation (3) of Li et al. has C where the noise needs C / n."""
-    assert furthest(C, C) > 2
+    # But with the objective as printed: equation (3) of Li et al. has C where the noise needs C / n.
+    assert C > 10 or furthest(C, C) > 2
 
 
 def test_the_bound_is_reached() -> None:
@@ -144,21 +141,10 @@ TIMES = 6000
 Release = Callable[[np.ndarray, Perturbation], np.ndarray]
 
 
-def releases(weights: np.ndarray, noise: Perturbation) -> np.ndarray:
-    """Return many releases of the same weights, shape (TIMES, size)."""
-    flat = perturbed(np.tile(weights, TIMES), noise.scale(1), random_bits(np.random.default_rng(0).bytes(32)))
-    return flat.reshape(TIMES, -1)
-
-
-def quarter(weights: np.ndarray, noise: Perturbation) -> np.ndarray:
-    flat = perturbed(np.tile(weights, TIMES), noise.scale(1) / 4, random_bits(KEY))
-    return flat.reshape(TIMES, -1)
-
-
-def bare_intercept(weights: np.ndarray, noise: Perturbation) -> np.ndarray:
-    found = releases(weights, noise)
-    found[:, -1] = weights[-1]
-    return found
+def releases(weights: np.ndarray, noise: Perturbation, share: float = 1.0) -> np.ndarray:
+    """Return many releases of the same weights, shape (TIMES, size), with a share of the noise."""
+    scale, bits = share * noise.scale(1), random_bits(np.random.default_rng(0).bytes(32))
+    return perturbed(np.tile(weights, TIMES), scale, bits).reshape(TIMES, -1)
 
 
 def least_epsilon(release: Release, epsilon: float, intercept: bool = False) -> float:
@@ -184,21 +170,17 @@ def least_epsilon(release: Release, epsilon: float, intercept: bool = False) -> 
     return lower
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_releases_keep_the_promise(epsilon: float, intercept: bool) -> None:
-    found = least_epsilon(releases, epsilon, intercept)
-    # Half of it is to spare, and the audit sees most of the rest.
-    assert 0.2 * epsilon < found <= 0.5 * epsilon + 0.1
+def bare_intercept(weights: np.ndarray, noise: Perturbation) -> np.ndarray:
+    return np.column_stack([releases(weights, noise)[:, :-1], np.full(TIMES, weights[-1])])
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_a_quarter_of_the_noise_is_found(epsilon: float) -> None:
-    assert least_epsilon(quarter, epsilon) > epsilon
-
-
-def test_an_intercept_without_noise_is_found() -> None:
-    assert least_epsilon(bare_intercept, 2.0, intercept=True) > 2.0
+def test_releases_keep_the_promise_and_too_little_noise_is_found(epsilon: float) -> None:
+    for intercept in (False, True):
+        # Half of it is to spare, and the audit sees most of the rest.
+        assert 0.2 * epsilon < least_epsilon(releases, epsilon, intercept) <= 0.5 * epsilon + 0.1
+    assert least_epsilon(partial(releases, share=0.25), epsilon) > epsilon
+    assert least_epsilon(bare_intercept, epsilon, intercept=True) > epsilon
 
 
 @pytest.mark.parametrize(("size", "epsilon"), [(0, 1.0), (-3, 1.0), (1, 1e200), (1, float("nan"))])

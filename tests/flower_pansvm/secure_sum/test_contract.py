@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum import PROTOCOLS, protocol_class
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
+from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.testing import CHECKS, check_protocol, variants
 from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, to_bytes
@@ -29,10 +32,19 @@ def test_every_protocol_keeps_the_contract(protocol: SecureSum, check: Callable[
     check(protocol)
 
 
-def test_hops_and_several_k_are_tried() -> None:
-    tried = {described(protocol) for protocol in VARIANTS}
-    assert {"ring-hops", "k-secure k=3", "plain"} <= tried
-    assert len([name for name in tried if name.startswith("k-secure")]) == 6
+STEPS = {"plain": 0, "ring": 0, "ring-hops": 5, "k-secure": 0, "paillier": 1}
+"""Relay steps of a sum over five sites: none but in hops and at the key holder."""
+
+
+@pytest.mark.parametrize("protocol", VARIANTS, ids=described)
+def test_one_round_trip_where_it_is_promised_and_as_many_relay_steps_as_published_in_hops(
+    protocol: SecureSum,
+) -> None:
+    this = SumRound("run", "task", 1, 0, ("a", "b", "c", "d", "e"))
+    rehearsal = Rehearsal(protocol, gather_members(protocol, this.roster))
+    rehearsal.run({site: np.zeros(2, np.uint64) for site in this.roster}, this)
+    k = vars(protocol).get("k") or len(this.roster)
+    assert len(rehearsal.relayed) == STEPS.get(protocol.name, 5 + k * 5 - 1)
 
 
 def blocks_of_the_docs(mark: str) -> str:
@@ -123,3 +135,23 @@ class Repeating(Ring):
 def test_a_protocol_that_breaks_the_contract_is_noticed(broken: SecureSum, complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check_protocol(broken)
+
+
+# Options and rounds of a sum that cannot be
+
+
+@pytest.mark.parametrize("k", [1, -3, 2.5])
+def test_too_small_a_k_is_an_error(k: int) -> None:
+    with pytest.raises(SettingError, match=f"k is '{k}'"):
+        protocol_class("k-secure")(k=k)
+
+
+@pytest.mark.parametrize(("round_trip", "attempt", "roster"), [(-1, 0, "ab"), (1, -1, "ab"), (1, 0, "aba")])
+def test_a_broken_round_is_refused(round_trip: int, attempt: int, roster: str) -> None:
+    with pytest.raises(SumError):
+        SumRound("run", "task", round_trip, attempt, tuple(roster))
+
+
+def test_words_are_the_same_bytes_on_any_machine() -> None:
+    words = np.array([1, 2**63], dtype=np.uint64)
+    assert to_bytes(words) == to_bytes(words.astype(">u8")) == b"\x01" + bytes(7 + 7) + b"\x80"

@@ -88,33 +88,27 @@ def test_not_finite_is_an_error_that_names_the_array(bound: float | None, bad: f
         encode(np.array([0.5, bad, 0.25]), bound, 3, name="counts")
 
 
-@pytest.mark.parametrize("bound", [1.0, 1e-3, 123.0, None])
+@pytest.mark.parametrize("bound", [1.0, 1e-3, 123.25, None])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_bound_is_allowed_and_the_next_float_is_not(bound: float | None, sign: int) -> None:
     limit = WIDE_LIMIT if bound is None else bound
     encode(np.array([sign * limit]), bound, 20)
-    with pytest.raises(SumError, match="'age'"):
-        encode(np.array([sign * np.nextafter(limit, np.inf)]), bound, 20, name="age")
+    above = float(np.nextafter(limit, np.inf))
+    with pytest.raises(SumError, match="'age'") as caught:
+        encode(np.array([sign * above]), bound, 20, name="age")
+    assert str(above) not in str(caught.value)
 
 
-def test_errors_hold_no_value() -> None:
-    with pytest.raises(SumError) as caught:
-        encode(np.array([9876.5]), 10.0, 3, name="age")
-    assert "9876" not in str(caught.value)
-
-
-@pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf])
-def test_a_senseless_bound_is_an_error(bound: float) -> None:
+@pytest.mark.parametrize(("bound", "sites"), [(0.0, 3), (-1.0, 3), (np.nan, 3), (np.inf, 3), (1.0, 0)])
+def test_a_senseless_bound_or_number_of_sites_is_an_error(bound: float, sites: int) -> None:
     with pytest.raises(SettingError):
-        scale_exponent(bound, 3)
+        scale_exponent(bound, sites)
 
 
 def test_sums_that_could_overflow_are_refused() -> None:
     encode(np.ones(2), None, WIDE_SITES)
     with pytest.raises(SettingError):
         encode(np.ones(2), None, WIDE_SITES + 1)
-    with pytest.raises(SettingError):
-        encode(np.ones(2), 1.0, 0)
 
 
 @pytest.mark.parametrize("bound", [1.0, None])
@@ -131,13 +125,6 @@ def test_a_sum_of_the_wrong_length_is_an_error() -> None:
         decode(np.zeros(5, np.uint64), (2, 3), None, 3)
 
 
-def test_the_same_words_on_any_machine() -> None:
-    values = np.array([[0.1, -2.5], [1e-30, 3.0]])
-    assert encode(values, 4.0, 3).tolist() == [
-        round(0.1 * 2**58),
-        2**64 - round(2.5 * 2**58),
-        0,
-        3 * 2**58,
-    ]
+def test_a_value_becomes_the_nearest_whole_number() -> None:
+    assert encode(np.array([-0.75 * 2.0**-58, 3.0]), 4.0, 3).tolist() == [2**64 - 1, 3 * 2**58]
     assert encode(np.array([0.75 * 2.0**LOWEST_BIT]), None, 3).tolist() == [0, 0, 0, 0, 1]
-    assert encode(np.array([-1.5]), None, 3).tolist() == [0, 0, 2**64 - 3 * 2**35, 0, 0]

@@ -39,28 +39,11 @@ def test_an_identity_is_private_and_never_overwritten(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_the_coordinator_cannot_exchange_keys() -> None:
-    hospital, coordinator = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
-    false = replace(KEYS, public_key=X25519PrivateKey.generate().public_key().public_bytes_raw())
-    for signature in (sign(hospital, KEYS), sign(coordinator, false)):
-        with pytest.raises(SumError):
-            verify({"a": hospital.public_key()}, false, signature)
-
-
-def test_a_stranger_is_refused() -> None:
-    identity = Ed25519PrivateKey.generate()
-    with pytest.raises(SumError, match="'a'"):
-        verify({"b": identity.public_key()}, KEYS, sign(identity, KEYS))
-
-
 @pytest.mark.parametrize(
     "changed",
     [
-        {"run": "another"},
-        {"public_key": bytes(32)},
-        {"published": b"another"},
-        {"published": b""},
-        {"epochs": b"another"},
+        *({"run": "another"}, {"site": "b"}, {"public_key": bytes(32)}, {"epochs": b"another"}),
+        *({"published": b"another"}, {"published": b""}),
         {"published": b"paillier keyepoch", "epochs": b""},
         {"public_key": bytes(range(31)), "published": b"\x1fpaillier key"},
     ],
@@ -73,29 +56,35 @@ def test_a_signature_fits_one_run_site_and_pair_of_keys_only(changed: dict[str, 
     verify(roster, KEYS, signature)
     with pytest.raises(SumError):
         verify(roster, replace(KEYS, **changed), signature)  # type: ignore[arg-type]
-    with pytest.raises(SumError):
-        verify(roster, replace(KEYS, site="b"), signature)
-    for broken in (b"", signature[:-1], bytes(64)):
-        with pytest.raises(SumError):
-            verify(roster, KEYS, broken)
+
+
+def test_a_stranger_and_a_broken_signature_are_refused() -> None:
+    identity = Ed25519PrivateKey.generate()
+    signature = sign(identity, KEYS)
+    others = sign(Ed25519PrivateKey.generate(), KEYS)
+    for site, own in (("b", signature), ("a", others), ("a", b""), ("a", signature[:-1]), ("a", bytes(64))):
+        with pytest.raises(SumError, match="'a'"):
+            verify({site: identity.public_key()}, KEYS, own)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        ("{", "no valid JSON"),
-        ('{"a": "00", "a": "01"}', "names a site twice"),
-        ([], "should look like"),
-        ({}, "should look like"),
-        ({"a": "12"}, "of 'a' .* is not 64 hexadecimal digits"),
-        ({"a": "xy" * 32}, "of 'a' .* is not 64 hexadecimal digits"),
-        ({"a": 7}, "of 'a' .* is not 64 hexadecimal digits"),
-        ({"a": "07" * 32, "b": "07" * 32}, "two sites the same identity"),
+        *(
+            "{",
+            f'{{"a": "{"07" * 32}", "a": "{"08" * 32}"}}',
+            [],
+            {},
+            {"a": "12"},
+            {"a": "xy" * 32},
+            {"a": 7},
+        ),
+        {"a": "07" * 32, "b": "07" * 32},
     ],
     ids=str,
 )
-def test_bad_roster_files_get_clear_errors(tmp_path: Path, content: object, message: str) -> None:
-    with pytest.raises(SettingError, match=message) as caught:
+def test_bad_roster_files_are_refused(tmp_path: Path, content: object) -> None:
+    with pytest.raises(SettingError, match=r"'roster\.json'") as caught:
         read_roster(write(tmp_path / "roster.json", content))
     assert str(tmp_path) not in str(caught.value)
 

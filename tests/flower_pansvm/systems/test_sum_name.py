@@ -1,6 +1,5 @@
 """The name of a secure sum tells apart everything that the sites were given for it."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,6 @@ import pytest
 from flwr.app import RecordDict
 
 from flower_pansvm import records
-from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.secure_sum.protocols.k_secure_hops import KSecureHops
-from flower_pansvm.secure_sum.protocols.ring import Ring
-from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.systems.pan_svm.tasks import CUTS
 from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.tasks import sum_name
@@ -57,19 +52,20 @@ def test_the_name_changes_with_everything(
 @pytest.mark.parametrize(
     "change",
     [
-        {"protocol": RingHops()},
-        {"protocol": KSecureHops(k=3)},
-        {"protocol": KSecure(k=2)},
-        {"protocol": Ring()},
-        {"privacy": "exact"},
-        {"class_weight": "balanced"},
-        {"kernel": "linear"},
-        {"min_sites": 4},
+        *({"aggregation": name, "k": 0} for name in ("ring", "ring-hops")),
+        {"aggregation": "k-secure-hops"},
+        *(
+            {"k": 2},
+            {"privacy": "exact"},
+            {"class_weight": "balanced"},
+            {"kernel": "linear"},
+            {"min_sites": 4},
+        ),
     ],
     ids=str,
 )
 def test_sites_of_other_settings_share_no_masks_and_no_notes(change: dict[str, Any]) -> None:
-    other = replace(SETTINGS, **change)
+    other = make_settings(**{"aggregation": "k-secure", "k": 3, **change})
     one = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest)
     assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, other.terms.digest) != one
     assert other.terms.digest != SETTINGS.terms.digest  # which is in the name of notes

@@ -37,12 +37,19 @@ class Both:
     name: str = disclosed()
 
 
+@dataclass(frozen=True)
+class Mixed:
+    rows: Floats = dp(lambda _: 1.0, shape=(1,))
+    exact: Floats = summed()
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
         (Undeclared, "does not say how 'more' leaves a site"),
         (WholeNumbers, "'rows' is summed: its type must be Floats"),
         (Both, "both sums and discloses"),
+        (Mixed, "has parts that are dp and others that are not"),
     ],
 )
 def test_an_answer_that_does_not_say_how_it_leaves_makes_no_task(answer: type, reason: str) -> None:
@@ -53,21 +60,6 @@ def test_an_answer_that_does_not_say_how_it_leaves_makes_no_task(answer: type, r
 def test_a_consent_that_does_not_exist_cannot_be_declared() -> None:
     with pytest.raises(KeyError, match="'extreme'"):
         disclosed(consent="extreme")
-
-
-def test_a_task_with_a_part_that_is_dp_has_no_other() -> None:
-    @dataclass(frozen=True)
-    class Weighed:
-        rows: Floats = dp(lambda _: 1.0, shape=(1,))
-
-    @dataclass(frozen=True)
-    class Mixed:
-        rows: Floats = dp(lambda _: 1.0, shape=(1,))
-        exact: Floats = summed()
-
-    assert Task("weigh", "train", Nothing, Weighed).dp
-    with pytest.raises(TypeError, match="'weigh' has parts that are dp and others that are not"):
-        Task("weigh", "train", Nothing, Mixed)
 
 
 def test_a_task_knows_how_its_parts_leave() -> None:

@@ -74,8 +74,6 @@ def test_balanced_classes_favour_the_rare_one() -> None:
     pool = replace(pool, train=pool.train.of(few))
     plain = run("central:svc", pool, C=0.05).evaluation
     even = run("central:svc", pool, C=0.05, class_weight="balanced").evaluation
-    assert plain.balanced_accuracy is not None
-    assert even.balanced_accuracy is not None
     assert even.balanced_accuracy > plain.balanced_accuracy + 0.1
 
 

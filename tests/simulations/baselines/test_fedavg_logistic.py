@@ -28,13 +28,8 @@ def test_of_two_sites_with_the_same_rows_it_is_one_logistic_regression() -> None
     found = fedavg_logistic(SETTINGS, train, pool.test)
     own = train.of(train.sites == 0)
     scaler = StandardScaler().fit(train.X)
-    model = SGDClassifier(
-        loss="log_loss",
-        alpha=1.0 / len(train.classes),
-        learning_rate="constant",
-        eta0=LEARNING_RATE,
-        random_state=SETTINGS.seed,
-    )
+    steps = {"learning_rate": "constant", "eta0": LEARNING_RATE, "random_state": SETTINGS.seed}
+    model = SGDClassifier(loss="log_loss", alpha=1.0 / len(train.classes), **steps)
     for _ in range(ROUNDS * EPOCHS):
         model.partial_fit(scaler.transform(own.X), own.classes, np.arange(2))
     predicted = model.predict(scaler.transform(pool.test.X))
@@ -57,9 +52,7 @@ def test_every_round_is_a_round_trip_that_shows_every_sites_weights() -> None:
 def test_a_site_without_rows_of_a_class_takes_part() -> None:
     pool = pooled(replace(SETTINGS, data="wine"))
     train = pool.train.of((pool.train.sites != 0) | (pool.train.classes != 2))
-    accuracy = fedavg_logistic(SETTINGS, train, pool.test).evaluation.accuracy
-    assert accuracy is not None
-    assert accuracy > 0.9
+    assert fedavg_logistic(SETTINGS, train, pool.test).evaluation.accuracy > 0.9
 
 
 def test_a_site_that_cannot_train_is_an_error_of_this_project(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,12 +55,6 @@ def test_what_level_perturbed_is_worth_is_told_of_a_table_that_can_be_read(tmp_p
         assert any("AUC" in one.text for one in findings(path, None, TableForm())) == told
 
 
-def with_zeros() -> list[Any]:
-    chol = ward()["chol"].to_numpy().copy()
-    chol[:7] = 0
-    return chol.tolist()
-
-
 def test_labels_that_are_doubtful(tmp_path: Path) -> None:
     words = ward()["label"].map({0: "benign", 1: "malignant"}).tolist()
     once = texts(tmp_path, ward(label=["malingnant", *words[1:]]))
@@ -77,10 +71,8 @@ def test_labels_that_are_doubtful(tmp_path: Path) -> None:
 
 
 def schema(**more: Any) -> TableSchema:
-    columns = [TableColumn(name) for name in ("age", "oldpeak", "smoker")]
-    return TableSchema(
-        (*columns, TableColumn("chol", unit="mg/dl", **{"ends": (50, 700), **more})), classes=("0", "1")
-    )
+    chol = TableColumn("chol", unit="mg/dl", ends=(50, 700), **more)
+    return TableSchema((*map(TableColumn, ("age", "oldpeak", "smoker")), chol), classes=("0", "1"))
 
 
 def test_other_units_than_the_schemas(tmp_path: Path) -> None:
@@ -95,7 +87,8 @@ def test_other_units_than_the_schemas(tmp_path: Path) -> None:
 
 
 def test_codes_of_the_schema_are_no_doubt_and_labels_out_of_it_are(tmp_path: Path) -> None:
-    frame = ward(chol=with_zeros())
+    frame = ward()
+    frame.loc[:6, "chol"] = 0
     assert found(tmp_path, frame, schema(missing=("0",))) == []
     wrong = found(tmp_path, ward(label=["2", *ward()["label"][1:]]), schema())
     assert [one.level for one in wrong] == [WARNING]

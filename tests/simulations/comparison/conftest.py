@@ -1,9 +1,6 @@
 """A comparison's plan, and lines of a table without the runs."""
 
-from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 from simulations.comparison.plan import Plan
 
@@ -25,12 +22,7 @@ def plan(**changes: Any) -> Plan:
     return Plan(**{**usual, **changes})
 
 
-@pytest.fixture
-def line() -> Callable[..., dict[str, Any]]:
-    """Return a function that makes the line of a finished run."""
-
-    def make(strategy: str, repeat: int = 0, **figures: object) -> dict[str, Any]:
-        values = {"data": "iris", "split": "iid", "settings": "", "aggregation": "ring", "seed": repeat}
-        return {"strategy": strategy, "repeat": repeat, **values, **figures}
-
-    return make
+def line(strategy: str, repeat: int = 0, **figures: object) -> dict[str, Any]:
+    """Return the line of a finished run."""
+    values = {"data": "iris", "split": "iid", "settings": "", "aggregation": "ring", "seed": repeat}
+    return {"strategy": strategy, "repeat": repeat, **values, **figures}

@@ -37,8 +37,7 @@ def without_seconds(folder: Path) -> list[list[str]]:
 @pytest.mark.slow
 def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_path: Path) -> None:
     command = (*COMPARE, *STRATEGIES, "--out", "out")
-    code, out, err = pansvm(*command, "--jobs", 2)
-    assert (code, err) == (0, "")
+    out = pansvm.output(*command, "--jobs", 2)
     assert "[12/12]" in out
     assert out.count("Mean of") == len(pd.read_csv(tmp_path / "out" / "summary.csv"))
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
@@ -55,8 +54,7 @@ def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_pat
     assert len(rows & set(table.read_text().splitlines())) >= 5
 
     written = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
-    code, _, err = pansvm(*command, "--seed", 1)
-    assert code == 1
+    err = pansvm.error(*command, "--seed", 1)
     assert "another comparison" in err
     assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == written
 
@@ -73,8 +71,7 @@ def test_schema_and_dropped_columns_are_those_of_every_run(pansvm: Run, tmp_path
     )
     table = ("--data", "ward.csv", "--schema", "ours.toml", "--drop", "name", "--sites", 3)
     strategies = ("--strategies", "local-only,central:naive-bayes", "--repeats", 1, "--jobs", 1)
-    code, out, err = pansvm("compare", *table, *strategies, "--out", "c")
-    assert code == 0, out + err
+    pansvm.output("compare", *table, *strategies, "--out", "c")
 
 
 @pytest.mark.usefixtures("_in_this_process")

@@ -84,14 +84,10 @@ def test_a_set_that_is_not_in_the_folder_names_the_missing_file_and_where_it_is_
         assert words in str(error.value)
 
 
-def write(path: Path, classes: list[str]) -> str:
-    generator = np.random.default_rng(0)
-    pd.DataFrame({"x": generator.normal(size=len(classes)), "label": classes}).to_csv(path, index=False)
-    return str(path)
-
-
 def test_a_site_without_rows_is_refused_and_one_of_a_single_class_is_noted(tmp_path: Path) -> None:
-    data = write(tmp_path / "few.csv", ["a", "b"] * 12 + ["b"])
+    data, classes = str(tmp_path / "few.csv"), ["a", "b"] * 12 + ["b"]
+    values = np.random.default_rng(0).normal(size=len(classes))
+    pd.DataFrame({"x": values, "label": classes}).to_csv(data, index=False)
     with pytest.raises(SettingError, match="site-000"):
         plan(data=(data,), common={**COMMON, "sites": 12, "test-fraction": 0.99}).check()
     notes = plan(data=(data,), splits=("feature:x",), common={**COMMON, "sites": 12}, repeats=1).check()

@@ -24,7 +24,7 @@ def test_a_strategys_line_has_the_figures_of_its_result() -> None:
     line = run_case(case_of("svm-ensemble", data="iris", C="4"))
     settings = make_settings(strategy="svm-ensemble", data="iris", C=4.0, seed=3)
     result = describe(train_in_process(settings), settings)
-    for name in (
+    figures = [
         "accuracy",
         "balanced_accuracy",
         "f1",
@@ -33,8 +33,8 @@ def test_a_strategys_line_has_the_figures_of_its_result() -> None:
         "bytes_up",
         "bytes_down",
         "rows_test",
-    ):
-        assert line[name] == result[name], name
+    ]
+    assert {name: line[name] for name in figures} == {name: result[name] for name in figures}
     assert line["disclosed"].startswith("held_out: rows; join: ")
 
 

@@ -1,19 +1,16 @@
 """Means, blocks, and the pages that are made of them."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from simulations.comparison.page import PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.summary import blocks_of, frame, summary
+from tests.simulations.comparison.conftest import line
 
-Line = Callable[..., dict[str, Any]]
 
-
-def test_mean_and_deviation_are_over_the_runs_that_did_not_fail(line: Line) -> None:
+def test_mean_and_deviation_are_over_the_runs_that_did_not_fail() -> None:
     lines = [
         line("a", 0, accuracy=0.8, round_trips=4, converged=True, seconds=1.0),
         line("a", 1, accuracy=0.9, round_trips=6, converged=False, seconds=3.0),
@@ -30,7 +27,7 @@ def test_mean_and_deviation_are_over_the_runs_that_did_not_fail(line: Line) -> N
     assert pd.isna(found.loc["b", "accuracy_sd"])
 
 
-def test_a_block_is_the_mean_of_a_sets_repeats(line: Line) -> None:
+def test_a_block_is_the_mean_of_a_sets_repeats() -> None:
     lines = [
         line(name, repeat, data=f"set{number}", accuracy=0.5 + 0.1 * repeat + 0.01 * number)
         for number in range(6)
@@ -42,16 +39,14 @@ def test_a_block_is_the_mean_of_a_sets_repeats(line: Line) -> None:
     assert found["a"].tolist() == pytest.approx([0.55 + 0.01 * number for number in range(6)])
 
 
-def test_secure_sums_do_not_make_more_blocks(line: Line) -> None:
+def test_secure_sums_do_not_make_more_blocks() -> None:
     lines = [
-        line(name, aggregation=protocol, accuracy=0.8)
-        for name in ("a", "b")
-        for protocol in ("ring", "k-secure")
+        line(name, aggregation=protocol, accuracy=0.8) for name in "ab" for protocol in ("ring", "k-secure")
     ]
     assert blocks_of(frame(lines)).shape == (1, 2)
 
 
-def test_a_repeat_that_lacks_a_strategy_is_left_out_and_a_strategy_that_lacks_all(line: Line) -> None:
+def test_a_repeat_that_lacks_a_strategy_is_left_out_and_a_strategy_that_lacks_all() -> None:
     lines = [line(name, repeat, accuracy=0.8 - repeat / 10) for name in ("a", "b") for repeat in range(4)]
     lines += [line("never", repeat, error="no") for repeat in range(4)]
     lines[0] = line("a", 0, error="no")
@@ -61,7 +56,7 @@ def test_a_repeat_that_lacks_a_strategy_is_left_out_and_a_strategy_that_lacks_al
 
 
 @pytest.mark.slow
-def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path) -> None:
+def test_the_page_has_plots_tests_and_why_runs_failed(tmp_path: Path) -> None:
     lines = [
         line(name, repeat, data=f"set{number}", accuracy=0.9 - worse - 0.01 * number, round_trips=trips,
              bytes_up=1000 * trips, bytes_down=10, seconds=1.0, disclosed="join: name")
@@ -81,7 +76,7 @@ def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path
     assert len(pd.read_csv(tmp_path / SUMMARY_FILE)) == 8 * 3 + 1
 
 
-def test_a_single_run_makes_a_page(line: Line, tmp_path: Path) -> None:
+def test_a_single_run_makes_a_page(tmp_path: Path) -> None:
     lines = [line("pan-svm", accuracy=None, level="exact"), line("central:svc")]
     write_summary(tmp_path, frame(lines), [])
     page = (tmp_path / PAGE_FILE).read_text()
@@ -89,7 +84,7 @@ def test_a_single_run_makes_a_page(line: Line, tmp_path: Path) -> None:
     assert "Level exact: pan-svm. Baselines, which train on the true rows at any level: central:svc." in page
 
 
-def test_five_blocks_are_too_few_to_test_and_six_are_enough(line: Line, tmp_path: Path) -> None:
+def test_five_blocks_are_too_few_to_test_and_six_are_enough(tmp_path: Path) -> None:
     for sets, told in ((5, "too little to test"), (6, "6 blocks")):
         lines = [
             line(name, data=f"set{number}", accuracy=0.8 - worse)

@@ -18,7 +18,6 @@ def test_every_row_is_once_in_the_pool_and_belongs_to_its_site(split: str) -> No
     pool = pooled(settings)
     for site in range(4):
         table = table_of(settings, site)
-        assert table.labels is not None
         held = np.vstack([rows.X[rows.sites == site] for rows in (pool.train, pool.test)])
         classes = np.concatenate([rows.classes[rows.sites == site] for rows in (pool.train, pool.test)])
         labels = np.array(pool.schema.classes)[classes]

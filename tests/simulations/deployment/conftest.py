@@ -1,11 +1,16 @@
 """A study of three hospitals on this machine, from its folders to the invitation; nothing is started."""
 
+import contextlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from flower_pansvm.terms import Scalar
+from simulations.deployment import superlink
+from simulations.deployment.checks import check_hospital
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
@@ -19,7 +24,7 @@ class Study:
     coordinator: Coordinator
     hospitals: dict[str, Path]  # their folders
     files: dict[str, Path]  # their registrations
-    settings: dict[str, str]
+    settings: dict[str, Scalar]
     schema: Path | None
 
     def registrations(self) -> list[Registration]:
@@ -28,7 +33,7 @@ class Study:
     def invite(self, **changes: object) -> Invitation:
         return self.coordinator.invite(
             self.registrations(), self.settings, **{"schema": self.schema, **changes}
-        )  # type: ignore[arg-type]
+        )
 
     @property
     def invitation(self) -> Path:
@@ -36,6 +41,22 @@ class Study:
 
     def accept(self, name: str) -> Invitation:
         return accept(self.hospitals[name], self.invitation, self.coordinator.invitation().code)
+
+    def check(self, name: str = "north") -> list[str]:
+        """Return what a hospital is told before it connects."""
+        return list(check_hospital(self.hospitals[name]))
+
+
+def processes_about(folder: Path) -> dict[int, str]:
+    """Return number and command line of each other process of this machine that a study's folder is named to."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            named = f"FLWR_HOME={folder}/".encode() in (process / "environ").read_bytes()
+            if (named or str(folder) in command) and int(process.name) != os.getpid():
+                found[int(process.name)] = command
+    return found
 
 
 @pytest.fixture
@@ -69,3 +90,18 @@ def joined(invited: Study) -> Study:
     for name in invited.hospitals:
         invited.accept(name)
     return invited
+
+
+@pytest.fixture
+def flwr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that makes a shell script of `flwr`; a server seems to be there."""
+    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
+    monkeypatch.setattr(superlink, "check_server", lambda *_: None)
+    monkeypatch.setattr(superlink, "flower_environment", lambda _: {**os.environ, "PATH": path})
+
+    def script(text: str) -> None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "flwr").write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / "flwr").chmod(0o700)
+
+    return script

@@ -16,15 +16,9 @@ from flower_pansvm.terms import Scalar
 from simulations.deployment.coordinator import FLOWER_FOLDER
 from simulations.deployment.node_config import set_key
 from simulations.deployment.superlink import checkout
-from simulations.deployment.trial import (
-    CONNECTED,
-    READY,
-    generated_tables,
-    set_up,
-    started_command,
-    wait_for,
-)
+from simulations.deployment.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
 from simulations.engines.processes import flower_environment, kill_group
+from tests.simulations.deployment.conftest import processes_about
 
 PATIENCE = 900.0
 """Longest wait for what should come; a machine that does other work as well is slow."""
@@ -32,18 +26,6 @@ PATIENCE = 900.0
 PAN_SVM: dict[str, Scalar] = {"strategy": "pan-svm", "landmarks": 10.0, "tol": 0.5, "test-fraction": 0.2}
 LOCAL_ONLY: dict[str, Scalar] = {"strategy": "local-only", "timeout": 90.0}
 CHEATS = Path(__file__).parent / "cheat"
-
-
-def processes_of(folder: Path) -> list[tuple[int, str]]:
-    """Return number and command line of each process, but for this one, whose Flower folder is in a folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            about = f"FLWR_HOME={folder}/".encode() in (process / "environ").read_bytes()
-            if about and int(process.name) != os.getpid():
-                found.append((int(process.name), command))
-    return found
 
 
 class Study:
@@ -95,11 +77,8 @@ class Study:
 
     def kill(self, name: str, only: str = "") -> None:
         """Kill Flower's processes of a hospital or the coordinator."""
-        found = [
-            pid
-            for pid, command in processes_of(self.folder / name)
-            if "-m simulations" not in command and only in command
-        ]
+        there = processes_about(self.folder / name).items()
+        found = [pid for pid, command in there if "-m simulations" not in command and only in command]
         assert found
         for pid in found:
             with contextlib.suppress(OSError):
@@ -165,38 +144,28 @@ class TrainingProcess:
         return len(list(self.out.glob("checkpoint/*.npz")))
 
 
-@pytest.mark.slow(minutes=3)
-def test_a_training_goes_on_after_ctrl_c_and_after_too_few_hospitals_were_left(tmp_path: Path) -> None:
+@pytest.mark.slow(minutes=4)
+def test_a_training_goes_on_after_ctrl_c_with_too_few_hospitals_left_and_after_its_server_was_killed(
+    tmp_path: Path,
+) -> None:
     with Study(tmp_path, PAN_SVM) as study:
-        out = tmp_path / "results"
+        out, sign = tmp_path / "results", "asked for warm_start"
         with study.training(out) as training:
-            study.wait(study.names[0], "asked for warm_start")
+            study.wait(study.names[0], sign)
             os.kill(training.process.pid, signal.SIGINT)
-            assert training.end() == 130
-            assert training.kept == 2
+            assert (training.end(), training.kept) == (130, 2)
         with study.training(out, "--resume") as training:
             for name in study.names[2:]:
-                study.wait(name, "asked for warm_start")
+                study.wait(name, sign)
                 study.kill(name)
-            assert training.end() == 1
-            assert training.kept == 2
+            assert (training.end(), training.kept) == (1, 2)
             assert all(name in training.log for name in study.names[2:])
         for name in study.names[2:]:
             study.start(name)
         with study.training(out, "--resume") as training:
-            assert training.end() == 0
-            assert "resuming after 2 sums" in training.log
-
-
-@pytest.mark.slow(minutes=3)
-def test_a_training_goes_on_after_the_server_was_killed(tmp_path: Path) -> None:
-    with Study(tmp_path, PAN_SVM) as study:
-        out = tmp_path / "results"
-        with study.training(out) as training:
-            study.wait(study.names[0], "asked for warm_start")
+            study.wait(study.names[0], sign)
             study.kill("coordinator", "flower-superlink")
-            assert training.end() == 1
-            assert training.kept == 2
+            assert (training.end(), training.kept) == (1, 2)
             assert "pansvm coordinator start" in training.log
         study.start("coordinator")
         with study.training(out, "--resume") as training:

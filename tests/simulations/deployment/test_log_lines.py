@@ -1,5 +1,7 @@
 """Logs of Flower's in plain lines: nothing that is wrong is lost."""
 
+import pytest
+
 from simulations.deployment.log_lines import plain_lines
 
 TRACEBACK = ["Traceback (most recent call last):\n", '  File "app.py", line 1, in main\n', "    run()\n"]
@@ -30,14 +32,15 @@ def test_warnings_and_errors_are_never_left_out() -> None:
         assert shown(f"{level} :   Received successfully\n") == [f"{level}: Received successfully"]
 
 
-def test_an_error_of_this_project_has_its_text_and_no_traceback() -> None:
-    said = "flower_pansvm.errors.FederationError: 0 of 3 sites are connected.\n"
-    assert shown(*TRACEBACK, said, "INFO :      after\n") == [said.strip(), "after"]
-
-
-def test_what_the_server_answered_has_its_text_and_no_traceback() -> None:
-    said = "httpx.HTTPStatusError: Server error '500 Internal Server Error' for url 'https://127.0.0.1/x'\n"
-    assert shown(*TRACEBACK, said) == [said.strip()]
+@pytest.mark.parametrize(
+    "said",
+    [
+        "flower_pansvm.errors.FederationError: 0 of 3 sites are connected.",
+        "httpx.HTTPStatusError: Server error '500 Internal Server Error' for url 'https://127.0.0.1/x'",
+    ],
+)
+def test_an_error_of_this_project_or_the_server_has_its_text_and_no_traceback(said: str) -> None:
+    assert shown(*TRACEBACK, f"{said}\n", "INFO :      after\n") == [said, "after"]
 
 
 def test_the_traceback_of_any_other_error_stays() -> None:

@@ -17,6 +17,7 @@ from simulations.deployment.coordinator import FLOWER_FOLDER
 from simulations.deployment.superlink import CONNECTION, _flwr, checkout, train
 from simulations.deployment.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
 from simulations.engines.processes import flower_environment
+from tests.simulations.deployment.conftest import processes_about
 
 NOBODY = 65534
 TRAVERSAL = f"{VERSION}.b6bd5424/../../../trap/."
@@ -96,12 +97,8 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
     coordinator, _ = set_up(study, tables, {"steps": 0})
     names = list(tables)
     for name in names:
-        for place in (
-            study / name,
-            study / name / FLOWER_FOLDER,
-            study,
-            study / name / FLOWER_FOLDER / "apps",
-        ):
+        home = study / name / FLOWER_FOLDER
+        for place in (study / name, home, study, home / "apps"):
             trap = place / "trap" / "clients"
             trap.mkdir(parents=True, exist_ok=True)
             for file in ("__init__.py", "app.py"):
@@ -112,16 +109,8 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
         """Start a run of a checkout as Flower would, without our checks, and return why it has ended."""
         config = {**coordinator.invitation().settings, "out": str(tmp_path / "out")}
         text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in config.items())
-        (tmp_path / "run.toml").write_text(text)
-        command = [
-            "flwr",
-            "run",
-            str(app),
-            CONNECTION,
-            "--stream",
-            "--run-config",
-            str(tmp_path / "run.toml"),
-        ]
+        (file := tmp_path / "run.toml").write_text(text)
+        command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
         done = subprocess.run(
             command, env=flower_environment(home), capture_output=True, text=True, check=False, timeout=600
         )
@@ -169,13 +158,8 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
 def another_account_gets_nothing(study: Path, name: str) -> None:
     """Nobody's account finds the port, which is no secret, and takes neither task nor key nor row."""
     own = study / name
-    command = next(
-        text
-        for folder in Path("/proc").glob("[0-9]*")
-        if "clients.executor" in (text := (folder / "cmdline").read_text().replace("\0", " "))
-        and str(own) in text
-    )
-    address = re.search(r"127\.0\.0\.1:\d+", command)[0]  # type: ignore[index]
+    command = next(text for text in processes_about(own).values() if "clients.executor" in text)
+    address = re.search(r"127\.0\.0\.1:\d+", command)[0]
     private = [own / FLOWER_FOLDER / "executor" / "secret", own / "identity.pem", own / "node.toml"]
     private += list((own / "state").iterdir())
     script = ANOTHER_ACCOUNT.format(nobody=NOBODY, files=[str(path) for path in private], address=address)

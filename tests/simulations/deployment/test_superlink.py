@@ -1,7 +1,6 @@
 """What the coordinator is told when a training does not end well; `flwr` is a script here."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +13,12 @@ from simulations.deployment import superlink
 from simulations.deployment.superlink import RunFailedError, checkout, train
 from tests.simulations.deployment.conftest import Study
 
-FLWR = """#!/bin/sh
+FLWR = """\
 echo "$@" >> {folder}/asked
 case "$1" in
   run) echo "Successfully started run 7"; echo "waiting for node 17, node 18 since 15 s" ;;
   *) {answer} ;;
-esac
-"""
+esac"""
 FAILED = """\
 echo '{"success": true, "runs": [{"run-id": "7", "status": "finished:failed", "status-details": "Why."}]}'"""
 SILENT = FAILED.replace("Why.", "Node 17 is silent.")
@@ -29,20 +27,9 @@ Flwr = Callable[[str], None]
 
 
 @pytest.fixture
-def flwr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flwr:
-    """Return a function that says how `flwr` answers to everything but `flwr run`; a server seems to be there."""
-    monkeypatch.setattr(superlink, "check_server", lambda *_: None)
-    monkeypatch.setattr(
-        superlink, "flower_environment", lambda _: {**os.environ, "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
-    )
-
-    def answering(answer: str) -> None:
-        (tmp_path / "bin").mkdir()
-        script = tmp_path / "bin" / "flwr"
-        script.write_text(FLWR.format(folder=tmp_path, answer=answer))
-        script.chmod(0o700)
-
-    return answering
+def answering(tmp_path: Path, flwr: Callable[[str], None]) -> Flwr:
+    """Return a function that says how `flwr` answers to everything but `flwr run`."""
+    return lambda answer: flwr(FLWR.format(folder=tmp_path, answer=answer))
 
 
 @pytest.fixture
@@ -56,48 +43,51 @@ def stopped(tmp_path: Path) -> Path:
 
 
 def test_a_failed_training_says_why_and_how_to_go_on_by_this_command(
-    invited: Study, flwr: Flwr, stopped: Path
+    invited: Study, answering: Flwr, stopped: Path
 ) -> None:
-    flwr(FAILED)
+    answering(FAILED)
     with pytest.raises(RunFailedError) as caught:
         train(invited.coordinator, stopped, print, resume=True)
     assert "ended as 'finished:failed'. Why.\n" in str(caught.value)
-    assert (
-        f"kept (2 sums); go on with: pansvm coordinator train --folder {invited.coordinator.folder}"
-        in str(caught.value)
-    )
+    command = f"pansvm coordinator train --folder {invited.coordinator.folder}"
+    assert f"kept (2 sums); go on with: {command}" in str(caught.value)
     assert f"--resume --out '{stopped}'" in str(caught.value)
 
 
 def test_who_has_not_joined_yet_is_called_by_the_name_in_the_invitation(
-    invited: Study, flwr: Flwr, stopped: Path
+    invited: Study, answering: Flwr, stopped: Path
 ) -> None:
     key = next(one.supernode_key for one in invited.registrations() if one.name == "south")
     registered = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.REGISTERED_FILE
     registered.write_text(json.dumps({key: "17"}))
-    flwr(SILENT)
+    answering(SILENT)
     said: list[str] = []
     with pytest.raises(RunFailedError, match="'finished:failed'"):
         train(invited.coordinator, stopped, said.append, resume=True)
     assert any(line.endswith("  waiting for south, node 18 since 15 s") for line in said)
 
 
-def test_resume_is_not_offered_where_there_is_nothing(invited: Study, flwr: Flwr, tmp_path: Path) -> None:
-    flwr(FAILED)
-    with pytest.raises(RunFailedError):
+def test_resume_is_not_offered_where_there_is_nothing(
+    invited: Study, answering: Flwr, tmp_path: Path
+) -> None:
+    answering(FAILED)
+    with pytest.raises(RunFailedError) as caught:
         train(invited.coordinator, tmp_path / "new", print)
+    assert "--resume" not in str(caught.value)
 
 
-def test_a_server_that_was_lost_is_to_be_started_again(invited: Study, flwr: Flwr, stopped: Path) -> None:
-    flwr("echo 'Connection to the SuperLink is unavailable' >&2; exit 1")
+def test_a_server_that_was_lost_is_to_be_started_again(
+    invited: Study, answering: Flwr, stopped: Path
+) -> None:
+    answering("echo 'Connection to the SuperLink is unavailable' >&2; exit 1")
     with pytest.raises(RunFailedError, match="--resume"):
         train(invited.coordinator, stopped, print, resume=True)
 
 
 def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
-    invited: Study, flwr: Flwr, stopped: Path
+    invited: Study, answering: Flwr, stopped: Path
 ) -> None:
-    flwr("""echo '{"success": true}'""")
+    answering("""echo '{"success": true}'""")
     said = []
 
     def show(line: str) -> None:
@@ -119,9 +109,9 @@ def test_without_a_server_the_coordinator_is_told_to_start_its_own(invited: Stud
 
 
 def test_a_checkout_of_another_version_is_not_sent_to_hospitals_that_would_refuse_it(
-    invited: Study, flwr: Flwr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    invited: Study, answering: Flwr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flwr(FAILED)
+    answering(FAILED)
     app = tmp_path / "flower-pansvm"
     for name in PACKAGES:
         shutil.copytree(checkout() / name, app / name)
@@ -135,11 +125,11 @@ def test_a_checkout_of_another_version_is_not_sent_to_hospitals_that_would_refus
 
 
 def test_a_stream_that_breaks_off_is_no_end(
-    invited: Study, flwr: Flwr, stopped: Path, monkeypatch: pytest.MonkeyPatch
+    invited: Study, answering: Flwr, stopped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(superlink, "UNFINISHED_SECONDS", 0.0)
     running = FAILED.replace("finished:failed", "running")
-    flwr(f"if [ $(wc -l < {stopped.parent}/asked) -lt 4 ]; then {running}; else {FAILED}; fi")
+    answering(f"if [ $(wc -l < {stopped.parent}/asked) -lt 4 ]; then {running}; else {FAILED}; fi")
     said: list[str] = []
     with pytest.raises(RunFailedError, match="'finished:failed'"):
         train(invited.coordinator, stopped, said.append, resume=True)

@@ -31,7 +31,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch, *commands: str) -> list[str]:
     original = supernode._run
 
     def run(_: list[str], *others: object) -> object:
-        return original(["sh", "-c", left.pop(0)], *others)  # type: ignore[arg-type]
+        return original(["sh", "-c", left.pop(0)], *others)
 
     monkeypatch.setattr(supernode, "_run", run)
     return left

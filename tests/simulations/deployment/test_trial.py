@@ -30,30 +30,16 @@ from simulations.deployment.trial import (
     wait_for,
 )
 from simulations.engines.processes import free_port
+from tests.simulations.deployment.conftest import Study, processes_about
 
 ROOT = Path(__file__).parents[3]
-
-
-def processes_about(text: str) -> list[str]:
-    """Return the command lines of all processes of this machine that name something, but for this one's."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            environment = (folder / "environ").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if text in command or (f"FLWR_HOME={text}" in environment and folder.name != str(os.getpid())):
-            found.append(command)
-    return found
 
 
 def cells_in(folder: Path, tables: list[Path]) -> set[str]:
     """Return which blood pressures are in a file, or in those of a folder, as text or as binary numbers."""
     cells = set(pd.concat(pd.read_csv(table, dtype=str) for table in tables)["pressure"])
-    cells = {
-        cell for cell in cells if len(cell.partition(".")[2]) >= 3
-    }  # shorter ones may be there by chance
+    # Shorter ones may be there by chance.
+    cells = {cell for cell in cells if len(cell.partition(".")[2]) >= 3}
     known = {form for cell in cells for form in (cell.encode(), np.float64(cell).tobytes())}
     content = b"".join(file.read_bytes() for file in (folder, *folder.rglob("*")) if file.is_file())
     return {str(form) for form in known if form in content}
@@ -71,7 +57,7 @@ def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(
         command, cwd=ROOT, env=drawn, capture_output=True, text=True, check=False, timeout=1200
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert processes_about(str(folder)) == []
+    assert processes_about(folder) == {}
     result = json.loads((folder / "results" / "result.json").read_text())
     assert result["sites"] == 4
     assert result["privacy"]["not_covered"] == []
@@ -116,7 +102,7 @@ def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path
     assert done.returncode == 1
     assert "does not let this SuperNode in" in done.stderr
     assert "Traceback" not in done.stderr
-    assert processes_about(str(tmp_path)) == []
+    assert processes_about(tmp_path) == {}
 
 
 def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> None:
@@ -141,15 +127,11 @@ def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> 
     ],
 )
 def test_a_trial_s_hospitals_agree_to_what_its_strategy_needs_and_to_no_more(
-    settings: dict[str, Scalar], level: str, noise: float, tmp_path: Path
+    settings: dict[str, Scalar], level: str, noise: float, study: Study
 ) -> None:
-    coordinator = Coordinator.make(tmp_path / "coordinator", "localhost:8443", 8443)
-    tables = generated_tables(tmp_path, hospitals=3, rows=20)
-    (tmp_path / "ours.toml").write_text(SCHEMA)
-    made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.items()]
-    invitation = coordinator.invite(made, settings, tmp_path / "ours.toml")
-    agree(tmp_path / made[0].name, invitation)
-    node = read_node_config(tmp_path / made[0].name)
+    study.settings = settings
+    agree(study.hospitals["north"], study.invite())
+    node = read_node_config(study.hospitals["north"])
     assert (node["privacy"], node["noise"]) == (level, noise)
 
 
@@ -161,4 +143,4 @@ def test_a_trial_that_cannot_be_starts_nothing(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="'x'"):
         run_trial(tmp_path / "new", {"epsilon": "x"}, print)
     assert not (tmp_path / "new").exists()
-    assert processes_about(str(tmp_path)) == []
+    assert processes_about(tmp_path) == {}

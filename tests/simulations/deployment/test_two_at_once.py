@@ -6,10 +6,12 @@ import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -18,12 +20,14 @@ from clients.budget import new_ledger
 from clients.ledger.ledger import read_ledger
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.new_identity import create_identity
+from simulations import files
 from simulations.deployment import superlink
 from simulations.deployment.files import write_new
 from simulations.deployment.hospital import make_hospital
 from simulations.files import complete_file, made_folder
 from simulations.papers.running import do_runs
 from strategies.locking import COMMAND, RUN, locked
+from tests.simulations.conftest import Run
 from tests.simulations.deployment.conftest import Study
 
 ROOT = Path(__file__).parents[3]
@@ -32,23 +36,6 @@ COMMANDS = {
     "run": ["run", "--engine=in-process", "--quiet", "--data=wine", "--sites=3", "--set=landmarks=10"],
     "compare": ["compare", "--data=wine", "--strategies=central:svc", "--repeats=1", "--sites=3"],
 }
-
-
-IN_ONE_SECOND = """
-import datetime
-from simulations import files
-from simulations.cli import main
-
-class Stopped(datetime.datetime):
-    @classmethod
-    def now(cls, tz=None):
-        return cls(2026, 1, 2, 3, 4, 5)
-
-files.datetime = Stopped
-if __name__ == "__main__":
-    main()
-"""
-"""The command line, whatever time it is."""
 
 
 def at_once(job: Callable[[int], object], times: int = AT_ONCE) -> tuple[list[object], list[Exception]]:
@@ -68,38 +55,30 @@ def at_once(job: Callable[[int], object], times: int = AT_ONCE) -> tuple[list[ob
     return [one for one in found if not isinstance(one, Exception)], failed
 
 
-def in_processes(
-    folder: Path, *arguments: str, times: int = 4, program: Sequence[str] = ("-m", "simulations")
-) -> list[tuple[int, str]]:
-    """Run the command line in so many processes at a time; exit code and error output of each."""
-    started = [
-        subprocess.Popen(
-            [sys.executable, *program, *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(times)
-    ]
-    return [(process.returncode, err) for process in started for err in [process.communicate()[1]]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_of_one_second_have_a_folder_each(command: str, tmp_path: Path) -> None:
-    ended = in_processes(tmp_path, *COMMANDS[command], program=("-c", IN_ONE_SECOND))
-    assert ended == [(0, "")] * len(ended)
-    left = {"run": "result.json", "compare": "comparison.html"}[command]
-    names = ["2026-01-02_030405", *(f"2026-01-02_030405-{number}" for number in (2, 3, 4))]
-    assert sorted(path.parent.name for path in (tmp_path / "runs").glob(f"*/{left}")) == names
+def test_commands_of_one_second_have_a_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    second = datetime(2026, 1, 2, 3, 4, 5)
+    monkeypatch.setattr(files, "datetime", SimpleNamespace(now=lambda: second))
+    made, _ = at_once(lambda _: files.new_default_folder())
+    names = ["2026-01-02_030405", *(f"2026-01-02_030405-{number}" for number in range(2, 1 + AT_ONCE))]
+    assert {folder.name for folder in made} == {*names} == {path.name for path in Path("runs").iterdir()}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_of_commands_with_one_out_one_works_and_the_others_say_so(command: str, tmp_path: Path) -> None:
-    ended = in_processes(tmp_path, *COMMANDS[command], "--out", "out")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "simulations", *COMMANDS[command], "--out", "out"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    ended = [(process.returncode, err) for process in started for err in [process.communicate()[1]]]
     assert [code for code, _ in ended].count(0) >= 1
     for code, err in ended:
         # Who came when another was over has found its results, or its comparison, which is then the same.
@@ -202,7 +181,7 @@ def test_a_pipe_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["predict", "schema"])
 def test_a_file_that_came_while_a_command_computed_stays(
     command: str,
-    pansvm: Callable[..., tuple[int, str, str]],
+    pansvm: Run,
     tmp_path: Path,
     hospital_files: list[Path],
     monkeypatch: pytest.MonkeyPatch,
@@ -218,8 +197,7 @@ def test_a_file_that_came_while_a_command_computed_stays(
     monkeypatch.setattr(prediction, "predict_file", other_process)
     monkeypatch.setattr(drafting, "draft", other_process)
     given = ["model.npz", hospital_files[0]] if command == "predict" else [hospital_files[0]]
-    code, _, err = pansvm(command, *given, "--out", "out")
-    assert code == 1
+    err = pansvm.error(command, *given, "--out", "out")
     assert "exists" in err
     assert (tmp_path / "out").read_text() == "another's"
 
@@ -232,7 +210,7 @@ def test_reproductions_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_invitations_of_one_second_have_numbers_of_their_own(invited: Study) -> None:
     done, failed = at_once(lambda _: invited.invite(renew=True))
     assert all("Another process works in" in str(error) for error in failed), failed
-    numbers = [one.number for one in done]  # type: ignore[attr-defined]
+    numbers = [one.number for one in done]
     assert sorted(numbers) == list(range(2, 2 + len(done)))
     before = sorted(path.name for path in invited.coordinator.folder.glob("invitation-*.json"))
     assert before == [f"invitation-{number}.json" for number in range(1, 1 + len(done))]
@@ -256,30 +234,21 @@ def test_a_hospitals_folder_is_the_first_ones(tmp_path: Path, hospital_files: li
 def test_a_budget_that_begins_several_times_at_once_is_whole(tmp_path: Path) -> None:
     for number in range(5):
         folder = tmp_path / str(number)
-        _, failed = at_once(lambda _, folder=folder: new_ledger(folder, 0.2))  # type: ignore[misc]
+        _, failed = at_once(lambda _, folder=folder: new_ledger(folder, 0.2))
         assert not failed
         assert read_ledger(folder).charges == ()
 
 
 def test_each_training_has_its_own_settings(
-    invited: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    invited: Study, flwr: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`flwr run` reads the file some seconds after it was written."""
     asked = tmp_path / "asked"
     asked.mkdir()
-    (tmp_path / "bin").mkdir()
-    script = tmp_path / "bin" / "flwr"
-    script.write_text(
-        f'#!/bin/sh\nif [ "$1" = run ]; then sleep 1; cat "$6" > {asked}/$$; echo "started run 7"; fi\necho "{{}}"\n'
-    )
-    script.chmod(0o700)
-    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
-    monkeypatch.setattr(superlink, "check_server", lambda *_: None)
+    flwr(f'if [ "$1" = run ]; then sleep 1; cat "$6" > {asked}/$$; echo "started run 7"; fi\necho "{{}}"')
     monkeypatch.setattr(superlink, "exit_on_signals", nullcontext)  # which are the main thread's
-    monkeypatch.setattr(superlink, "flower_environment", lambda _: {**os.environ, "PATH": path})
     _, failed = at_once(
-        lambda number: superlink.train(invited.coordinator, tmp_path / f"out-{number}", lambda _: None),
-        3,
+        lambda number: superlink.train(invited.coordinator, tmp_path / f"out-{number}", lambda _: None), 3
     )
     assert len(failed) == 3
     texts = "".join(path.read_text() for path in asked.iterdir())

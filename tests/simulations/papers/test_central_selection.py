@@ -104,12 +104,7 @@ def test_federated_run_with_a_landmark_for_each_row_selects_the_same(
 ) -> None:
     # Then the Nyström kernel is exact but for a cluster of two rows, and PAN-SVM is LIBSVM.
     settings = settings_of(
-        "svm-rfe",
-        privacy="exact",
-        test_fraction=0.5,
-        landmarks="0.999",
-        tol=1e-3,
-        step="0.5",
+        "svm-rfe", privacy="exact", test_fraction=0.5, landmarks="0.999", tol=1e-3, step="0.5"
     )
     central, strategy = select(settings), train_in_process(settings)
     assert isinstance(strategy, Elimination)

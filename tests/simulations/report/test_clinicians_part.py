@@ -2,15 +2,16 @@
 
 import html
 import itertools
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from simulations.report.cautions import cautions
-from simulations.report.page import write_report
 from simulations.report.section import SECTIONS, sections_of
-from tests.simulations.report.test_section import BARE, PHASE
+from tests.simulations.report.test_curves import group
+from tests.simulations.report.test_section import BARE, PHASE, page_of
 
 TWO: dict[str, Any] = {
     **BARE,
@@ -27,12 +28,7 @@ TWO: dict[str, Any] = {
     "balanced_accuracy": 0.825,
     "auc": 0.91,
     "confusion": [[90, 10], [5, 15]],
-    "decision_groups": [
-        [
-            {"others": 80, "of_class": 2, "probability": 0.05},
-            {"others": 20, "of_class": 18, "probability": 0.6},
-        ]
-    ],
+    "decision_groups": [[group(80, 2, 0.05), group(20, 18, 0.6)]],
     "model_sha256": "ab" * 32,
     "model_kind": "pan-svc",
     "tested_on": "true records",
@@ -44,7 +40,7 @@ TWO: dict[str, Any] = {
 def text_of(name: str, **changes: Any) -> str:
     """Return what a section says, without its tags."""
     sections_of({})
-    return plain(SECTIONS[name]().html({**TWO, **changes}))
+    return plain(SECTIONS[name].html({**TWO, **changes}))
 
 
 def plain(page: str) -> str:
@@ -115,15 +111,15 @@ def test_calibration_compares_what_the_model_says_with_what_is_there() -> None:
     assert "cannot show whether these hold" in several
 
 
-def test_that_no_value_of_a_patient_leaves_is_said_only_where_it_is_true() -> None:
-    counted = [
-        {"task": "scores", "result": "histogram", "how": "summed", "numbers_per_site": 1024, "times": 1}
-    ]
-    assert "nobody’s own value does" in text_of("thresholds", disclosed=counted)
-    shown = [
-        {"task": "kernel_points", "result": "kernel", "how": "disclosed", "numbers_per_site": 9, "times": 1}
-    ]
-    assert "nobody’s own value does" not in text_of("thresholds", disclosed=shown)
+@pytest.mark.parametrize(
+    ("task", "part", "how", "true"),
+    [("scores", "histogram", "summed", True), ("kernel_points", "kernel", "disclosed", False)],
+)
+def test_that_no_value_of_a_patient_leaves_is_said_only_where_it_is_true(
+    task: str, part: str, how: str, true: bool
+) -> None:
+    left = {"task": task, "result": part, "how": how, "numbers_per_site": 9, "times": 1}
+    assert ("nobody’s own value does" in text_of("thresholds", disclosed=[left])) == true
 
 
 def test_columns_that_were_selected_are_named() -> None:
@@ -168,8 +164,3 @@ def test_the_clinicians_part_comes_first_and_has_no_jargon(tmp_path: Path) -> No
     for word in ("hyperparameter", "landmark", "cutting plane", "objective", "secure sum", "round trip"):
         assert word not in plain(first).lower()
     assert "Settings and versions" in second
-
-
-def page_of(result: dict[str, Any], folder: Path) -> str:
-    (folder / "result.json").write_text(json.dumps(result))
-    return write_report(folder).read_text()

@@ -12,46 +12,28 @@ from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
 from simulations.report.page import REPORT_FILE, write_report
-from simulations.running import run
 from strategies.results import RESULT_FILE
-from strategies.settings import make_settings
-from tests.simulations.conftest import Run
+from tests.simulations.conftest import Run, finished
 
 Place = tuple[str | int, ...]
 
 WRONG = (
-    None,
-    True,
-    -1,
-    0,
-    10**300,
-    float("nan"),
-    float("inf"),
-    1e-320,
-    "",
-    "=1+1",
-    "<b>",
-    [],
-    {},
-    [[]],
-    [None],
-    {"x": 1},
+    *(None, True, -1, 0, 10**300, float("nan"), float("inf"), 1e-320),
+    *("", "=1+1", "<b>", [], {}, [[]], [None], {"x": 1}),
 )
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Return what runs have written: one with a chosen grid, a selection, and one of differential privacy."""
-    found = []
-    for changes in (
-        {"C": "1,4", "gamma": 0.1, "probability": True, "audit": True},
-        {"strategy": "voted-wrapper", "step": 0.5, "data": "wine"},
-        {"strategy": "dp-svm"},
-    ):
-        folder = tmp_path_factory.mktemp("run")
-        run(make_settings(**{"sites": 3, "out": str(folder), **changes}), "in-process", lambda _: None)
-        found.append(json.loads((folder / RESULT_FILE).read_text(encoding="utf-8")))
-    return found
+    return [
+        finished(tmp_path_factory.mktemp("run"), **changes)
+        for changes in (
+            {"C": "1,4", "gamma": 0.1, "probability": True, "audit": True},
+            {"strategy": "voted-wrapper", "step": 0.5, "data": "wine"},
+            {"strategy": "dp-svm"},
+        )
+    ]
 
 
 def places(value: Any, here: Place = ()) -> Iterator[Place]:
@@ -130,7 +112,6 @@ def test_what_is_no_result_is_an_error(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / RESULT_FILE).write_bytes(content)
-    code, _, err = pansvm(*command)
-    assert code == 1
+    err = pansvm.error(*command)
     assert err.startswith("Error: ")
     assert "result.json" in err

@@ -1,6 +1,5 @@
 """What a run writes down for its report agrees with what it has always written down."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,7 @@ import pytest
 
 from flower_pansvm.metrics import SMALLEST
 from simulations.data.sites import join_data
-from simulations.running import run
-from strategies.settings import make_settings
-
-
-def finished(folder: Path, **changes: Any) -> dict[str, Any]:
-    run(make_settings(out=str(folder), sites=3, **changes), "in-process", lambda _: None)
-    result: dict[str, Any] = json.loads((folder / "result.json").read_text())
-    return result
+from tests.simulations.conftest import finished
 
 
 @pytest.fixture(scope="module")

@@ -28,17 +28,10 @@ def test_each_problem_has_a_line_and_a_few_have_names(problems: int) -> None:
     assert (axes.get_legend() is not None) == (problems == 3)
 
 
-def test_a_gap_of_zero_does_not_stretch_the_axis() -> None:
-    solved = result(1)
-    solved["convergence"] = [[(10.0, 5.0), (8.0, 8.0)]]
-    (axes,) = convergence_figure(solved).axes
+@pytest.mark.parametrize("bounds", [[(10.0, 5.0), (8.0, 8.0)], [(0.0, 0.0)]])
+def test_a_gap_of_zero_does_not_stretch_the_axis(bounds: list[tuple[float, float]]) -> None:
+    (axes,) = convergence_figure({**result(1), "convergence": [bounds]}).axes
     assert axes.get_ylim()[0] > 1e-6
-
-
-def test_a_problem_with_an_objective_of_zero_has_no_gap() -> None:
-    solved = result(1)
-    solved["convergence"] = [[(0.0, 0.0)]]
-    assert convergence_figure(solved).axes
 
 
 def selected(counts: list[int], chosen: int, tested: bool = True) -> dict[str, Any]:

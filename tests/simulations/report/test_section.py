@@ -1,18 +1,14 @@
 """Sections of the report: each appears where its figures are, in its place, and text is never taken for HTML."""
 
+import json
+from pathlib import Path
 from typing import Any
 
-from simulations.report.page import headline
+from simulations.report.page import headline, write_report
 from simulations.report.section import sections_of
 
-PHASE = {
-    "seconds": 1.5,
-    "waiting": 1.2,
-    "work": 0.1,
-    "round_trips": 2,
-    "bytes_up": 1_000_000,
-    "bytes_down": 0,
-}
+COSTS = {"round_trips": 2, "bytes_up": 1_000_000, "bytes_down": 0}
+PHASE = {"seconds": 1.5, "waiting": 1.2, "work": 0.1, **COSTS}
 
 BARE: dict[str, Any] = {
     "strategy": "another",
@@ -33,14 +29,18 @@ BARE: dict[str, Any] = {
     "finished": "2026-11-23T00:43:44+00:00",
     "dropped_sites": [],
     "model_sha256": None,
-    "round_trips": 2,
-    "bytes_up": 1_000_000,
-    "bytes_down": 0,
+    **COSTS,
     "phases": {"join": PHASE},
     "disclosed": [],
     "config": {"strategy": "another"},
     "versions": {"python": "3.11"},
 }
+
+
+def page_of(result: dict[str, Any], folder: Path) -> str:
+    """Return the report of a result."""
+    (folder / "result.json").write_text(json.dumps(result))
+    return write_report(folder).read_text()
 
 
 def titles(result: dict[str, Any]) -> list[str]:

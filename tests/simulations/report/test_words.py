@@ -47,7 +47,7 @@ def test_a_task_is_told_once_with_all_ways_in_which_it_left() -> None:
         {"task": "<of their own>", "result": "x", "how": "disclosed", "numbers_per_site": 1200, "times": 1},
     ]
     sections_of({})
-    page = SECTIONS["departures"]().html({"disclosed": disclosed})
+    page = SECTIONS["departures"].html({"disclosed": disclosed})
     assert page.count("Centres of groups of similar patients") == 1
     assert f"{WAYS['perturbed']}; {WAYS['exact']}" in page
     assert "&lt;of their own&gt;" in page
@@ -71,4 +71,4 @@ def test_a_task_is_told_once_with_all_ways_in_which_it_left() -> None:
 def test_the_level_is_told_in_words(changes: dict[str, Any], words: str) -> None:
     sections_of({})
     result = {"noise": None, "tested_on": "true records", "disclosed": [], **changes}
-    assert words in SECTIONS["level"]().html(result)
+    assert words in SECTIONS["level"].html(result)

@@ -1,9 +1,9 @@
 """The cutting-plane loop: as good as a central solver, and honest about how good."""
 
-import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ from strategies.master.engine import Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.master import MasterSolution, solve_master
 from strategies.master.progress import Progress
-from strategies.master.search import CURVATURE_PLANES, PointSearch
+from strategies.master.search import LATE_PLANES, PointSearch
 from strategies.steps.feature_maps import fit_map
 
 Matrix = NDArray[np.float64]
@@ -106,25 +106,19 @@ DATA = [
 ]
 
 
-def objective(F: Matrix, y: Matrix, C: float, point: Matrix, weight: Matrix | float = 1.0) -> float:
+def objective(F: Matrix, y: Matrix, C: float, point: Matrix) -> float:
     w, b = point[:-1], point[-1]
-    return float(0.5 * w @ w + C * (weight * np.maximum(0.0, 1.0 - y * (F @ w + b))).sum())
+    return float(0.5 * w @ w + C * np.maximum(0.0, 1.0 - y * (F @ w + b)).sum())
 
 
-def central(F: Matrix, y: Matrix, C: float, class_weight: str | None = None) -> tuple[float, float, Matrix]:
+def central(F: Matrix, y: Matrix, C: float) -> tuple[float, float, Matrix]:
     """Return LIBSVM's bounds of the true optimum, its dual and its primal objective, and its solution."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svc = SVC(kernel="linear", C=C, tol=1e-6, max_iter=200_000, class_weight=class_weight).fit(F, y)
+        svc = SVC(kernel="linear", C=C, tol=1e-6, max_iter=200_000).fit(F, y)
     w = svc.coef_[0]
     point = np.append(w, svc.intercept_)
-    weight = np.where(y > 0, *svc.class_weight_[::-1])
-    return float(np.abs(svc.dual_coef_).sum() - 0.5 * w @ w), objective(F, y, C, point, weight), point
-
-
-@functools.cache
-def central_bounds(make: Callable[[], Rows], C: float) -> tuple[float, float]:
-    return central(*make(), C)[:2]
+    return float(np.abs(svc.dual_coef_).sum() - 0.5 * w @ w), objective(F, y, C, point), point
 
 
 @dataclass
@@ -173,21 +167,14 @@ class Federation:
         )
 
 
-def dealt_out(data: Sequence[Rows], Cs: Sequence[float], balanced: bool = False) -> Federation:
+def dealt_out(data: Sequence[Rows], Cs: Sequence[float]) -> Federation:
     """Return a federation of three sites that share the rows of every problem unevenly."""
     problems, shares = [], []
     for i, ((F, y), C) in enumerate(zip(data, Cs, strict=True)):
-        sides = (y > 0).sum(), (y < 0).sum()
-        weights = tuple(len(y) / (2 * side) for side in sides) if balanced else (1.0, 1.0)
-        weight = np.where(y > 0, weights[0], weights[1])
-        problems.append(
-            Problem(
-                str(i), F.shape[1], float(weight.sum()), C, Pair(1, REST), weights=(weights[0], weights[1])
-            )
-        )
+        problems.append(Problem(str(i), F.shape[1], float(len(y)), C, Pair(1, REST)))
         order = np.random.default_rng(0).permutation(len(y))
         parts = np.split(order, [len(y) // 10, len(y) // 2])
-        shares.append([(F[part], Labels(y[part], weight[part])) for part in parts])
+        shares.append([(F[part], Labels(y[part], np.ones(len(part)))) for part in parts])
     return Federation(problems, [[share[site] for share in shares] for site in range(3)])
 
 
@@ -205,37 +192,19 @@ def assert_true_bounds(federation: Federation, i: int, dual: float, primal: floa
 # As good as a central solver
 
 
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2, pytest.param(1e4, marks=pytest.mark.slow)])
-def test_it_is_as_good_as_libsvm_and_its_bounds_are_true_in_every_round(C: float) -> None:
+@pytest.mark.parametrize(
+    ("C", "tol"), [(1e-2, TOL), (1.0, 1e-6), (1e2, TOL), pytest.param(1e4, TOL, marks=pytest.mark.slow)]
+)
+def test_it_is_as_good_as_libsvm_and_its_bounds_are_true_in_every_round(C: float, tol: float) -> None:
     data = [make() for make in DATA]
     federation = dealt_out(data, [C] * len(data))
-    states = federation.solve()
+    states = federation.solve(tol=tol)
     for i, ((F, y), state) in enumerate(zip(data, states, strict=True)):
-        dual, primal = central_bounds(DATA[i], C)
-        assert state.gap <= TOL, DATA[i].__name__
-        assert state.upper <= primal * (1 + TOL), DATA[i].__name__
+        dual, primal, _ = central(F, y, C)
+        assert state.gap <= tol, DATA[i].__name__
+        assert state.upper <= primal * (1 + tol), DATA[i].__name__
         assert objective(F, y, C, state.best) == pytest.approx(state.upper, rel=1e-9)
         assert_true_bounds(federation, i, dual, primal)
-
-
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
-def test_balanced_classes_are_weighted_as_in_scikit_learn(C: float) -> None:
-    F, y = rare_class()
-    federation = dealt_out([(F, y)], [C], balanced=True)
-    (state,) = federation.solve()
-    dual, primal, _ = central(F, y, C, "balanced")
-    assert state.gap <= TOL
-    assert state.upper <= primal * (1 + TOL)
-    assert_true_bounds(federation, 0, dual, primal)
-
-
-def test_a_tighter_tolerance_is_met() -> None:
-    F, y = breast_cancer()
-    (state,) = dealt_out([(F, y)], [1.0]).solve(tol=1e-6)
-    dual, primal, _ = central(F, y, 1.0)
-    assert state.gap <= 1e-6
-    assert state.upper <= primal * (1 + 1e-6)
-    assert state.lower >= dual * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("make", [moons, breast_cancer])
@@ -247,12 +216,14 @@ def test_it_takes_far_fewer_rounds_than_the_paper(make: Callable[[], Rows]) -> N
     assert ours < papers / 2
 
 
-def test_curvature_saves_rounds() -> None:
-    with_it, without = (
-        dealt_out([breast_cancer()], [10.0]).solve(functools.partial(PointSearch, planes=planes))[0].rounds
-        for planes in (CURVATURE_PLANES, 0.0)
+def test_a_whole_curvature_saves_late_rounds() -> None:
+    X, y = make_moons(800, noise=0.3, random_state=0)
+    F = mapped(X, 200, 3.0)
+    whole, small = (
+        dealt_out([(F, signs(y == 1))], [100.0]).solve(partial(PointSearch, late=planes))[0].rounds
+        for planes in (LATE_PLANES, 0.0)
     )
-    assert with_it < without
+    assert whole < 0.8 * small
 
 
 # Rows of one class only, and rows that all look the same
@@ -276,14 +247,6 @@ def test_a_problem_without_any_rows_ends_at_once() -> None:
     assert (rest.rounds, rest.gap, rest.failure) == (1, 0.0, "")
     assert not rest.best.any()
     assert fine.gap <= TOL
-
-
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-def test_rows_that_are_all_mapped_to_zero_are_told_apart_by_the_bias_alone(C: float) -> None:
-    (state,) = dealt_out([(np.zeros((50, 3)), signs(np.arange(50) < 20))], [C]).solve()
-    assert state.gap <= TOL
-    assert state.upper == pytest.approx(2 * C * 20, rel=TOL)
-    assert state.best[-1] == pytest.approx(-1.0, rel=1e-2)
 
 
 # Several problems
@@ -363,14 +326,6 @@ def test_it_stops_at_the_last_round_and_says_how_far_it_came() -> None:
 # Points, cuts and dual variables
 
 
-def test_the_best_point_is_one_that_was_asked() -> None:
-    federation = dealt_out([moons()], [10.0])
-    (state,) = federation.solve()
-    asked = np.vstack([wanted[0].points for wanted in federation.asked])
-    assert (asked == state.best).all(axis=1).any()
-    assert len(state.cuts.m) == len(asked), "every cut is kept"
-
-
 def test_starts_are_asked_first_and_a_good_one_saves_round_trips() -> None:
     F, y = breast_cancer()
     _, primal, optimum = central(F, y, 10.0)
@@ -384,25 +339,20 @@ def test_starts_are_asked_first_and_a_good_one_saves_round_trips() -> None:
     assert warm.rounds < cold.rounds
 
 
+@pytest.mark.parametrize("size", [1e6, 1e300])
+def test_a_useless_start_does_no_harm(size: float) -> None:
+    """Even beyond single precision: it is asked as near as can be."""
+    F, y = moons()
+    federation = dealt_out([(F, y)], [1.0])
+    (state,) = federation.solve(starts=[np.full((1, F.shape[1] + 1), size)])
+    assert np.isfinite(federation.asked[0][0].points).all()
+    assert state.upper <= central(F, y, 1.0)[1] * (1 + TOL)
+    assert federation.bounds[0][0][0] == pytest.approx(len(y)), "the origin is always asked, too"
+
+
 def test_ends_and_centres_travel_in_single_precision_as_they_are() -> None:
     federation = dealt_out([moons()], [1.0])
     federation.solve()
     points = np.vstack([one.evaluated_at for questions in federation.asked for one in questions.values()])
     assert len(points) > 10
     assert (points == points.astype(np.float32)).all()
-
-
-def test_a_start_beyond_single_precision_is_asked_as_near_as_can_be() -> None:
-    federation = dealt_out([moons()], [1.0])
-    (state,) = federation.solve(starts=[np.full((1, moons()[0].shape[1] + 1), 1e300)])
-    assert np.isfinite(federation.asked[0][0].points).all()
-    assert state.gap <= TOL
-
-
-def test_a_useless_start_does_no_harm() -> None:
-    F, y = moons()
-    federation = dealt_out([(F, y)], [1.0])
-    far = np.full((1, F.shape[1] + 1), 1e6)
-    (state,) = federation.solve(starts=[far])
-    assert state.upper <= central(F, y, 1.0)[1] * (1 + TOL)
-    assert federation.bounds[0][0][0] == pytest.approx(len(y)), "the origin is always asked, too"

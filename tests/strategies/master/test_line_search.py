@@ -54,8 +54,8 @@ def test_the_derivative_by_hand() -> None:
     # From w = b = 0 towards (4, 1), C = 2. At k lambda = 1/2 the derivative is 4 * 2 - 2 (4 a + 1 d).
     search = LineSearch()
     progress, answer = one_cut(4.0, a=3.0, d=0.0)
-    question = search.first(progress, np.empty((0, 2)))
-    assert question.points.tolist() == [[0.0, 0.0]]
+    question = search.first(progress, np.ones((1, 2)))
+    assert question.points.tolist() == [[0.0, 0.0]], "it knows no start"
     question = search.next(progress, question, answer)
     assert question.points.tolist() == [[2.0, 0.5]], "no direction yet: the derivative is 0"
     falling = one_cut(9.0, a=0.5, d=2.5)[1]  # 8 - 2 * 4.5 = -1
@@ -65,14 +65,6 @@ def test_the_derivative_by_hand() -> None:
     flat = one_cut(6.0, a=2.0, d=0.0)[1]  # 4 * 4 - 2 * 8 = 0
     question = search.next(progress, question, flat)
     assert question.points.tolist() == [[5.0, 1.0]], "half way from there to the master's new solution"
-
-
-def test_it_asks_for_one_point_without_curvature_and_knows_no_start() -> None:
-    F, y = moons()
-    for number, (question, _) in enumerate(rounds(F, y, 1.0, 20)):
-        assert (len(question.points), question.leading) == (1, -1)
-        if number == 0:
-            assert not question.points.any()
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])

@@ -1,11 +1,10 @@
-"""The master problem: solutions by hand, by another solver, and proved by their own dual."""
+"""The master problem: solutions by hand, and proved by their own dual."""
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.systems.pan_svm.cuts import Labels, Question, cuts_at
@@ -63,18 +62,6 @@ def assert_optimal(
     assert 0.5 * np.square(found.w - beta @ a).sum() <= (primal - found.lower) * (1 + 1e-9) + 1e-15 * C * rows
 
 
-@pytest.mark.parametrize(
-    ("C", "w", "lower"),
-    [(0.25, 0.5, 0.875), (0.5, 1.0, 1.5), (1.0, 2.0, 2.0), (100.0, 2.0, 2.0)],
-)
-def test_one_cut_by_hand(C: float, w: float, lower: float) -> None:
-    # max 4 beta - 1/2 (2 beta)^2 over beta in [0, C]: beta = min(C, 1).
-    found = solved([[2.0, 0.0]], [0.0], [4.0], C)
-    assert found.w == pytest.approx([w, 0.0], abs=1e-4)
-    assert found.beta == pytest.approx([min(C, 1.0)], abs=1e-4)
-    assert found.lower == pytest.approx(lower, rel=1e-7)
-
-
 def test_the_bias_by_hand() -> None:
     # Both cuts hold: L = 3 - w - b = 1 - w + b, so b = 1; shares are equal, w = 2 s with s = 1, L = 0.
     found = solved([[1.0], [1.0]], [1.0, -1.0], [3.0, 1.0], 10.0)
@@ -97,27 +84,6 @@ def test_a_cut_of_no_rows(rows: float) -> None:
     assert (found.w.tolist(), found.lower) == ([0.0, 0.0], 0.0)
 
 
-@pytest.mark.parametrize("C", [1e-2, 1.0, 30.0, 1e4])
-@pytest.mark.parametrize("seed", range(4))
-def test_another_solver_finds_the_same(seed: int, C: float) -> None:
-    a, d, m = some_cuts(seed, rows=20, rank=3, count=6)
-    found = solved(a, d, m, C, 20)
-    dual = minimize(
-        lambda beta: 0.5 * np.square(beta @ a).sum() - m @ beta,
-        np.zeros(6),
-        jac=lambda beta: a @ (beta @ a) - m,
-        constraints=[
-            {"type": "eq", "fun": lambda beta: d @ beta, "jac": lambda beta: d},
-            {"type": "ineq", "fun": lambda beta: C - beta.sum(), "jac": lambda beta: -np.ones(6)},
-        ],
-        bounds=[(0, C)] * 6,
-        method="SLSQP",
-        options={"ftol": 1e-12, "maxiter": 1000},
-    )
-    assert found.lower == pytest.approx(-dual.fun, rel=1e-5, abs=1e-8 * C)
-    assert found.w == pytest.approx(dual.x @ a, rel=1e-3, abs=1e-3)
-
-
 @settings(max_examples=150)
 @given(
     seed=st.integers(0, 10**6),
@@ -126,25 +92,18 @@ def test_another_solver_finds_the_same(seed: int, C: float) -> None:
     count=st.integers(1, 40),
     log_C=st.floats(-3, 6),
     log_size=st.floats(-3, 1.5),
+    repeated=st.integers(1, 3),
 )
-@example(seed=2, rows=50, rank=2, count=7, log_C=4.0, log_size=0.5)
-@example(seed=59, rows=25, rank=2, count=18, log_C=4.0, log_size=0.5)
+@example(seed=2, rows=50, rank=2, count=7, log_C=4.0, log_size=0.5, repeated=1)
+@example(seed=59, rows=25, rank=2, count=18, log_C=4.0, log_size=0.5, repeated=1)
 def test_solutions_are_proved_by_their_dual(
-    seed: int, rows: int, rank: int, count: int, log_C: float, log_size: float
+    seed: int, rows: int, rank: int, count: int, log_C: float, log_size: float, repeated: int
 ) -> None:
-    a, d, m = some_cuts(seed, rows, rank, count, 10.0**log_size)
+    a, d, m = (
+        np.repeat(part, repeated, axis=0) for part in some_cuts(seed, rows, rank, count, 10.0**log_size)
+    )
     found = solved(a, d, m, 10.0**log_C, rows)
     assert_optimal(a, d, m, 10.0**log_C, rows, found, rel=1e-5)
-
-
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-def test_repeated_cuts_change_nothing_but_how_shares_are_dealt_out(C: float) -> None:
-    a, d, m = some_cuts(1, rows=50, rank=6, count=10)
-    once = solved(a, d, m, C, 50)
-    thrice = solved(np.tile(a, (3, 1)), np.tile(d, 3), np.tile(m, 3), C, 50)
-    assert thrice.lower == pytest.approx(once.lower, rel=1e-5)
-    assert thrice.w == pytest.approx(once.w, rel=1e-3, abs=1e-4)
-    assert thrice.beta.reshape(3, -1).sum(axis=0) == pytest.approx(once.beta, rel=1e-3, abs=1e-4 * C)
 
 
 @settings(max_examples=50)
@@ -183,14 +142,6 @@ def test_the_lower_bound_is_valid_however_roughly_the_program_was_solved(
     assert (rough.beta >= 0).all()
     assert rough.beta.sum() <= C * (1 + 1e-12)
     assert abs(rough.beta @ d) <= 1e-12 * (rough.beta @ np.abs(d))
-
-
-def test_the_unit_of_rows_does_not_matter() -> None:
-    a, d, m = some_cuts(4, rows=50, rank=6, count=20)
-    found = solved(a, d, m, 2.0, 50)
-    million = solved(2e4 * a, 2e4 * d, 2e4 * m, 2.0 / 2e4, 1e6)
-    assert million.w == pytest.approx(found.w, rel=1e-6, abs=1e-8)
-    assert million.lower == pytest.approx(found.lower, rel=1e-9)
 
 
 def test_cuts_without_weights_leave_the_bias_alone() -> None:

@@ -25,7 +25,7 @@ def some_cuts(seed: int, count: int, rank: int, rows: float) -> Cuts:
 
 
 def some_curvature(seed: int, rank: int, rows: float, rank_of_it: int | None = None) -> Matrix:
-    f = np.random.default_rng(seed).normal(size=(rank + 1, rank_of_it or 3 * rank))
+    f = np.random.default_rng(seed).normal(size=(rank + 1, 3 * rank if rank_of_it is None else rank_of_it))
     curvature: Matrix = rows * f @ f.T
     return curvature
 
@@ -71,18 +71,12 @@ def test_nothing_nearby_is_better_than_a_minimiser(
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-@pytest.mark.parametrize("rank_of_it", [1, 2])
-def test_a_singular_curvature_will_do(rank_of_it: int, C: float) -> None:
+@pytest.mark.parametrize(("rank_of_it", "count"), [(0, 0), (1, len(TRUST)), (2, len(TRUST))])
+def test_a_singular_curvature_will_do(rank_of_it: int, count: int, C: float) -> None:
+    """One of rank 0, with no row near the margin, does not even hold the bias."""
     curvature = some_curvature(0, 4, 10.0, rank_of_it)
     points = points_of(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), curvature, C, 10.0)
-    assert points.shape == (len(TRUST), 5)
-    assert np.isfinite(points).all()
-
-
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-def test_a_curvature_of_zero_never_raises(C: float) -> None:
-    # No row is near the margin: not even the bias is held.
-    points = points_of(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), np.zeros((5, 5)), C, 10.0)
+    assert len(points) >= count
     assert points.shape[1] == 5
     assert np.isfinite(points).all()
 

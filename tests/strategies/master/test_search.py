@@ -1,6 +1,5 @@
 """When ``search=fast`` gives up, and between how many coordinates it asks for the curvature."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,7 +38,7 @@ def answer_to(question: Question) -> Answer:
 
 def questions(gaps: Sequence[float]) -> list[Question]:
     """Return what it asks while the gap takes these values; less when it gives up."""
-    search = PointSearch(planes=math.inf)
+    search = PointSearch()
     asked = [search.first(progress_at(1.0), NO_START)]
     for gap in gaps:
         question = search.next(progress_at(gap), asked[-1], answer_to(asked[-1]))

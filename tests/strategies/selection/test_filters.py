@@ -21,7 +21,6 @@ from strategies.selection.filters import (
 )
 
 TWO = Pair(1, REST)
-NAMES = ("fisher", "welch", "p", "scatter")
 
 
 def by_class(X: NDArray[np.float64], y: NDArray[np.int64], classes: int = 2) -> ClassMoments:
@@ -50,16 +49,9 @@ def rows(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def test_scores_by_hand() -> None:
-    # Means 2 and 8; population variances 1 and 4, sample variances 2 and 8; overall mean 5.
-    sides = column([1.0, 3.0], [6.0, 10.0])
-    assert fisher_score(sides).tolist() == [6 / (1 + 4)]
-    np.testing.assert_allclose(welch_t(sides), 6 / np.sqrt(2 / 2 + 8 / 2), rtol=1e-15)
-    np.testing.assert_allclose(scatter_ratio(sides), (9 + 9) / (2 + 8), rtol=1e-15)
-
-
-def test_classes_of_different_size_count_the_same_between_but_not_in_the_overall_mean() -> None:
-    # Means 0 and 4, overall mean 1: between 1 + 9, within 2 + 0 + 2 + 0.
+    # Means 0 and 4, population variances 4 / 6 and 1. The overall mean is 1, as one side is larger: between 1 + 9.
     sides = column([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0], [3.0, 5.0])
+    np.testing.assert_allclose(fisher_score(sides), 4 / (4 / 6 + 1), rtol=1e-15)
     np.testing.assert_allclose(scatter_ratio(sides), (1 + 9) / (4 + 2), rtol=1e-15)
 
 
@@ -75,31 +67,6 @@ def test_welch_is_scipys_test_on_the_pooled_rows(seed: int) -> None:
 def test_a_corrected_p_value_is_at_most_one() -> None:
     X = np.tile(np.array([[-1.0], [1.0]]), (6, 1))
     assert scores(by_class(X, np.arange(12) // 2 % 3, 3), 3).p.tolist() == [1.0]
-
-
-@given(
-    st.integers(0, 1000),
-    st.floats(0.01, 100.0),
-    st.sampled_from([-1.0, 1.0]),
-    st.floats(-10.0, 10.0),
-)
-def test_welch_and_scatter_do_not_depend_on_the_unit(
-    seed: int, factor: float, sign: float, shift: float
-) -> None:
-    X, y = rows(seed)
-    before, after = scores(by_class(X, y)), scores(by_class(sign * factor * (X + shift), y))
-    for name in ("welch", "p", "scatter"):
-        np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(after.fisher * factor, before.fisher, rtol=1e-6, atol=1e-12)
-
-
-@given(st.integers(0, 1000))
-def test_scores_do_not_depend_on_which_side_is_positive(seed: int) -> None:
-    X, y = rows(seed)
-    for name in NAMES:
-        np.testing.assert_allclose(
-            getattr(scores(by_class(X, 1 - y)), name), getattr(scores(by_class(X, y)), name), rtol=1e-12
-        )
 
 
 @given(st.floats(-1e6, 1e6), st.integers(2, 50), st.integers(2, 50))
@@ -134,14 +101,6 @@ def test_one_cell_on_a_side_leaves_the_t_test_undefined() -> None:
 def test_a_class_without_rows_changes_no_scatter_ratio() -> None:
     X, y = rows(0)
     np.testing.assert_array_equal(scatter_ratio(by_class(X, y, 3)), scatter_ratio(by_class(X, y, 2)))
-
-
-@given(st.floats(-1e6, 1e6), st.integers(1, 200))
-def test_a_constant_column_does_not_vary_whatever_the_rounding(value: float, count: int) -> None:
-    found = by_class(np.full((count, 1), value), np.arange(count) % 2)
-    assert not found.varies.any()
-    assert (found.variance(0) == 0).all()
-    assert (found.variance(1) == 0).all()
 
 
 def test_a_column_varies_if_classes_are_constant_at_different_values() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_iris, make_blobs, make_classification
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
 from flower_pansvm.errors import SettingError, TrainingError
@@ -19,22 +19,12 @@ from flower_pansvm.systems.pan_svm.cuts import Problem
 from flower_pansvm.terms import NOISES, replaced_share
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
-from strategies.master.progress import Progress
 from strategies.settings import make_settings
 from strategies.steps.binary_problems import with_rows
+from tests.strategies.conftest import check_against_svc
 
 Pool = Callable[..., Any]
 Matrix = NDArray[np.float64]
-
-
-def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, tol: float = 1e-3) -> None:
-    """Check the bounds of a problem against LIBSVM on the same mapped rows with the same weights."""
-    C = state.problem.C
-    svc = SVC(kernel="linear", C=C, tol=1e-4).fit(F, y, sample_weight=weights)
-    w, b = svc.coef_[0], svc.intercept_[0]
-    best = 0.5 * w @ w + C * weights @ np.maximum(0.0, 1.0 - y * (F @ w + b))
-    assert state.lower <= best * (1 + 1e-6)
-    assert state.upper <= best * (1 + tol)
 
 
 # Class weights
@@ -83,48 +73,30 @@ def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
         assert np.mean(said == expected) >= 0.97
 
 
-@pytest.mark.slow
-def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
-    settings = make_settings(data="digits", sites=3, landmarks="60", privacy="exact", tol=1e-3)
-    strategy = train_in_process(settings)
-    model = strategy.model
-    rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
-    central = OneVsRestClassifier(SVC(kernel="linear")).fit(rows.mapped(model), rows.classes)
-    said = model.predict(pd.DataFrame(new.X, columns=model.feature_names_in_))
-    assert np.mean(said == central.predict(new.mapped(model))) >= 0.98
-    assert strategy.evaluation.accuracy == pytest.approx(np.mean(said == new.classes))
-    assert len(strategy.training.progress) == 10
+IRIS, BLOBS = load_iris(return_X_y=True), make_blobs(260, centers=8, cluster_std=0.5, random_state=0)
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize(
+    ("rows", "shares"),
+    [
+        # The last class is at the last site only.
+        (IRIS, [np.flatnonzero(IRIS[1] < 2)[part::2] for part in (0, 1)] + [np.flatnonzero(IRIS[1] != 1)]),
+        # The last site has 4 rows of 8 classes, too few for a landmark too.
+        (BLOBS, np.split(np.arange(260), [128, 256])),
+    ],
+    ids=["a class at one site only", "fewer rows than classes"],
+)
 @pytest.mark.slow
-def test_a_class_that_exists_at_one_site_only_is_learned(
-    multi_class: str, write_table: Callable[..., str]
+def test_classes_are_learned_however_few_a_site_has(
+    rows: tuple[Any, Any], shares: list[Any], multi_class: str, write_table: Callable[..., str]
 ) -> None:
-    X, y = load_iris(return_X_y=True)
-    shares = [np.flatnonzero((y < 2) & (np.arange(len(y)) % 2 == part)) for part in (0, 1)]
-    shares.append(np.arange(len(y))[y != 1])
-    files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
-    settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, min_cluster=2, tol=0.1)
-    strategy = train_in_process(settings)
-    assert list(strategy.model.classes_) == [0, 1, 2]
-    assert (strategy.evaluation.accuracy or 0) >= 0.9
-
-
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-@pytest.mark.slow
-def test_a_site_may_have_fewer_rows_than_there_are_classes(
-    multi_class: str, write_table: Callable[..., str]
-) -> None:
-    X, y = make_blobs(260, centers=8, cluster_std=0.5, random_state=0)
-    # The last site has 4 rows of 8 classes, too few for a landmark too.
-    shares = np.split(np.arange(260), [128, 256])
-    files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
-    settings = make_settings(
-        data=join_data(files), sites=3, multi_class=multi_class, tol=0.1, privacy="exact"
+    X, y = rows
+    files = [write_table(X[own], y[own], f"site{number}") for number, own in enumerate(shares)]
+    strategy = train_in_process(
+        make_settings(data=join_data(files), sites=3, multi_class=multi_class, tol=0.1, privacy="exact")
     )
-    strategy = train_in_process(settings)
-    assert len(strategy.model.classes_) == 8
+    assert len(strategy.model.classes_) == len(np.unique(y))
     assert (strategy.evaluation.accuracy or 0) >= 0.9
 
 
@@ -147,21 +119,6 @@ def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
     ).model
     assert model.feature_map_.rank == 1
     assert set(model.predict(pd.DataFrame(np.ones((5, 3)), columns=model.feature_names_in_))) == {0}
-
-
-@pytest.mark.slow
-def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
-    shared_data: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = make_settings(
-        data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", privacy="exact", tol=1e-3
-    )
-    with caplog.at_level("WARNING", logger="flwr"):
-        strategy = train_in_process(settings)
-    (state,) = strategy.training.progress
-    assert state.gap <= settings.tol or "is left at" in caplog.text
-    assert state.lower <= state.upper
-    assert (strategy.evaluation.accuracy or 0) >= 0.65
 
 
 # Weights of one's own

@@ -1,5 +1,6 @@
 """The cutting-plane phase: what it asks the sites, the bounds it declares, and what it does when a site is lost."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -90,25 +91,9 @@ def training(
         for fold in (NO_FOLD, 1)
     ]
     rows = sites.rows()
-    with_rows = [
-        Problem(
-            problem.name,
-            rank,
-            weighted_rows(problem, rows),
-            1.0,
-            problem.pair,
-            fold=problem.fold,
-            weights=weights,
-        )
-        for problem in problems
-    ]
+    problems = [replace(problem, rows=weighted_rows(problem, rows)) for problem in problems]
     return CuttingPlanes(
-        cast(Federation, sites),
-        make_settings(**changed),
-        with_rows,
-        rows,
-        tuple(sites.sites),
-        most_rounds,
+        cast(Federation, sites), make_settings(**changed), problems, rows, tuple(sites.sites), most_rounds
     )
 
 
@@ -136,12 +121,8 @@ def test_no_site_breaks_the_bounds_of_a_message_wherever_it_is_asked(
 def test_bounds_hold_where_they_are_as_tight_as_can_be() -> None:
     # All rows alike, all on the wrong side, all of the heaviest weight, all on the margin of the centre.
     sites = Sites(0, 20, 2)
-    for name in sites.sites:
-        sites.tables[name] = (
-            np.tile([0.6, 0.8], (20, 1)),
-            np.zeros(20, dtype=np.int64),
-            np.zeros(20, dtype=np.int64),
-        )
+    zeros = np.zeros(20, dtype=np.int64)
+    sites.tables = dict.fromkeys(sites.sites, (np.tile([0.6, 0.8], (20, 1)), zeros, zeros))
     on_the_margin, far = np.array([0.6, 0.8, 0.0]), np.array([-3e3, -4e3, -1e3])
     starts = [np.stack([far, -far, on_the_margin])] * (2 * CLASSES)
     training(sites, (7.0, 7.0), most_rounds=2).train(starts)

@@ -19,8 +19,6 @@ def cheat(app: ClientApp, message: Message, context: Any) -> Any:
     honest = answer(app, message, context)
     if message.metadata.message_type.partition(".")[2] != TASK:
         return honest
-    if KIND == "exit":
-        os._exit(3)
     if KIND == "raise":
         raise RuntimeError("the row of patient 4711")
     if KIND == "silent":
@@ -50,4 +48,4 @@ def is_key(value: object) -> bool:
 
 
 if KIND:
-    ClientApp.__call__ = cheat  # type: ignore
+    ClientApp.__call__ = cheat
