@@ -12,7 +12,7 @@ from clients.app import TASKS
 from clients.gate.levels import SUMS
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = {("common", "dp_svm"): 5711, ("common", "dp_svm", "pan_svm", "scaling"): 7412}
+MOST_LINES = {("common", "dp_svm"): 5711, ("common", "dp_svm", "pan_svm", "scaling"): 7413}
 """Of what the executor loads, which answers a SuperNode's messages, with the systems that a hospital agrees to: to join
 is in all. A commit that needs more says why."""
 
