@@ -39,13 +39,12 @@ from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.secure_sum.wire import join_fields
-from flower_pansvm.table_schema import CATEGORY, NUMBER, TableSchema
+from flower_pansvm.table_schema import CATEGORY, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, replaced_share
 
 GRID_BITS = 20  # by which the copy's grid is finer than a deviation
 BLOCK = 2**20  # cells that are perturbed at a time
 LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
-READ_OTHERWISE = ("decimal", "missing", "thousands")  # options of reading that decide what a cell is
 LOW_BITS = np.uint64(2**32 - 1)
 
 Words = NDArray[np.uint64]
@@ -122,7 +121,7 @@ def perturbed_table(
     units = _units(table, schema)
 
     def settled(kept: Kept) -> Kept:
-        return _settled(kept, table, units, label, how, schema)
+        return _settled(kept, table, units, label, how)
 
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
 
@@ -210,11 +209,10 @@ def _settled(
     units: Sequence[Unit],
     label: str,
     how: PerturbedTerms,
-    schema: TableSchema | None,
 ) -> Kept:
     """Return what is kept, with what has to be settled at first use; TableError if the table is another one."""
     fields = [name for unit, places in units for name in (unit, *(table.columns[place] for place in places))]
-    fields += _said_of_cells(schema) if schema else []
+    fields.append(json.dumps(sorted(table.readings.items())))
     columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
     records = (record for _, _, block in _blocks(table, units) for record in block)
     if kept.columns:
@@ -236,18 +234,6 @@ def _settled(
         column = KeptColumn(names[enough].tolist(), [*counts[enough].tolist(), 0, 0])
         kept = replace(kept, labels={**kept.labels, label: column})
     return kept
-
-
-def _said_of_cells(schema: TableSchema) -> list[str]:
-    """Return what a schema file says of how cells are read, if it says anything.
-
-    A coordinator may send other files. With each that takes another code for missing, the records that have it would
-    get one more copy.
-    """
-    said = [[one.name, one.kind, one.missing, one.below_limit] for one in schema.columns]
-    said = [one for one in said if one[1:] != [NUMBER, (), ""]]
-    reading = [list(one) for one in schema.reading if one[0] in READ_OTHERWISE]
-    return sorted(json.dumps(one) for one in (*said, *reading))
 
 
 def _blocks(table: Table, units: Sequence[Unit]) -> Iterator[Block]:
