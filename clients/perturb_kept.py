@@ -53,12 +53,12 @@ class Kept:
     @property
     def digest(self) -> str:
         """A digest of all of it."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self, default=vars, sort_keys=True).encode()).hexdigest()
 
     def secret(self, label: str | None = None) -> bytes:
         """Return the key of the draws for the features or for a label column, which depends on what is settled."""
         settled = self.features if label is None else [self.labels[label]]
-        about = json.dumps([label, *map(asdict, settled)]).encode()
+        about = json.dumps([label, *settled], default=vars).encode()
         return hmac.digest(bytes.fromhex(self.key), join_fields(tags.PERTURBED, about), "sha256")
 
     def mark(self, record: bytes) -> str:
