@@ -19,12 +19,14 @@ from clients.ledger.lasting_split import lasting_split
 from clients.ledger.ledger import link_table
 from clients.state_folder import state_folder
 from clients.table.source import open_table, table_identity, table_version
-from clients.table.table import Table, align
+from clients.table.table import Table, align, digest
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.tasks import MOST_ROWS
+
+CHANGED = "to go on: its table has changed since the run began. Put back, it can go on"
 
 
 def table_at(hospital: Hospital, level: str) -> Table:
@@ -57,18 +59,16 @@ def true_table(hospital: Hospital) -> Table:
     identity = table_identity(hospital)
     table = cast(Table, cached_tables((identity, "table"), lambda: _read(hospital, identity)))
     version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
-    refusal = (
-        "to go on: its table has changed since the run began. Put back, it can go on; as it is now it cannot"
-    )
-    hospital.require_same("table", version, refusal)
+    hospital.require_same("table", version, CHANGED)
     return table
 
 
 def link_own_table(hospital: Hospital) -> None:
-    """Find the ledger of a hospital's table as it joins a run; BudgetError if there is none, or another's."""
+    """Find the ledger of a table that joins a run; BudgetError as `link_table`, FederationError if it has changed."""
     folder = state_folder(hospital)
     if folder is not None:
-        link_table(folder, true_table(hospital))
+        link_table(folder, table := true_table(hospital))
+        hospital.require_same("content", digest(table).hex(), CHANGED)
 
 
 def _read(hospital: Hospital, identity: Hashable) -> Table:

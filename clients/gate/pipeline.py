@@ -23,7 +23,7 @@ from flwr.common.logger import log
 
 from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, TaskRow, level_of
 from clients.gate.private import privately
-from clients.gate.replay_guard import turn
+from clients.gate.replay_guard import take_up, turn
 from clients.gate.reply import encode_relay_reply, encode_reply
 from clients.hospital import Hospital, is_simulated, site_name
 from clients.membership import Participation, remember, take_part, take_step, withdraw
@@ -65,6 +65,7 @@ def agree(exchange: Exchange) -> None:
     """Compare the request with the hospital's policy and consents, before anything of its system is imported."""
     if exchange.name == JOIN.name:
         exchange.question = records.read(exchange.content, "inputs", JoinQuestion)
+        take_up(exchange.hospital, exchange.question.resumes)
     exchange.level = level_of(exchange.hospital, exchange.name, exchange.row, exchange.question)
 
 

@@ -87,6 +87,16 @@ def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDic
             records.put(context.state, STATE, {"run": str(context.run_id), "number": number})
 
 
+def take_up(hospital: Hospital, run: str) -> None:
+    """Remember the table that another run has begun with: the stopped one that this run goes on with."""
+    folder = state_folder(hospital)
+    for path in (folder / FOLDER).iterdir() if folder and run else ():
+        if path.name.split("-")[0] == run:
+            before = recorddict_from_proto(Written.FromString(path.read_bytes()[NUMBER_BYTES:]))
+            for value in records.get(before, "first.content").values():
+                hospital.remember_once("content", value)
+
+
 def _overwrite(file: BinaryIO, place: int, content: bytes) -> None:
     file.seek(place)
     file.write(content)

@@ -27,9 +27,7 @@ from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
 from flower_pansvm.tasks import Task
 
 FILE, LINK = "budget.json", "table.json"
-EPOCH = (
-    "epoch"  # the mark of a run in the ledger, see :mod:`clients.ledger.epochs`: the group of a site's state
-)
+EPOCH = "epoch"  # group of a site's state: the run's mark in the ledger, see :mod:`clients.ledger.epochs`
 Side = Literal["train", "test"]
 
 

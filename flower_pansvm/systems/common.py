@@ -15,6 +15,7 @@ class JoinQuestion:
     classes: Texts = ()  # names of the classes where they are public, so that no site has to look at its rows for them
     dp: bool = False  # whether all answers of the run are differentially private
     tested: bool = False  # whether only those about the model's test are, in a run at level perturbed
+    resumes: str = ""  # number of the stopped run that this one goes on with
 
     @property
     def charged(self) -> bool:
@@ -37,9 +38,7 @@ class JoinAnswer:
     absent_is_zero: bool = disclosed()  # whether a column that it lacks is all zero (LIBSVM text)
     # Of its classes; not how many rows have them. Public ones are those of the question or of the node config.
     classes: Texts = disclosed()
-    schema: str = (
-        disclosed()
-    )  # digest of the schema file that it keeps to, which is public; empty without one
+    schema: str = disclosed()  # digest of its schema file, which is public; empty without one
 
 
 JOIN = Task("join", "query", JoinQuestion, JoinAnswer)

@@ -158,10 +158,10 @@ class Cells:
         """Whether numbers are written as codes are: 01, or 1.1 and 1.10 both."""
         if pd.api.types.is_numeric_dtype(self.raw.dtype) or not self.is_number:
             return False
-        numbers, texts = len(np.unique(self.values)), [str(cell).strip() for cell in self.raw.unique()]
+        numbers, cells = len(np.unique(self.values)), [str(cell).strip() for cell in self.raw.unique()]
         if numbers > MOST_CODES:
             return False
-        if len(texts) <= numbers and not any(re.match("0[0-9]", text) for text in texts):
+        if len(cells) <= numbers and not any(re.match("0[0-9]", text) for text in cells):
             return False  # told quickly, as of most of the thousands of columns that a table may have
         texts = {written(cell) for cell in self.raw.unique() if isinstance(cell, str)}
         texts = {text for text in texts if text.lower() not in MISSING}

@@ -26,7 +26,7 @@ from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER
 from strategies.settings import Settings
 
 FOLDER = "checkpoint"
-SETTINGS_FILE = "settings.json"
+SETTINGS_FILE, RUN_FILE = "settings.json", "run"
 FREE_TO_CHANGE = ("out", "timeout", "min-sites", "resume", "audit")
 """Settings that do not change the result."""
 
@@ -86,9 +86,12 @@ class Checkpoint:
         self.audited = settings.audit
         self.written = self._notes = 0
         self._ahead: list[tuple[str, tuple[str, ...], Sums]] = []
+        self.run = ""  # the number of the run that this one goes on with
         if settings.resume:
             self._check_settings(settings)
             self._ahead = self._read()
+            file = self.folder / RUN_FILE
+            self.run = file.read_text(encoding="utf-8") if file.exists() else ""
             log(INFO, "resuming after %d sums", len(self._ahead))
         else:
             self.remove()
@@ -99,6 +102,10 @@ class Checkpoint:
         self.folder.chmod(0o700)
         text = json.dumps(settings.to_config(), indent=2)
         self._replace(SETTINGS_FILE, lambda file: file.write(f"{text}\n".encode()))
+
+    def note_run(self, run: str) -> None:
+        """Write down the number of a run that all sites have joined: by it they know their tables again."""
+        self._replace(RUN_FILE, lambda file: file.write(run.encode()))
 
     def next(self, task: str) -> tuple[tuple[str, ...], Sums] | None:
         """Return the sites and the sums of the next entry if it is of this task; None when there is none."""
@@ -160,7 +167,8 @@ class Checkpoint:
     def finish(self) -> None:
         """Delete the checkpoint of a run that has left its results; or make it the transcript that is audited."""
         if self.audited:
-            (self.folder / SETTINGS_FILE).unlink()
+            for name in (SETTINGS_FILE, RUN_FILE):
+                (self.folder / name).unlink(missing_ok=True)
             self.folder.rename(self.folder.parent / TRANSCRIPT_FOLDER)
         else:
             self.remove()
@@ -168,7 +176,8 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the checkpoint: the run begins anew, or there is nothing to go on from."""
         # First what makes it one: of a checkpoint that is removed in part, no run may go on.
-        for path in [self.folder / SETTINGS_FILE, *self.folder.glob("*.npz"), *self.folder.glob("*.part")]:
+        own = [self.folder / name for name in (SETTINGS_FILE, RUN_FILE)]
+        for path in [*own, *self.folder.glob("*.npz"), *self.folder.glob("*.part")]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()

@@ -132,10 +132,14 @@ def join(
         If the sites' tables do not fit together.
     """
     _wait_for_sites(federation, settings)
-    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp, settings.test_epsilon > 0)
+    tested, checkpoint = settings.test_epsilon > 0, federation.checkpoint
+    resumes = checkpoint.run if checkpoint else ""
+    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp, tested, resumes)
     answers = federation.collect_by_node(JOIN, question)
     by_name = _by_name(answers)
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
+    if checkpoint:
+        checkpoint.note_run(federation.run)
     if len(by_name) == 2:
         log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
     agreed = agreed_schema({name: answers[node].schema for name, node in by_name.items()}, settings.schema)

@@ -25,7 +25,7 @@ from clients.site import Site
 from clients.systems.dp_svm import private_bins
 from clients.table.reading import read_table
 from flower_pansvm import records
-from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
+from flower_pansvm.errors import BudgetError, FederationError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.summing import EPOCH_BYTES, AllKeys
@@ -33,12 +33,14 @@ from flower_pansvm.systems.common import JoinQuestion, SchemaBroadcast
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
+from simulations.running import resumed
+from strategies.app import run
 from strategies.dp_svm.strategy import DpSvm
 from strategies.registry import all_strategies
 from strategies.settings import make_settings
 from tests.conftest import write_identities
 from tests.contexts import own_hospital
-from tests.grids import meddle
+from tests.grids import KilledError, kill, meddle
 
 NAMES = ("hospital0", "hospital1", "hospital2")
 
@@ -163,6 +165,26 @@ def test_a_second_folder_with_another_share_for_evaluation_is_refused(hospitals:
     new_ledger(hospitals.state, 0.3)
     with pytest.raises(BudgetError, match="--test-fraction"):
         hospitals.train()
+
+
+@pytest.mark.slow
+def test_a_table_that_has_changed_before_a_private_run_is_resumed_is_refused(
+    hospitals: Hospitals, tmp_path: Path
+) -> None:
+    settings = make_settings(
+        strategy="dp-svm", sites=3, epsilon=0.3, steps=0, schema=str(tmp_path / "schema.toml")
+    )
+    table, out = Path(str(hospitals.nodes[0]["data"])), tmp_path / "run"
+    before = table.read_text()
+    with pytest.raises(KilledError):
+        run(kill(InProcessGrid(app, hospitals.nodes, settings.to_config(), 1), 3), settings, out)
+    again = resumed(out)
+    grids = [InProcessGrid(app, hospitals.nodes, again.to_config(), number) for number in (12, 13)]
+    table.write_text(before.rsplit("\n", 2)[0] + "\n")
+    with pytest.raises(FederationError, match="table has changed"):
+        run(grids[0], again, out)
+    table.write_text(before)
+    run(grids[1], again, out)
 
 
 def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospitals) -> None:
