@@ -296,9 +296,9 @@ def ledger_in(own: Path) -> Ledger:
     except (ValueError, KeyError, TypeError):
         problem = "damaged, or another table's"
     raise BudgetError(
-        f"The ledger of this site's table is {problem}, so it counts as spent, and its perturbed copy is lost. Put it "
-        "back from a backup, with all of pansvm/tables. If there is none, its operator can end this table's budget and "
-        "begin a second copy: pansvm budget --help",
+        f"The ledger of this site's table is {problem}, so it counts as spent. Start the SuperNode in the account that "
+        "has it, with the same HOME and XDG_STATE_HOME. If it is lost, put it back from a backup, with all of "
+        "pansvm/tables; or its operator can begin a second budget and perturbed copy: pansvm budget --help",
         detail=f"It was {own / FILE}.",
     )
 

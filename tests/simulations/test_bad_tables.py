@@ -161,6 +161,7 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
     "a database without a query": ({"ward.db": b"SQLite"}, f"{CHECK} ward.db", ERROR, "write its URL and query"),
     "Excel named CSV": (b"PK\x03\x04\xff\xfe", f"{CHECK} ward.csv", ERROR, "ZIP archive, such as an Excel workbook"),
     "Parquet named CSV": (b"PAR1\xff\xfe", f"{CHECK} ward.csv", ERROR, "Parquet with another ending"),
+    "compressed, named CSV": (gzip.compress(b"age,label\n"), f"{CHECK} ward.csv", ERROR, "the ending .gz"),
     "UTF-16": (GOOD.encode("utf-16"), f"{CHECK} ward.csv", HANDLED, "fits"),
     "Latin 1": ("größe,label\n1,2\n".encode("latin-1"), f"{CHECK} ward.csv", ERROR, "encoding=cp1252"),
     "UTF-8 with a mark": (b"\xef\xbb\xbf" + GOOD.encode(), f"{CHECK} ward.csv", HANDLED, "fits"),
@@ -463,7 +464,7 @@ INPUTS: dict[str, tuple[Content, str, str, str]] = {
     "the wrong encoding": (
         "age,label\nä,1\n".encode(), "check ward.csv --encoding ascii", ERROR, "not text in ascii",
     ),
-    "UTF-16 without a mark": (as_csv(ward()).encode("utf-16-le"), "check ward.csv", ERROR, "Error: "),
+    "UTF-16 without a mark": (as_csv(ward()).encode("utf-16-le"), "check ward.csv", ERROR, "utf-16-le"),
     "UTF-16 without a mark, said so": (
         as_csv(ward()).encode("utf-16-le"), "check ward.csv --encoding utf-16-le", HANDLED, "fits",
     ),
