@@ -41,7 +41,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import spelling
 from flower_pansvm.secure_sum.wire import join_fields
-from flower_pansvm.table_schema import CATEGORY, NUMBER, TableSchema
+from flower_pansvm.table_schema import CATEGORY, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, replaced_share
 
 GRID_BITS = 20  # by which the copy's grid is finer than a deviation
@@ -225,7 +225,8 @@ def _settled(
 ) -> Kept:
     """Return what is kept, with what has to be settled at first use; TableError if the table is another one."""
     fields = [name for unit, places in units for name in (unit, *(table.columns[place] for place in places))]
-    fields += _said_of_cells(schema) if schema else []
+    # Of the schema file, which a coordinator may send: of remarks that begin with a digit, other rows would be missing.
+    fields.append(json.dumps([sorted(table.readings.items()), sorted(schema.reading) if schema else []]))
     columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
     records = (record for _, _, block in _blocks(table, units) for record in block)
     if kept.columns:
@@ -260,18 +261,6 @@ def _check_tells_apart(ledger: Ledger, table: Table) -> None:
             "one side of the split: beside copies of all columns this would tell true cells. Start the run with "
             "strategy=dp-svm, or with columns and ids as in the first run."
         )
-
-
-def _said_of_cells(schema: TableSchema) -> list[str]:
-    """Return what a schema file says of how rows and cells are read, if it says anything.
-
-    A coordinator may send other files. With each that takes another code for missing, the records that have it would
-    get one more copy; with one that takes rows for remarks that begin with a number, those that do would be missing.
-    """
-    said = [[one.name, one.kind, one.missing, one.below_limit] for one in schema.columns]
-    said = [one for one in said if one[1:] != [NUMBER, (), ""]]
-    reading = [list(one) for one in schema.reading]
-    return sorted(json.dumps(one) for one in (*said, *reading))
 
 
 def _blocks(table: Table, units: Sequence[Unit]) -> Iterator[Block]:

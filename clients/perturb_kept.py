@@ -53,12 +53,12 @@ class Kept:
     @property
     def digest(self) -> str:
         """A digest of all of it."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self, default=vars, sort_keys=True).encode()).hexdigest()
 
     def secret(self, label: str | None = None) -> bytes:
         """Return the key of the draws for the features or for a label column, which depends on what is settled."""
         settled = self.features if label is None else [self.labels[label]]
-        about = json.dumps([label, *map(asdict, settled)]).encode()
+        about = json.dumps([label, *settled], default=vars).encode()
         return hmac.digest(bytes.fromhex(self.key), join_fields(tags.PERTURBED, about), "sha256")
 
     def mark(self, record: bytes) -> str:
@@ -72,8 +72,9 @@ class Kept:
             raise TableError(
                 "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
                 "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, and in "
-                "the schema file the kinds, what is missing or below a limit, and [reading]; what has changed in how "
-                "the file is written belongs into the node config. If cells are wrong, correct the table."
+                "the schema file the kinds, what is missing or below a limit, and [reading]. The node config may tell "
+                "another way of writing the file, with the 'decimal', 'missing' and 'thousands' of before. If cells "
+                "are wrong, correct the table."
             )
         wanted = set(self.marks)
         lost = wanted.copy()

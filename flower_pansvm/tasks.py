@@ -125,9 +125,7 @@ class Task(Generic[Q, A]):
     question: type[Q]
     answer: type[A]
     simulated: bool = False  # whether no hospital answers it, whatever it agrees to
-    deals: bool = (
-        False  # whether sites hand each other secrets with it, which a run that is resumed needs anew
-    )
+    deals: bool = False  # whether sites hand each other secrets with it, which a resumed run needs anew
 
     def __post_init__(self) -> None:
         types = get_type_hints(self.answer)

@@ -27,9 +27,7 @@ from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
 from flower_pansvm.tasks import Task
 
 FILE, LINK = "budget.json", "table.json"
-EPOCH = (
-    "epoch"  # the mark of a run in the ledger, see :mod:`clients.ledger.epochs`: the group of a site's state
-)
+EPOCH = "epoch"  # group of a site's state: the run's mark in the ledger, see :mod:`clients.ledger.epochs`
 Side = Literal["train", "test"]
 
 
@@ -63,8 +61,8 @@ class Ledger:
         Share of the table's rows that is kept for evaluation, in all runs; they have a budget of their own.
     key : str
         Which rows these are follows from it, and the copy of each record.
-    columns : tuple of str
-        The columns that the table had first; a record is told by its cells there.
+    columns : dict of str to str
+        The columns that the table had first, and how their cells were read; a record is told by its cells there.
     by_ids : bool
         Whether it is told by its id instead.
     copy : dict
@@ -79,7 +77,7 @@ class Ledger:
 
     test_fraction: float
     key: str = field(repr=False)
-    columns: tuple[str, ...] = ()
+    columns: dict[str, str] = field(default_factory=dict)
     by_ids: bool = False
     copy: dict[str, Any] = field(default_factory=dict)
     charges: tuple[Charge, ...] = ()
@@ -159,15 +157,18 @@ def link_table(folder: Path, table: Table, whole_file: Callable[[], Table] | Non
                 f"--new STATE_FOLDER --test-fraction {ledger.test_fraction:g}",
                 detail=f"The state folder is {folder}.",
             )
-        lacks = table.ids is None if ledger.by_ids else not set(table.columns) >= set(ledger.columns)
+        columns = {name: table.readings.get(name, "") for name in table.columns}
+        lacks = table.ids is None if ledger.by_ids else not columns.items() >= ledger.columns.items()
         if lacks and (ledger.charges or not ledger.ended):
             raise BudgetError(
-                "The table lacks columns, or the row ids, that it had when it was first asked, and rows that were kept "
-                "for evaluation would be trained on. Put them back; others may be added. If they are lost, its "
-                "operator can end this table's budget: pansvm budget --help"
+                "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read "
+                "otherwise, and rows that were kept for evaluation would be trained on. Put the columns back, and in "
+                "the schema file and node config kinds, categories, 'missing', 'below-limit', 'decimal' and "
+                "'thousands'; columns may be added. If that cannot be, its operator can end this table's budget: "
+                "pansvm budget --help"
             )
         if lacks or not ledger.columns:
-            ledger = replace(ledger, columns=table.columns, by_ids=table.ids is not None)
+            ledger = replace(ledger, columns=columns, by_ids=table.ids is not None)
             write_ledger(home / name, ledger)
         for one in known:
             one.add(home / name)
@@ -292,7 +293,7 @@ def ledger_in(own: Path) -> Ledger:
         content = read_own(own / FILE)
         content["charges"] = tuple(Charge(**one) for one in content["charges"])
         content["ended"] = tuple(Ended(**one) for one in content["ended"])
-        lists = {key: tuple(content[key]) for key in ("columns", "epochs", "missed")}
+        lists = {key: tuple(content[key]) for key in ("epochs", "missed")}
         return Ledger(**{**content, **lists})
     except FileNotFoundError:
         problem = "missing"
@@ -301,9 +302,9 @@ def ledger_in(own: Path) -> Ledger:
     except (ValueError, KeyError, TypeError):
         problem = "damaged, or another table's"
     raise BudgetError(
-        f"The ledger of this site's table is {problem}, so it counts as spent, and its perturbed copy is lost. Put it "
-        "back from a backup, with all of pansvm/tables. If there is none, its operator can end this table's budget and "
-        "begin a second copy: pansvm budget --help",
+        f"The ledger of this site's table is {problem}, so it counts as spent. Start the SuperNode in the account that "
+        "has it, with the same HOME and XDG_STATE_HOME. If it is lost, put it back from a backup, with all of "
+        "pansvm/tables; or its operator can begin a second budget and perturbed copy: pansvm budget --help",
         detail=f"It was {own / FILE}.",
     )
 

@@ -31,9 +31,7 @@ from flower_pansvm.errors import BudgetError
 
 Digests = NDArray[np.uint64]
 Counts = NDArray[Any]  # of rows
-Sketch = dict[
-    str, Digests
-]  # of some columns, digests of whose names stand in order: the smallest digests, in order
+Sketch = dict[str, Digests]  # the smallest digests, in order, by those of some columns' names, in order
 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
 OWNER = "ledger"  # what a file of a ledger's folder calls the name of the folder

@@ -24,7 +24,7 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 
-VERSION = 8
+VERSION = 9
 """Part of every key. Raise it when the copies' format changes, or what `read_table` or `perturbed_table` makes."""
 
 
@@ -110,9 +110,10 @@ def _load(entry: Path, path: Path) -> Table | None:
             raise PermissionError
         with entry.open("rb") as file, np.load(file, allow_pickle=False) as copy:
             # What is read is held against its checksum.
-            columns, absent_is_zero = json.loads(str(copy["about"]))
+            columns, absent_is_zero, readings = json.loads(str(copy["about"]))
             ids = copy["ids"]
-            return Table(tuple(columns), copy["X"], copy["labels"], absent_is_zero, ids if ids.size else None)
+            ids = ids if ids.size else None
+            return Table(tuple(columns), copy["X"], copy["labels"], absent_is_zero, ids, readings)
     except FileNotFoundError:
         return None
     except Exception as error:
@@ -126,7 +127,7 @@ def _store(table: Table, entry: Path, path: Path) -> None:
 
     It gets its name when it is complete, so that a process that reads, or writes the same, never meets a part.
     """
-    about = json.dumps([table.columns, table.absent_is_zero])
+    about = json.dumps([table.columns, table.absent_is_zero, table.readings])
     ids = np.empty(0) if table.ids is None else table.ids
     try:
         with tempfile.NamedTemporaryFile(prefix=f"{entry.name}.", dir=entry.parent) as unfinished:

@@ -1,12 +1,16 @@
 """How a site's table is written, and what becomes of its columns: a node config, a run or a command says so."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
 from flower_pansvm.printable import plain_name
-from flower_pansvm.reading_options import ReadingOptions, listed, said_of_reading
-from flower_pansvm.table_schema import TableSchema
+from flower_pansvm.reading_options import NO_THOUSANDS, ReadingOptions, listed, said_of_reading
+from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
+
+PLAIN = json.dumps(["", "", "", NUMBER, (), (), ""])
+"""What `TableForm.readings` would say of a column of plain numbers."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,23 @@ class TableForm(ReadingOptions):
         drop = tuple(filter(None, map(plain_name, listed(str(said.get("drop") or "")))))
         usual = dict(schema.reading) if schema else {}
         return cls(**{**usual, **said_of_reading(said)}, drop=drop, schema=schema)
+
+    def readings(self, columns: Iterable[str]) -> dict[str, str]:
+        """Return how the cells of each column are read, without columns that are read as plain numbers.
+
+        A coordinator may send other schema files. With each that takes another code for missing, a record that has it
+        would change sides, if it has no id, and get one more copy.
+        """
+        options = self.missing, self.decimal.replace(".", ""), self.thousands.replace(NO_THOUSANDS, "")
+
+        def said(one: TableColumn) -> str:
+            return json.dumps([*options, one.kind, one.categories, one.missing, one.below_limit])
+
+        own = {
+            feature: one for one in (self.schema.columns if self.schema else ()) for feature in one.features
+        }
+        found = {name: said(own.get(name, TableColumn(name))) for name in columns}
+        return {name: text for name, text in found.items() if text != PLAIN}
 
 
 AS_IT_IS = TableForm()

@@ -173,11 +173,15 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
         frame = frame.drop(columns=label)
         columns.remove(label)
     if form.schema is not None:
-        return Table(form.schema.features, encoded(frame, form.schema, name, form), labels)
+        features = form.schema.features
+        return Table(
+            features, encoded(frame, form.schema, name, form), labels, readings=form.readings(features)
+        )
     if not columns:
         raise TableError(f"'{name}' has no feature columns. Add the columns to learn from.")
     X = numbers(frame, columns, name, form)
-    return Table(tuple(columns), X, labels, absent_is_zero=suffix_of(name) in LIBSVM_SUFFIXES)
+    is_libsvm = suffix_of(name) in LIBSVM_SUFFIXES
+    return Table(tuple(columns), X, labels, is_libsvm, readings=form.readings(columns))
 
 
 def _labels(column: "pd.Series[str]", label: str, name: str, classes: Sequence[str]) -> NDArray[np.str_]:

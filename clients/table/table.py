@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,13 +23,10 @@ class Table:
 
     columns: tuple[str, ...]  # names of the features
     X: Floats = field(repr=False)  # (rows, features): NaN is a missing cell, infinity does not occur
-    labels: NDArray[np.str_] | None = field(
-        repr=False
-    )  # (rows,): in canonical form; None if read without labels
+    labels: NDArray[np.str_] | None = field(repr=False)  # (rows,): canonical; None if read without labels
     absent_is_zero: bool = False  # whether a column f<number> that is not there is all zero, as in LIBSVM
-    ids: NDArray[np.str_] | None = field(
-        default=None, repr=False
-    )  # (rows,): in order; None without a row-id column
+    ids: NDArray[np.str_] | None = field(default=None, repr=False)  # (rows,): in order; None without row-id
+    readings: Mapping[str, str] = field(default_factory=dict)  # see `TableForm.readings`
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:

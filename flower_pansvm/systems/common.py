@@ -37,9 +37,7 @@ class JoinAnswer:
     absent_is_zero: bool = disclosed()  # whether a column that it lacks is all zero (LIBSVM text)
     # Of its classes; not how many rows have them. Public ones are those of the question or of the node config.
     classes: Texts = disclosed()
-    schema: str = (
-        disclosed()
-    )  # digest of the schema file that it keeps to, which is public; empty without one
+    schema: str = disclosed()  # digest of its schema file, which is public; empty without one
 
 
 JOIN = Task("join", "query", JoinQuestion, JoinAnswer)

@@ -146,8 +146,11 @@ class Cells:
         """Whether numbers are written as codes are: 01, or 1.1 and 1.10 both."""
         if pd.api.types.is_numeric_dtype(self.raw.dtype) or not self.is_number:
             return False
-        if len(np.unique(self.values)) > MOST_CODES:
+        numbers, cells = len(np.unique(self.values)), [str(cell).strip() for cell in self.raw.unique()]
+        if numbers > MOST_CODES:
             return False
+        if len(cells) <= numbers and not any(re.match("0[0-9]", text) for text in cells):
+            return False  # told quickly, as of most of the thousands of columns that a table may have
         texts = {written(cell) for cell in self.raw.unique() if isinstance(cell, str)}
         texts = {text for text in texts if text.lower() not in MISSING}
         with_decimals = [spelling(text) for text in texts if "." in text]
@@ -161,12 +164,12 @@ class Cells:
         fractions = fractions[~np.isnan(fractions)]
         if not np.allclose(fractions * 1000, np.round(fractions * 1000), rtol=0, atol=1e-6):
             return False
-        texts = pd.Series([text.strip() for text in self.raw.unique() if isinstance(text, str)], dtype=object)
-        marked = texts[texts.str.contains(form.decimal or ".", regex=False).astype(bool)]
-        if len(marked) == 0 or not marked.str.fullmatch(GROUPED).all():
+        texts = [text.strip() for text in self.raw.unique() if isinstance(text, str)]
+        marked = [text for text in texts if (form.decimal or ".") in text]
+        if not marked or not all(re.fullmatch(GROUPED, text) for text in marked):
             return False
-        whole = texts.str.fullmatch("[+-]?[0-9]+").any()
-        return bool(whole or marked.str.endswith("0").all())
+        whole = any(re.fullmatch("[+-]?[0-9]+", text) for text in texts)
+        return whole or all(text.endswith("0") for text in marked)
 
     @cached_property
     def words(self) -> Counter[str]:

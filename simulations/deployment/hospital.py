@@ -90,7 +90,8 @@ def _table(folder: Path, data: str, label: str | None) -> Path:
     """Return the path of a table; SettingError if there is none, or a name cannot be written into a node config."""
     if not is_printable(f"{folder}{data}{label or ''}"):
         raise SettingError(
-            "The path of the table or of the folder, or the label, holds a control character. Rename it."
+            "The path of the table or of the folder, or the label, holds a control character, or is no text in the "
+            "locale of this shell (LC_ALL). Rename it, or choose a UTF-8 locale."
         )
     table = Path(data).expanduser().absolute()
     if not table.is_file():

@@ -166,6 +166,32 @@ def test_without_ids_new_rows_and_another_order_move_no_row(node: dict[str, Scal
     assert np.array_equal(sides(node)[40:], before[::-1])
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"missing": "40"}, {"thousands": "comma"}, {"decimal": "comma"}, {"schema": "dose.missing = [1]"}],
+    ids=str,
+)
+def test_without_ids_cells_are_read_as_at_first(
+    changed: dict[str, Scalar], level: str, node: dict[str, Scalar], ward: Path
+) -> None:
+    """A record that changed its side would be charged to the budgets of both; a new column moves none."""
+    change(ward, lambda frame: frame.drop(columns="mrn").round().astype({"age": int, "dose": int}))
+    del node["row-id"]
+    schema = ward.with_name("schema.toml")
+    schema.write_text("[columns]\nage.kind = 'number'\ndose.range = [0, 99]\n")
+    before = sides(node)
+    change(ward, lambda frame: frame.assign(new=np.where(np.arange(300) < 9, -1, 5)))
+    own = f"[columns]\nnew.missing = [-1]\nage.unit = 'years'\n{changed.get('schema', 'dose.unit = 1')}\n"
+    schema.write_text(own.replace("unit = 1", "unit = 'mg'"))
+    node |= {**changed, "schema": str(schema)}
+    if changed:
+        with pytest.raises(BudgetError):
+            site_of(node, level)
+    else:
+        assert np.array_equal(sides(node), before)
+
+
 def test_row_ids_that_come_later_move_no_row_nor_does_a_person_that_ends_the_budget(
     node: dict[str, Scalar], ward: Path
 ) -> None:

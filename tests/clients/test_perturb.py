@@ -15,6 +15,7 @@ from clients.ledger.ledger import FILE, link_table, read_ledger
 from clients.ledger.tables import tables_home
 from clients.perturb import GRID_BITS, NOISES, PerturbedTerms, perturbed_table
 from clients.perturb_kept import Kept
+from clients.table.form import TableForm
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, SettingError, TableError
 from flower_pansvm.table_schema import CATEGORY, TableColumn, TableSchema
@@ -390,6 +391,7 @@ def test_the_ledger_of_another_table_is_an_error(folder: Path, with_ids: bool) -
     assert read_ledger(folder) == kept
 
 
+@pytest.mark.parametrize("with_ids", [False, True])
 @pytest.mark.parametrize(
     "changed",
     [
@@ -401,21 +403,27 @@ def test_the_ledger_of_another_table_is_an_error(folder: Path, with_ids: bool) -
     ],
     ids=str,
 )
-def test_a_schema_file_that_reads_cells_otherwise_is_refused(folder: Path, changed: dict[str, Any]) -> None:
+def test_a_schema_file_that_reads_cells_otherwise_is_refused(
+    folder: Path, changed: dict[str, Any], with_ids: bool
+) -> None:
     """Few records change with each, and those get one more copy: 35 such files took two thirds off the noise.
 
-    Or they are missing: of remarks that begin with 63, just the records whose first cell does.
+    Or they are missing: of remarks that begin with 63, just the records whose first cell does. Without ids they would
+    change sides, too.
     """
-    own, (column, *rest) = table(normal(60, 3)), [TableColumn(f"c{number}") for number in range(3)]
+    own = table(normal(60, 3), ids=ids_of(60) if with_ids else None)
+    column, *rest = (TableColumn(f"c{number}") for number in range(3))
 
     def copy(first: TableColumn, **more: Any) -> Table:
-        link_table(folder, own)
-        return perturbed_table(own, "label", TableSchema((first, *rest), **more), HALF, folder)
+        schema = TableSchema((first, *rest), **more)
+        read = replace(own, readings=TableForm.of({}, schema).readings(own.columns))
+        link_table(folder, read)
+        return perturbed_table(read, "label", schema, HALF, folder)
 
     before = copy(column)
     described = replace(column, unit="mg", ends=(0.0, 1.0))
     assert np.array_equal(copy(described, classes=("no", "yes")).X, before.X)
-    with pytest.raises(TableError, match="schema file"):
+    with pytest.raises(TableError if with_ids else (BudgetError, TableError), match="schema file"):
         copy(column, **changed) if "reading" in changed else copy(replace(column, **changed))
 
 

@@ -144,6 +144,7 @@ REFUSED: dict[str, tuple[Content, str]] = {
     "a database without a query": ({"ward.db": b"SQLite"}, "write its URL and query"),
     "Excel named CSV": (b"PK\x03\x04\xff\xfe", "ZIP archive, such as an Excel workbook"),
     "Parquet named CSV": (b"PAR1\xff\xfe", "Parquet with another ending"),
+    "compressed, named CSV": (gzip.compress(b"age,label\n"), "the ending .gz"),
     "Latin 1": ("größe,label\n1,2\n".encode("latin-1"), "encoding=cp1252"),
     "cut off while copied": ({"a.csv.gz": gzip.compress(GOOD.encode())[:-9]}, "copied"),
     "not gzip": ({"a.csv.gz": GOOD}, "BadGzipFile"),
@@ -204,7 +205,7 @@ REFUSED: dict[str, tuple[Content, str]] = {
     # How a file is written.
     "semicolons and a comma in a name": (as_csv(ward(**{"c, mg": [1, 2]}), sep=";"), "--separator semicolon"),
     "bars": (as_csv(ward(), sep="|"), "most likely by"),
-    "UTF-16 without a mark": (as_csv(ward()).encode("utf-16-le"), "Error: "),
+    "UTF-16 without a mark": (as_csv(ward()).encode("utf-16-le"), "utf-16-le"),
     "a title": ("Ward 7\n" + as_csv(ward()), "skip-rows|more or fewer fields"),
     "a footer": (as_csv(ward()) + "Total 60\n", "skip-footer"),
     "a footer as wide as the table": (as_csv(ward()) + "Total,60,\n", "skip-footer=1"),

@@ -13,8 +13,12 @@ from clients.table.form import TableForm
 from clients.table.sources.rows import EMPTY_ROWS, table_rows
 from flower_pansvm.errors import TableError
 
-ZIP, PARQUET = b"PK\x03\x04", b"PAR1"
-"""How files of other kinds begin."""
+OTHERS = {
+    b"PK\x03\x04": " but a ZIP archive, such as an Excel workbook with another ending",
+    b"PAR1": " but Parquet with another ending",
+    b"\x1f\x8b": " but compressed: give it the ending .gz, or unpack it once more",
+}
+"""How files of other kinds begin, and what they are."""
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -62,18 +66,15 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
 def _decoded(content: bytes, name: str, form: TableForm) -> str:
     encoding = form.encoding or ("utf-16" if content.startswith(UTF16) else "utf-8")
     try:
-        return content.decode(encoding).removeprefix("\ufeff")
+        text = content.decode(encoding).removeprefix("\ufeff")
+        if "\0" in text:
+            raise UnicodeError  # UTF-16 without its mark, or damaged
+        return text
     except UnicodeError:
-        kind = (
-            " but a ZIP archive, such as an Excel workbook with another ending"
-            if content.startswith(ZIP)
-            else " but Parquet with another ending"
-            if content.startswith(PARQUET)
-            else ""
-        )
+        kind = next((kind for start, kind in OTHERS.items() if content.startswith(start)), "")
         raise TableError(
             f"'{name}' is not text in {encoding}{kind}. Save it again as CSV in UTF-8, or say its encoding: often "
-            "encoding=cp1252 (Windows), or latin-1."
+            "encoding=cp1252 (Windows), latin-1, or utf-16-le."
         ) from None
 
 
