@@ -245,6 +245,7 @@ DOUBTFUL: dict[str, tuple[Content, str]] = {
     ),
     "one class": (re.sub(r",[01]\n", ",1\n", GOOD), "one class only"),
     # Text among numbers.
+    "points before three digits that end in zeros": (ward(crp=["1.200", "2.500"]), "may be thousands or decimals"),
     "points of thousands among whole numbers": (ward(crp=THOUSANDS), "may be thousands or decimals.*thousands=none"),
     "codes with zeros among numbers": (ward(ward=["01", "1", "12"]), "'ward' is written as codes are"),
     "codes with decimals among numbers": (ward(icd=["250.0", "250.00", "401.9"]), "'icd' is written as codes are"),
