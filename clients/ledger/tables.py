@@ -25,7 +25,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from clients.state_folder import is_private, read_checked, replace_file, write_checked
+from clients.state_folder import is_private, read_checked, write_checked
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
@@ -109,12 +109,12 @@ class KnownTables:
         self._home, self._X, self._kinds = home, table.X, kinds
         file = home / KEY_FILE
         if not file.exists() and not any(home.glob(f"*/{ROWS_FILE}")):
-            replace_file(file, secrets.token_hex(32))
+            write_checked(file, {"key": secrets.token_hex(32)})
         try:
-            key = bytes.fromhex(file.read_text(encoding="utf-8"))
+            key = bytes.fromhex(read_checked(file)["key"])
             # Equal cells have equal digests, and that is wanted here: each block is for itself.
             self._cipher = Cipher(algorithms.AES256(key), modes.ECB())
-        except (OSError, ValueError):
+        except (OSError, ValueError, KeyError):
             raise _damaged(file, "all of pansvm/tables") from None
         self.columns = tuple(hmac.digest(key, name.encode(), "sha256")[:8].hex() for name in table.columns)
         self._sketch: Sketch = {}
