@@ -26,32 +26,15 @@ DIGESTS = "broadcast digests"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Hospital:
-    """A hospital in one run, and what it remembers of the run.
+    """A hospital in one run, and what it remembers of the run."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in the run.
-    policy : HospitalPolicy
-        What it has settled for itself.
-    terms : Terms
-        What the run asks for. The policy accepts them.
-    protocol : SecureSum
-        The run's secure sum, which the policy accepts, too.
-    run_id : int
-        The run's number.
-    state : RecordDict
-        What it remembers of the run, which steps add to.
-    partition : tuple of int or None
-        Of a simulated site, whose rows are nobody's: its number, from 0, and of how many sites. None of a hospital.
-    """
-
-    name: str
-    policy: HospitalPolicy
-    terms: Terms
-    protocol: SecureSum
-    run_id: int
-    state: RecordDict = field(repr=False)
+    name: str  # its name in the run
+    policy: HospitalPolicy  # what it has settled for itself
+    terms: Terms  # what the run asks for; the policy accepts them
+    protocol: SecureSum  # the run's secure sum, which the policy accepts, too
+    run_id: int  # the run's number
+    state: RecordDict = field(repr=False)  # what it remembers of the run, which steps add to
+    # Of a simulated site, whose rows are nobody's: its number, from 0, and of how many sites. None of a hospital.
     partition: tuple[int, int] | None = None
 
     @property

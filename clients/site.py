@@ -33,21 +33,12 @@ MOST_NUMBERS = 2**28
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Site(Hospital):
-    """A hospital during one message, at the level at which it answers.
+    """A hospital during one message, at the level at which it answers."""
 
-    Parameters
-    ----------
-    level : str
-        It says which table the system sees.
-    participation : Participation or None
-        In the secure sum that the message is about, if it is about one.
-    outbox : dict of str to bytes
-        Sealed notes to other sites, by name.
-    """
-
-    level: str
+    level: str  # it says which table the system sees
+    # In the secure sum that the message is about, if it is about one.
     participation: Participation | None = None
-    outbox: dict[str, bytes] = field(default_factory=dict)
+    outbox: dict[str, bytes] = field(default_factory=dict)  # sealed notes to other sites, by name
 
     @classmethod
     def of(cls, hospital: Hospital, level: str, participation: Participation | None = None) -> Self:

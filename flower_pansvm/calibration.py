@@ -23,19 +23,14 @@ PRECISION = 1e-10
 class Calibration:
     """One sigmoid 1 / (1 + exp(-(slope d + intercept))) per column of class decisions d.
 
-    Parameters
-    ----------
-    slopes, intercepts : ndarray of shape (columns,)
-        One column, for class 1, with two classes; else one per class.
-
     Raises
     ------
     ValueError
         If the two do not have the same shape, or a number in them is not finite.
     """
 
-    slopes: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
+    slopes: NDArray[np.float64]  # (columns,): one column, for class 1, with two classes; else one per class
+    intercepts: NDArray[np.float64]  # (columns,): likewise
 
     def __post_init__(self) -> None:
         if self.slopes.ndim != 1 or self.slopes.shape != self.intercepts.shape:

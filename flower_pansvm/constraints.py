@@ -11,24 +11,13 @@ from flower_pansvm.errors import SettingError
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the values of a setting may be.
+    """What the values of a setting may be."""
 
-    Parameters
-    ----------
-    description : str
-        In words, as the end of a sentence: ``a number above 0``.
-    read : callable
-        Returns the value for what a user has written, or for the value itself; or raises ValueError.
-    write : callable
-        Returns what the run config holds for a value.
-    choices : tuple of str
-        The words it must be one of; empty if it is not chosen from words.
-    """
-
-    description: str
+    description: str  # in words, as the end of a sentence: ``a number above 0``
+    # Returns the value for what a user has written, or for the value itself; or raises ValueError.
     read: Callable[[Any], Any]
-    write: Callable[[Any], Any] = lambda value: value
-    choices: tuple[str, ...] = ()
+    write: Callable[[Any], Any] = lambda value: value  # returns what the run config holds for a value
+    choices: tuple[str, ...] = ()  # the words it must be one of; empty if it is not chosen from words
 
 
 def setting(default: object, constraint: Constraint, meaning: str) -> Any:

@@ -79,30 +79,17 @@ def within_bounds(low: Floats, high: Floats, frequencies: Floats, size: int, col
 
 @dataclass(frozen=True)
 class FourierMap:
-    """From a row to its features; as a message, what every site is told of it.
+    """From a row to its features; as a message, what every site is told of it."""
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (columns,)
-        Public ends of each column.
-    ranks, rises : ndarray of shape (columns, BINS)
-        Standardised rank in the middle of each bin, and how steeply it rises there.
-    mean, deviation : ndarray of shape (columns,)
-        Of the places between the ends.
-    frequencies : ndarray of shape (frequencies, columns)
-        Of the kernel, in turns for a scaled cell of 1, multiples of `FREQUENCY_STEP`; a cosine and a sine of each.
-    linear : float
-        Length of the linear part of the features, before the constant is appended; 0 to 1.
-    """
-
-    low: Floats
-    high: Floats
-    ranks: Floats
-    rises: Floats
-    mean: Floats
-    deviation: Floats
+    low: Floats  # (columns,): public lower end of each column
+    high: Floats  # (columns,): and upper end
+    ranks: Floats  # (columns, BINS): standardised rank in the middle of each bin
+    rises: Floats  # (columns, BINS): how steeply the rank rises there
+    mean: Floats  # (columns,): of the places between the ends
+    deviation: Floats  # (columns,): of these places, too
+    # (frequencies, columns): in turns for a scaled cell of 1, multiples of `FREQUENCY_STEP`; cosine and sine of each
     frequencies: Floats
-    linear: float
+    linear: float  # length of the linear part of the features, before the constant is appended; 0 to 1
 
     @property
     def size(self) -> int:

@@ -16,18 +16,11 @@ MOST_GROUPS = 50
 
 @dataclass(frozen=True)
 class DecisionGroup:
-    """Rows whose decision values lie next to each other.
+    """Rows whose decision values lie next to each other."""
 
-    Parameters
-    ----------
-    others, of_class : int
-        Rows of the other classes, and of the class that the decision value is about.
-    probability : float or None
-        Mean of the probability that the model gives the class for these rows; None if it gives none.
-    """
-
-    others: int
-    of_class: int
+    others: int  # rows of the other classes
+    of_class: int  # rows of the class that the decision value is about
+    # Mean of the probability that the model gives the class for these rows; None if it gives none.
     probability: float | None = None
 
 
@@ -112,39 +105,22 @@ def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Accuracy figures over the test rows of all sites; None where there is nothing to count.
+    """Accuracy figures over the test rows of all sites; None where there is nothing to count."""
 
-    Parameters
-    ----------
-    rows : int
-        Number of test rows.
-    accuracy : float or None
-        Share of rows predicted right.
-    balanced_accuracy : float or None
-        Mean over the classes that occur of the share of their rows predicted right; None if one class occurs.
-    f1 : float or None
-        F1 of the positive class; with more than two classes the mean over those that occur, as in scikit-learn. None if
-        the rows are of one class.
-    auc : float or None
-        Area under the ROC curve; with more than two classes the mean over classes, each against all others.
-    confusion : tuple of tuple of float, or None
-        Rows of class i predicted as class j.
-    wrong_and_right : tuple of tuple of float, or None
-        Of each class the rows predicted wrong, and right, where it is not known as which class.
-    count_noise : float
-        Standard deviation of the noise in each of these counts; 0 if they are exact.
-    groups : tuple of tuple of DecisionGroup
-        Rows by decision value, as many as there are histograms (:mod:`flower_pansvm.metrics`).
-    """
-
-    rows: int
-    accuracy: float | None
+    rows: int  # number of test rows
+    accuracy: float | None  # share of rows predicted right
+    # Mean over the classes that occur of the share of their rows predicted right; None if one class occurs.
     balanced_accuracy: float | None
+    # F1 of the positive class; with more than two classes the mean over those that occur, as in scikit-learn. None if
+    # the rows are of one class.
     f1: float | None
+    # Area under the ROC curve; with more than two classes the mean over classes, each against all others.
     auc: float | None
-    confusion: tuple[tuple[float, ...], ...] | None = None
+    confusion: tuple[tuple[float, ...], ...] | None = None  # rows of class i predicted as class j
+    # Of each class the rows predicted wrong, and right, where it is not known as which class.
     wrong_and_right: tuple[tuple[float, ...], ...] | None = None
-    count_noise: float = 0.0
+    count_noise: float = 0.0  # standard deviation of the noise in each of these counts; 0 if they are exact
+    # Rows by decision value, as many as there are histograms (:mod:`flower_pansvm.metrics`).
     groups: tuple[tuple[DecisionGroup, ...], ...] = ()
 
     @property

@@ -17,18 +17,11 @@ MISSING = 0.5
 
 @dataclass(frozen=True)
 class RandomFourierMap:
-    """From a row to [cos rho_1.x, sin rho_1.x, ...] / sqrt(D), of length 1; as a message, what every site is told.
+    """From a row to [cos rho_1.x, sin rho_1.x, ...] / sqrt(D), of length 1; as a message, what every site is told."""
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (columns,)
-        Public ends of each column; x is where a row's cells are between them, 0 to 1.
-    frequencies : ndarray of shape (D, columns)
-        The vectors rho, in turns: rho / (2 pi), multiples of `FREQUENCY_STEP`.
-    """
-
-    low: Floats
-    high: Floats
+    low: Floats  # (columns,): public lower end of each column
+    high: Floats  # (columns,): and upper end; x is where a row's cells are between them, 0 to 1
+    # (D, columns): the vectors rho, in turns: rho / (2 pi), multiples of `FREQUENCY_STEP`
     frequencies: Floats
 
     @property

@@ -67,32 +67,16 @@ HALF, LIMIT = LIMIT_WORDS = ("half", "limit")
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column of the tables.
+    """One column of the tables."""
 
-    Parameters
-    ----------
-    name : str
-        As in the tables.
-    kind : {'number', 'category', 'yes/no'}
-        What a cell is.
-    unit : str
-        Of a number; for people, who have to measure alike.
-    ends : tuple of float or None
-        Lowest and highest number that can be, as far as anybody may know; None if the file does not say.
-    categories : tuple of str
-        Of a category: what a cell may be.
-    missing : tuple of str
-        What stands for a missing cell besides an empty one.
-    below_limit : {'', 'half', 'limit'}
-        What a number counts as that is only known to be below a limit; empty if there is no such cell.
-    """
-
-    name: str
-    kind: str = NUMBER
-    unit: str = ""
+    name: str  # as in the tables
+    kind: str = NUMBER  # what a cell is: 'number', 'category' or 'yes/no'
+    unit: str = ""  # of a number; for people, who have to measure alike
+    # Lowest and highest number that can be, as far as anybody may know; None if the file does not say.
     ends: tuple[float, float] | None = None
-    categories: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()  # of a category: what a cell may be
+    missing: tuple[str, ...] = ()  # what stands for a missing cell besides an empty one
+    # What a number counts as that is only known to be below a limit, 'half' or 'limit'; empty if there is no such cell.
     below_limit: str = ""
 
     @property
@@ -122,36 +106,19 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A schema file.
+    """A schema file."""
 
-    Parameters
-    ----------
-    columns : tuple of TableColumn
-        The features, in the order in which all sites use them. What else a table holds is left out.
-    label : str
-        Name of the label column; empty if the file does not say.
-    classes : tuple of str
-        The labels that there are; empty if the file does not say.
-    positive : tuple of str
-        The labels that count as positive, which makes two classes of all; empty if the classes are the labels.
-    patient_id : str
-        Name of the column that says who a row is; it is no feature. Empty without one.
-    leave_out : tuple of str
-        Further columns that are no features, and known to be none.
-    reading : tuple of (str, str)
-        Options of `ReadingOptions`, by name, where a site does not say otherwise. No part of :attr:`text`.
-    name : str
-        Of the file, for errors.
-    """
-
+    # The features, in the order in which all sites use them. What else a table holds is left out.
     columns: tuple[TableColumn, ...]
-    label: str = ""
-    classes: tuple[str, ...] = ()
+    label: str = ""  # name of the label column; empty if the file does not say
+    classes: tuple[str, ...] = ()  # the labels that there are; empty if the file does not say
+    # The labels that count as positive, which makes two classes of all; empty if the classes are the labels.
     positive: tuple[str, ...] = ()
-    patient_id: str = ""
-    leave_out: tuple[str, ...] = ()
+    patient_id: str = ""  # name of the column that says who a row is; it is no feature. Empty without one.
+    leave_out: tuple[str, ...] = ()  # further columns that are no features, and known to be none
+    # Options of `ReadingOptions`, by name, where a site does not say otherwise. No part of :attr:`text`.
     reading: tuple[tuple[str, str], ...] = ()
-    name: str = field(default="schema", compare=False)
+    name: str = field(default="schema", compare=False)  # of the file, for errors
 
     @classmethod
     def read(cls, path: Path) -> Self:

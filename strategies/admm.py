@@ -41,20 +41,12 @@ LOGGED = 25
 
 @dataclass(frozen=True)
 class AdmmResiduals:
-    """How far a step is from consensus, and what Boyd's (3.12) allows; all of shape (problems,).
+    """How far a step is from consensus, and what Boyd's (3.12) allows; all of shape (problems,)."""
 
-    Parameters
-    ----------
-    primal, dual : ndarray
-        Lengths of the residuals r and s.
-    primal_allowed, dual_allowed : ndarray
-        The tolerances of (3.12).
-    """
-
-    primal: Floats
-    dual: Floats
-    primal_allowed: Floats
-    dual_allowed: Floats
+    primal: Floats  # length of the residual r
+    dual: Floats  # length of the residual s
+    primal_allowed: Floats  # the tolerance of r in (3.12)
+    dual_allowed: Floats  # and that of s
 
     @property
     def met(self) -> Bools:
@@ -65,22 +57,12 @@ class AdmmResiduals:
 
 @dataclass(frozen=True)
 class Penalty:
-    """ADMM's penalty and when it ends (Boyd et al. 2011, equations 3.12 and 3.13).
+    """ADMM's penalty and when it ends (Boyd et al. 2011, equations 3.12 and 3.13)."""
 
-    Parameters
-    ----------
-    rho : float
-        The penalty, at the beginning.
-    adaptive : bool
-        Whether it follows the residuals.
-    absolute, relative : float
-        Tolerances of the residuals.
-    """
-
-    rho: float
-    adaptive: bool
-    absolute: float
-    relative: float
+    rho: float  # the penalty, at the beginning
+    adaptive: bool  # whether it follows the residuals
+    absolute: float  # absolute tolerance of the residuals
+    relative: float  # and their relative one
 
 
 PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, False, 1e-4, 1e-2)}

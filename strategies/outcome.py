@@ -13,18 +13,11 @@ class Outcome:
 
     A section of the report appears where the figures are that it shows (:mod:`simulations.report.section`), so that a
     strategy names no section.
-
-    Parameters
-    ----------
-    model : Model or None
-        What was trained; None if no model leaves the sites, or none is made.
-    evaluation : Evaluation or None
-        How good it is on the test rows of all sites; None if it was not tried.
-    figures : dict
-        What else is worth knowing of the run, ready for JSON: more entries of ``result.json``. What every run has
-        (rows, sites, round trips, bytes, seconds, what left) is known from the federation.
     """
 
-    model: Model | None = None
+    model: Model | None = None  # what was trained; None if no model leaves the sites, or none is made
+    # How good it is on the test rows of all sites; None if it was not tried.
     evaluation: Evaluation | None = None
+    # What else is worth knowing of the run, ready for JSON: more entries of ``result.json``. What every run has (rows,
+    # sites, round trips, bytes, seconds, what left) is known from the federation.
     figures: dict[str, Any] = field(default_factory=dict)

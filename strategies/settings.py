@@ -36,13 +36,6 @@ class Settings:
 
     Values may be given as a user writes them, ``landmarks="auto"``; the fields hold them in their own types.
 
-    Attributes
-    ----------
-    protocol : SecureSum
-        The secure sum with its options; in the run config ``aggregation`` is its name, and each option has a key.
-    given : mapping or None
-        The run config that they were read from, if they were.
-
     Raises
     ------
     SettingError
@@ -86,7 +79,9 @@ class Settings:
     out: str = setting("", text(), "Folder for the results, an absolute path; by default runs/RUN_ID.")
     resume: bool = setting(False, flag(), "Continue from the checkpoint of a stopped run in the folder.")
     audit: bool = setting(False, flag(), "Keep what the sites were asked, for 'pansvm run --audit'.")
+    # The secure sum with its options; in the run config ``aggregation`` is its name, and each option has a key.
     protocol: SecureSum = field(default_factory=Ring)
+    # The run config that they were read from, if they were.
     given: Mapping[str, Scalar] | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -13,20 +13,12 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Share:
-    """A share of patients.
+    """A share of patients."""
 
-    Parameters
-    ----------
-    right, of : float
-        How many of how many patients; no whole numbers where counts carry noise.
-    low, high : float
-        Ends of the confidence interval.
-    """
-
-    right: float
-    of: float
-    low: float
-    high: float
+    right: float  # how many patients
+    of: float  # of how many; neither is a whole number where counts carry noise
+    low: float  # lower end of the confidence interval
+    high: float  # and its upper end
 
     @property
     def value(self) -> float:

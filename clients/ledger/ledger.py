@@ -53,37 +53,20 @@ class Ended:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The content of the file.
+    """The content of the file."""
 
-    Parameters
-    ----------
-    test_fraction : float
-        Share of the table's rows that is kept for evaluation, in all runs; they have a budget of their own.
-    key : str
-        Which rows these are follows from it, and the copy of each record.
-    columns : dict of str to str
-        The columns that the table had first, and how their cells were read; a record is told by its cells there.
-    by_ids : bool
-        Whether it is told by its id instead.
-    copy : dict
-        What is settled of the copy at level `perturbed` (:mod:`clients.perturb_kept`).
-    charges : tuple of Charge
-        All answers, in order.
-    epochs, missed : tuple of str
-        Marks of the runs that it knows of, and of those that only other hospitals do: then it is an old copy.
-    ended : tuple of Ended
-        What was spent before.
-    """
-
+    # Share of the table's rows that is kept for evaluation, in all runs; they have a budget of their own.
     test_fraction: float
-    key: str = field(repr=False)
+    key: str = field(repr=False)  # which rows these are follows from it, and the copy of each record
+    # Those that the table had first, and how their cells were read; a record is told by its cells there.
     columns: dict[str, str] = field(default_factory=dict)
-    by_ids: bool = False
+    by_ids: bool = False  # whether it is told by its id instead
+    # What is settled of the copy at level `perturbed` (:mod:`clients.perturb_kept`).
     copy: dict[str, Any] = field(default_factory=dict)
-    charges: tuple[Charge, ...] = ()
-    epochs: tuple[str, ...] = ()
-    missed: tuple[str, ...] = ()
-    ended: tuple[Ended, ...] = ()
+    charges: tuple[Charge, ...] = ()  # all answers, in order
+    epochs: tuple[str, ...] = ()  # marks of the runs that it knows of
+    missed: tuple[str, ...] = ()  # marks of those that only other hospitals know of: then it is an old copy
+    ended: tuple[Ended, ...] = ()  # what was spent before
 
     def spent(self, rows: Side, run: str | None = None) -> float:
         """Return what has been spent of the training or the test rows' budget, by one run or by all."""

@@ -57,24 +57,12 @@ LARGEST_KEPT = 2**24
 
 @dataclass(frozen=True, eq=False)
 class SiteMap:
-    """A feature map that the coordinator has broadcast, with all that maps a site's rows by it.
+    """A feature map that the coordinator has broadcast, with all that maps a site's rows by it."""
 
-    Parameters
-    ----------
-    features : ndarray of bool, shape (columns,)
-        Which of the columns it looks at.
-    scaling : Scaling
-        Of these columns.
-    nystrom : NystromMap
-        From scaled cells to virtual points, equation (3.6).
-    digests : tuple of str
-        Of each broadcast that a virtual point depends on.
-    """
-
-    features: Bools
-    scaling: Scaling
-    nystrom: NystromMap
-    digests: tuple[str, ...]
+    features: Bools  # (columns,): which of the columns it looks at
+    scaling: Scaling  # of these columns
+    nystrom: NystromMap  # from scaled cells to virtual points, equation (3.6)
+    digests: tuple[str, ...]  # of each broadcast that a virtual point depends on
 
     def scaled(self, X: Floats) -> Floats:
         """Return what the map looks at of rows X, shape (rows, columns): filled, scaled, shape (rows, features)."""

@@ -15,20 +15,10 @@ PLAIN = json.dumps(["", "", "", NUMBER, (), (), ""])
 
 @dataclass(frozen=True)
 class TableForm(ReadingOptions):
-    """The form of a table.
+    """The form of a table."""
 
-    Parameters
-    ----------
-    separator, decimal, ... : str
-        How the file is written: see `ReadingOptions`.
-    drop : tuple of str
-        Columns to leave out; each must be there.
-    schema : TableSchema or None
-        What all sites have agreed on of their columns.
-    """
-
-    drop: tuple[str, ...] = ()
-    schema: TableSchema | None = None
+    drop: tuple[str, ...] = ()  # columns to leave out; each must be there
+    schema: TableSchema | None = None  # what all sites have agreed on of their columns
 
     @classmethod
     def of(cls, said: Mapping[str, object], schema: TableSchema | None) -> Self:

@@ -26,30 +26,14 @@ NEEDS_SITES = (
 
 @dataclass(frozen=True)
 class RandomKernelParts:
-    """What is learned besides the schema.
+    """What is learned besides the schema."""
 
-    Parameters
-    ----------
-    scaling : Scaling
-        Of each column to [0, 1].
-    kernel : Kernel
-        Linear, or rbf with gamma = mu.
-    u : ndarray of shape (rows of B,)
-        Weights.
-    threshold : float
-        The paper's gamma: decision values are K(x', B')u - gamma.
-    blocks : ndarray of shape (columns,)
-        Number of the column block of each column.
-    digests : tuple of str
-        Of the random matrix of each column block.
-    """
-
-    scaling: Scaling
-    kernel: Kernel
-    u: Floats
-    threshold: float
-    blocks: Ints
-    digests: tuple[str, ...]
+    scaling: Scaling  # of each column to [0, 1]
+    kernel: Kernel  # linear, or rbf with gamma = mu
+    u: Floats  # (rows of B,): weights
+    threshold: float  # the paper's gamma: decision values are K(x', B')u - gamma
+    blocks: Ints  # (columns,): number of the column block of each column
+    digests: tuple[str, ...]  # of the random matrix of each column block
 
 
 @MODELS.register("random-kernel-svc")

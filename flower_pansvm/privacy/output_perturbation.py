@@ -18,23 +18,12 @@ SCALE = 2**40
 
 @dataclass(frozen=True)
 class Perturbation:
-    """How much noise a promise needs. Neighbours are tables of n rows of which one is another; n is public.
+    """How much noise a promise needs. Neighbours are tables of n rows of which one is another; n is public."""
 
-    Parameters
-    ----------
-    size : int
-        Number of weights.
-    C : float
-        Penalty of the mean loss.
-    epsilon : float
-        The promise.
-    tol : float
-        The weights' objective is above the least one by at most ``tol * C``, and C is the objective without weights.
-    """
-
-    size: int
-    C: float
-    epsilon: float
+    size: int  # number of weights
+    C: float  # penalty of the mean loss
+    epsilon: float  # the promise
+    # The weights' objective is above the least one by at most ``tol * C``, and C is the objective without weights.
     tol: float
 
     def published(self, rows: int) -> float:

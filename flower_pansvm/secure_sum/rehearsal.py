@@ -28,30 +28,14 @@ def gather_members(protocol: SecureSum, names: tuple[str, ...]) -> dict[str, Mem
 
 @dataclass
 class Rehearsal:
-    """Runs sums and records everything that passes through the coordinator.
+    """Runs sums and records everything that passes through the coordinator."""
 
-    Parameters
-    ----------
-    protocol : SecureSum
-        The protocol that is rehearsed.
-    members : mapping of str to Member
-        The sites, from :func:`gather_members`.
-
-    Attributes
-    ----------
-    first : dict of str to bytes
-        What each site sent first in the last sum.
-    relayed : list of tuple
-        ``(step, site, payload, answer)`` of the last sum's relay steps, in their order.
-    kept : dict of str to bytes
-        What each site keeps.
-    """
-
-    protocol: SecureSum
-    members: Mapping[str, Member]
-    first: dict[str, bytes] = field(default_factory=dict)
+    protocol: SecureSum  # the protocol that is rehearsed
+    members: Mapping[str, Member]  # the sites by name, from :func:`gather_members`
+    first: dict[str, bytes] = field(default_factory=dict)  # what each site sent first in the last sum
+    # ``(step, site, payload, answer)`` of the last sum's relay steps, in their order.
     relayed: list[tuple[int, str, bytes, bytes]] = field(default_factory=list)
-    kept: dict[str, bytes] = field(default_factory=dict)
+    kept: dict[str, bytes] = field(default_factory=dict)  # what each site keeps
 
     def run(self, vectors: Mapping[str, Words], this: SumRound) -> Words:
         """Return the sum of the roster's vectors, each of shape (words,), as the coordinator learns it."""

@@ -43,25 +43,13 @@ from strategies.strategy import PhasedStrategy
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """How the budget is used. Public: it depends on the number of classes only.
+    """How the budget is used. Public: it depends on the number of classes only."""
 
-    Parameters
-    ----------
-    scaling, moments : float
-        Shares of the budget of the training rows; the steps have the rest, or without steps the moments.
-    momentum : float
-        Share of a step that is taken again with the next.
-    penalty : float
-        What the penalty of the steps is multiplied by.
-    averaged : int
-        How many of the last weights the model is the mean of.
-    """
-
-    scaling: float
-    moments: float
-    momentum: float
-    penalty: float
-    averaged: int
+    scaling: float  # share of the budget of the training rows
+    moments: float  # another share of it; the steps have the rest, or without steps the moments
+    momentum: float  # share of a step that is taken again with the next
+    penalty: float  # what the penalty of the steps is multiplied by
+    averaged: int  # how many of the last weights the model is the mean of
 
 
 TWO_CLASSES = TrainingPlan(scaling=0.25, moments=0.15, momentum=0.5, penalty=1.0, averaged=2)

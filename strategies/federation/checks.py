@@ -28,22 +28,12 @@ Problems = Iterator[str]
 
 @dataclass(frozen=True)
 class KnownRows:
-    """What earlier sums have told of the sites' rows.
+    """What earlier sums have told of the sites' rows."""
 
-    Parameters
-    ----------
-    train : ndarray of shape (folds, classes)
-        Training rows.
-    test : float
-        Rows kept for evaluation.
-    train_sites, test_sites : tuple of str
-        The sites whose rows they are; later sums may be over fewer.
-    """
-
-    train: Floats
-    test: float
-    train_sites: tuple[str, ...]
-    test_sites: tuple[str, ...]
+    train: Floats  # (folds, classes): training rows
+    test: float  # rows kept for evaluation
+    train_sites: tuple[str, ...]  # the sites whose training rows they are; later sums may be over fewer
+    test_sites: tuple[str, ...]  # those whose test rows they are
 
 
 def rows_known(
@@ -59,51 +49,26 @@ def rows_known(
 
 @dataclass(frozen=True)
 class Request:
-    """One attempt at a secure sum, and what the coordinator knows of the answer beforehand.
+    """One attempt at a secure sum, and what the coordinator knows of the answer beforehand."""
 
-    Parameters
-    ----------
-    this : SumRound
-        Which sum it is.
-    task : Task
-        The task.
-    question : object
-        What the sites are asked: the task's dataclass.
-    bounds : mapping of str to float
-        Largest absolute value of each result at one site; infinite if unknown.
-    slack : mapping of str to float
-        By how much any number of a result may be off, besides rounding, by the noise of level dp. 0 if not named.
-    sizes : mapping of str to int
-        How many ``classes``, ``columns`` and ``folds`` there are, by these names; without those not known yet.
-    rows : KnownRows or None
-        What is known of the sites' rows so far.
-    """
-
-    this: SumRound
+    this: SumRound  # which sum it is
     task: Task[Any, Any]
-    question: Any
-    bounds: Mapping[str, float]
+    question: Any  # what the sites are asked: the task's dataclass
+    bounds: Mapping[str, float]  # largest absolute value of each result at one site; infinite if unknown
+    # By how much any number of a result may be off, besides rounding, by the noise of level dp. 0 if not named.
     slack: Mapping[str, float]
+    # How many ``classes``, ``columns`` and ``folds`` there are, by these names; without those not known yet.
     sizes: Mapping[str, int]
-    rows: KnownRows | None
+    rows: KnownRows | None  # what is known of the sites' rows so far
 
 
 @dataclass(frozen=True)
 class AggregateResult:
-    """A secure sum that has been opened.
+    """A secure sum that has been opened."""
 
-    Parameters
-    ----------
-    request : Request
-        What was asked.
-    sums : mapping of str to ndarray
-        The results, summed over the sites.
-    sites : tuple of str
-        The sites it is over: all that were asked, unless a single one's contribution is looked at.
-    """
-
-    request: Request
-    sums: Mapping[str, Floats]
+    request: Request  # what was asked
+    sums: Mapping[str, Floats]  # the results, summed over the sites
+    # Those it is over: all that were asked, unless a single one's contribution is looked at.
     sites: tuple[str, ...]
 
     def wrong_shape(self, **expected: tuple[int | str, ...]) -> Problems:

@@ -29,32 +29,17 @@ NUMBER_BYTES = 8
 
 @dataclass
 class Costs:
-    """Counts kept by :class:`strategies.federation.federation.Federation` and reported in ``result.json``.
+    """Counts kept by :class:`strategies.federation.federation.Federation` and reported in ``result.json``."""
 
-    Attributes
-    ----------
-    round_trips : int
-        Times that all sites were asked and answered.
-    bytes_up, bytes_down : int
-        Bytes of all records from the sites to the coordinator, and back.
-    waiting : float
-        Wall-clock seconds from a question to the last answer, over all round trips.
-    phases : dict of str to dict
-        Wall-clock seconds, round trips, bytes up and down, seconds of waiting and of work of each phase.
-    disclosures : dict
-        For each task and result, the level of its sums, or that it was disclosed; how many numbers left each site, and
-        how often.
-    dropped : list of str
-        Sites that stopped answering.
-    """
-
-    round_trips: int = 0
-    bytes_up: int = 0
-    bytes_down: int = 0
-    waiting: float = 0.0
+    round_trips: int = 0  # times that all sites were asked and answered
+    bytes_up: int = 0  # bytes of all records from the sites to the coordinator
+    bytes_down: int = 0  # and back
+    waiting: float = 0.0  # wall-clock seconds from a question to the last answer, over all round trips
+    # Of each phase: wall-clock seconds, round trips, bytes up and down, seconds of waiting and of work.
     phases: dict[str, dict[str, float]] = field(default_factory=dict)
+    # Of each task and result: level of its sums or that it was disclosed, numbers that left each site, how often.
     disclosures: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    dropped: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)  # sites that stopped answering
     _processor_waiting: float = 0.0
 
     @property

@@ -36,28 +36,15 @@ LEARNED = "learned."
 
 @dataclass(frozen=True)
 class TranscriptSum:
-    """A sum that the coordinator has learned; one of nothing stands for a question whose answers are disclosed.
+    """A sum that the coordinator has learned; one of nothing stands for a question whose answers are disclosed."""
 
-    Parameters
-    ----------
-    task : str
-        Name of its task.
-    inputs : mapping
-        The question's values.
-    told : mapping of str to mapping
-        All that the sites had been told by then: the latest broadcast of each name. The same object for one sum and
-        the next unless they were told something in between.
-    sites : tuple of str
-        The sites it is over.
-    sums : mapping of str to ndarray
-        What came back.
-    """
-
-    task: str
-    inputs: Mapping[str, Any]
+    task: str  # name of its task
+    inputs: Mapping[str, Any]  # the question's values
+    # All that the sites had been told by then: the latest broadcast of each name. The same object for one sum and the
+    # next unless they were told something in between.
     told: Mapping[str, Values]
-    sites: tuple[str, ...]
-    sums: Mapping[str, NDArray[np.float64]]
+    sites: tuple[str, ...]  # the sites it is over
+    sums: Mapping[str, NDArray[np.float64]]  # what came back
 
     def question(self, task: Task[Q, A]) -> Q:
         """Return the question, which is the task's."""

@@ -19,27 +19,13 @@ ROUNDING = 1e-11
 
 @dataclass(frozen=True)
 class MasterSolution:
-    """Solution of the master problem.
+    """Solution of the master problem."""
 
-    Parameters
-    ----------
-    w : ndarray of shape (rank,)
-        Weights; but for the solver's tolerance they are sum_t beta_t a_t.
-    b : float
-        Bias.
-    beta : ndarray of shape (cuts,)
-        Dual variables; at a cut's place its share in w.
-    lower : float
-        Value of the dual objective: a lower bound of the SVM objective.
-    tolerance : float
-        How exactly the quadratic program was solved, in shares of the rows.
-    """
-
-    w: NDArray[np.float64]
-    b: float
-    beta: NDArray[np.float64]
-    lower: float
-    tolerance: float
+    w: NDArray[np.float64]  # (rank,): weights; but for the solver's tolerance they are sum_t beta_t a_t
+    b: float  # bias
+    beta: NDArray[np.float64]  # (cuts,): dual variables; at a cut's place its share in w
+    lower: float  # value of the dual objective: a lower bound of the SVM objective
+    tolerance: float  # how exactly the quadratic program was solved, in shares of the rows
 
 
 def solve_master(

@@ -15,35 +15,17 @@ NEGLIGIBLE = 1e-6
 
 @dataclass
 class Progress:
-    """What is known of one problem so far.
-
-    Attributes
-    ----------
-    best : ndarray of shape (rank + 1,)
-        The best point seen, weights and bias.
-    upper, lower : float
-        Its objective, and the master's bound below which no point can come.
-    cuts : Cuts
-        All cutting planes so far.
-    points : ndarray of shape (cuts, rank + 1)
-        Where they were asked for.
-    master : MasterSolution
-        The master's latest solution.
-    rounds : int
-        Round trips in which this problem took part.
-    failure : str
-        Why it could not be trained further; empty if it could.
-    """
+    """What is known of one problem so far."""
 
     problem: Problem
-    best: NDArray[np.float64] = field(init=False)
-    upper: float = np.inf
-    lower: float = 0.0
-    cuts: Cuts = field(init=False)
-    points: NDArray[np.float64] = field(init=False)
-    master: MasterSolution = field(init=False)
-    rounds: int = 0
-    failure: str = ""
+    best: NDArray[np.float64] = field(init=False)  # (rank + 1,): the best point seen, weights and bias
+    upper: float = np.inf  # objective of the best point
+    lower: float = 0.0  # the master's bound below which no point can come
+    cuts: Cuts = field(init=False)  # all cutting planes so far
+    points: NDArray[np.float64] = field(init=False)  # (cuts, rank + 1): where they were asked for
+    master: MasterSolution = field(init=False)  # the master's latest solution
+    rounds: int = 0  # round trips in which this problem took part
+    failure: str = ""  # why it could not be trained further; empty if it could
 
     def __post_init__(self) -> None:
         rank = self.problem.rank

@@ -38,24 +38,12 @@ SPREAD = 0.3
 
 @dataclass(frozen=True)
 class ExactWeights:
-    """What training by exact sums has found.
+    """What training by exact sums has found."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (size,)
-        Of least 1/2 ||w||^2 + C / n sum_i max(0, 1 - y_i w.z_i), without a bias.
-    rows : int
-        n, the training rows of all sites.
-    gap : float
-        By how much their objective is above the least one, at most.
-    rounds : int
-        Round trips of cutting planes.
-    """
-
-    weights: Floats
-    rows: int
-    gap: float
-    rounds: int
+    weights: Floats  # (size,): of least 1/2 ||w||^2 + C / n sum_i max(0, 1 - y_i w.z_i), without a bias
+    rows: int  # n, the training rows of all sites
+    gap: float  # by how much their objective is above the least one, at most
+    rounds: int  # round trips of cutting planes
 
 
 def exact_weights(federation: Federation, size: int, C: float, tol: float) -> ExactWeights:

@@ -36,43 +36,24 @@ ROUGH, MOST_ROUNDS = 1e-2, 12
 
 @dataclass(frozen=True)
 class GridPoint:
-    """One setting and how it did.
-
-    Parameters
-    ----------
-    C, gamma : float
-        The setting.
-    accuracy, deviation : float or None
-        Mean and standard deviation over the folds of the share of rows predicted right; None if it failed.
-    gap : float or None
-        The largest relative gap that a fold's training has left. A setting that is hard to train, mostly one of a large
-        C, is compared as far as it has come.
-    failure : str
-        Why it failed; empty if it did not.
-    """
+    """One setting and how it did."""
 
     C: float
     gamma: float
-    accuracy: float | None
-    deviation: float | None
+    accuracy: float | None  # mean over the folds of the share of rows predicted right; None if it failed
+    deviation: float | None  # standard deviation of that share over the folds; None if it failed
+    # The largest relative gap that a fold's training has left. A setting that is hard to train, mostly one of a large
+    # C, is compared as far as it has come.
     gap: float | None
-    failure: str = ""
+    failure: str = ""  # why it failed; empty if it did not
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The outcome of a search over a grid.
+    """The outcome of a search over a grid."""
 
-    Parameters
-    ----------
-    points : tuple of GridPoint
-        All settings tried, one at least.
-    cut_rounds : int
-        Round trips of cutting planes it took.
-    """
-
-    points: tuple[GridPoint, ...]
-    cut_rounds: int
+    points: tuple[GridPoint, ...]  # all settings tried, one at least
+    cut_rounds: int  # round trips of cutting planes it took
 
     @property
     def ranked(self) -> list[GridPoint]:

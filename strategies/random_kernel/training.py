@@ -36,24 +36,13 @@ ROWS_EACH = 10
 
 @dataclass(frozen=True)
 class KernelRows:
-    """The kernel over all columns, and the labels of its rows.
+    """The kernel over all columns, and the labels of its rows."""
 
-    Parameters
-    ----------
-    K : ndarray of shape (rows, rows of B)
-        One row block after the other.
-    classes : ndarray of shape (rows,)
-        Class index.
-    row_blocks : tuple of tuple of str
-        Names of the sites of each row block, in the order of the column blocks.
-    digests : tuple of str
-        Of the random matrix of each column block.
-    """
-
-    K: Floats
-    classes: Ints
+    K: Floats  # (rows, rows of B): one row block after the other
+    classes: Ints  # (rows,): class index
+    # Names of the sites of each row block, in the order of the column blocks.
     row_blocks: tuple[tuple[str, ...], ...]
-    digests: tuple[str, ...]
+    digests: tuple[str, ...]  # of the random matrix of each column block
 
 
 def count_rows(federation: Federation, layout: LayoutBroadcast) -> int:

@@ -15,49 +15,27 @@ RANKS = "ranks"
 
 @dataclass(frozen=True)
 class Point:
-    """How good the models of one subset of features are.
+    """How good the models of one subset of features are."""
 
-    Parameters
-    ----------
-    features : int
-        Number of features in the subset.
-    accuracy, deviation : float
-        Mean and standard deviation over the folds of the training rows of the share of rows predicted right.
-    test_accuracy : float or None
-        Accuracy on the test rows, which have no part in the selection; None without test rows.
-    """
-
-    features: int
-    accuracy: float
-    deviation: float
+    features: int  # number of features in the subset
+    accuracy: float  # mean over the folds of the training rows of the share of rows predicted right
+    deviation: float  # standard deviation of that share over the folds
+    # Accuracy on the test rows, which have no part in the selection; None without test rows.
     test_accuracy: float | None
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the elimination.
+    """One step of the elimination."""
 
-    Parameters
-    ----------
-    features : int
-        Number of features before the step.
-    candidates : mapping of str to tuple of int
-        Features that may go, the least important first, by who proposes them: the name of a criterion; or of the
-        feature that is left out.
-    accuracies : mapping of str to float
-        Mean accuracy over the folds without the candidates of each proposer; empty where votes decided.
-    removed : tuple of int
-        Features that went, the least important first.
-    round_trips, bytes_up : int
-        What the step cost: messages to every site, and bytes that all sites sent together.
-    """
-
-    features: int
+    features: int  # number of features before the step
+    # Features that may go, the least important first, by proposer: name of a criterion or of the feature left out.
     candidates: Mapping[str, tuple[int, ...]]
+    # Mean accuracy over the folds without the candidates of each proposer; empty where votes decided.
     accuracies: Mapping[str, float]
-    removed: tuple[int, ...]
-    round_trips: int
-    bytes_up: int
+    removed: tuple[int, ...]  # features that went, the least important first
+    round_trips: int  # what the step cost in messages to every site
+    bytes_up: int  # and in bytes that all sites sent together
 
 
 def decided_by(
@@ -92,46 +70,24 @@ def tied(
 
 @dataclass(frozen=True)
 class Screening:
-    """What the filters have left, before the elimination (Lu 2016, section 6.2.3, step 2).
+    """What the filters have left, before the elimination (Lu 2016, section 6.2.3, step 2)."""
 
-    Parameters
-    ----------
-    passed : mapping of str to int
-        Number of features that each filter keeps.
-    thresholds : mapping of str to str
-        What each filter's threshold was, as in the settings.
-    kept : tuple of int
-        The voted feature set: features that all filters keep.
-    """
-
-    passed: Mapping[str, int]
-    thresholds: Mapping[str, str]
-    kept: tuple[int, ...]
+    passed: Mapping[str, int]  # number of features that each filter keeps
+    thresholds: Mapping[str, str]  # what each filter's threshold was, as in the settings
+    kept: tuple[int, ...]  # the voted feature set: features that all filters keep
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The outcome of a feature selection.
+    """The outcome of a feature selection."""
 
-    Parameters
-    ----------
-    ranking : tuple of int
-        All features, the most important first. Features that filters removed come last, best score first.
-    points : tuple of Point
-        The subsets on the way, from all features (or all that the filters left) down to one.
-    steps : tuple of Step
-        What was removed when, and why.
-    selected : tuple of int
-        The chosen features, the most important first: a head of the ranking.
-    screening : Screening or None
-        What the filters did, if there were filters.
-    """
-
+    # All features, the most important first. Features that filters removed come last, best score first.
     ranking: tuple[int, ...]
+    # The subsets on the way, from all features (or all that the filters left) down to one.
     points: tuple[Point, ...]
-    steps: tuple[Step, ...]
-    selected: tuple[int, ...]
-    screening: Screening | None = None
+    steps: tuple[Step, ...]  # what was removed when, and why
+    selected: tuple[int, ...]  # the chosen features, the most important first: a head of the ranking
+    screening: Screening | None = None  # what the filters did, if there were filters
 
     def ties(self) -> dict[str, int]:
         """Return in how many steps accuracy was to decide, and in how many of these it could not."""

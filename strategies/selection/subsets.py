@@ -37,42 +37,20 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Trained:
-    """Models on one subset of the features: one on all training rows, and one without each fold.
+    """Models on one subset of the features: one on all training rows, and one without each fold."""
 
-    Parameters
-    ----------
-    features : ndarray of shape (all features,)
-        Mask of the subset.
-    maps : dict of int to NystromMap
-        Feature map by fold, `NO_FOLD` for all rows.
-    numbers : dict of int to int
-        Under which number the sites know it, by fold.
-    states : dict of int to list of Progress
-        One of each binary problem, by fold.
-    """
-
-    features: Mask
-    maps: dict[int, NystromMap] = field(default_factory=dict)
-    numbers: dict[int, int] = field(default_factory=dict)
-    states: dict[int, list[Progress]] = field(default_factory=dict)
+    features: Mask  # (all features,): mask of the subset
+    maps: dict[int, NystromMap] = field(default_factory=dict)  # feature map by fold, `NO_FOLD` for all rows
+    numbers: dict[int, int] = field(default_factory=dict)  # under which number the sites know it, by fold
+    states: dict[int, list[Progress]] = field(default_factory=dict)  # one of each binary problem, by fold
 
 
 class Wanted(NamedTuple):
-    """Models that are wanted.
+    """Models that are wanted."""
 
-    Parameters
-    ----------
-    into : Trained
-        The subset; the models are added to it.
-    folds : sequence of int
-        For which folds, `NO_FOLD` for all rows.
-    near : Trained or None
-        Similar models to start from; without them the sites' own models are.
-    """
-
-    into: Trained
-    folds: Sequence[int]
-    near: Trained | None
+    into: Trained  # the subset; the models are added to it
+    folds: Sequence[int]  # for which folds, `NO_FOLD` for all rows
+    near: Trained | None  # similar models to start from; without them the sites' own models are
 
 
 class Score(NamedTuple):

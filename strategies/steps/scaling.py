@@ -33,13 +33,7 @@ class ColumnSums:
     """What :func:`flower_pansvm.scaling.moments` gives, summed over the sites, of one group of rows or of several.
 
     Variances come from sums of squares, so cells should be centred and scaled where small ones matter: a spread below a
-    millionth of the distance from 0 counts as none.
-
-    Parameters
-    ----------
-    count, total, square : ndarray of shape (features,) or (groups, features)
-        Number of cells present, their sum and the sum of their squares. Counts need not be whole: rows may have
-        weights.
+    millionth of the distance from 0 counts as none. The fields are of shape (features,) or (groups, features).
 
     Examples
     --------
@@ -48,9 +42,9 @@ class ColumnSums:
     (array([2., 7.]), array([2., 0.]))
     """
 
-    count: Floats
-    total: Floats
-    square: Floats
+    count: Floats  # number of cells present; need not be whole: rows may have weights
+    total: Floats  # sum of these cells
+    square: Floats  # sum of their squares
 
     def of(self, groups: Bools | slice = slice(None)) -> "ColumnSums":
         """Return the sums over several groups together, by default all."""
@@ -116,27 +110,13 @@ def scaling_of_rows(kind: str, X: Floats) -> Scaling:
 
 @dataclass(frozen=True)
 class ScaledFeatures:
-    """The scaling of the features and what it tells about the rows of the federation.
-
-    Parameters
-    ----------
-    scaling : Scaling
-        The scaling.
-    fold : int
-        Fold whose rows had no part in it, or `NO_FOLD`.
-    rows : int
-        Training rows over all sites, without the fold's.
-    squares : ndarray of shape (features,)
-        Sum over these rows of each scaled feature's square.
-    sums : ndarray of shape (features,)
-        Sum over these rows of each scaled feature.
-    """
+    """The scaling of the features and what it tells about the rows of the federation."""
 
     scaling: Scaling
-    fold: int
-    rows: int
-    squares: NDArray[np.float64]
-    sums: NDArray[np.float64]
+    fold: int  # whose rows had no part in it, or `NO_FOLD`
+    rows: int  # training rows over all sites, without the fold's
+    squares: NDArray[np.float64]  # (features,): sum over these rows of each scaled feature's square
+    sums: NDArray[np.float64]  # (features,): sum over these rows of each scaled feature
 
     def variance(self, features: NDArray[np.bool_] | None = None) -> float:
         """Return the variance over all scaled cells, or over those of some features, picked by a mask."""
@@ -147,28 +127,14 @@ class ScaledFeatures:
 
 @dataclass(frozen=True)
 class Moments:
-    """What the sites' rows add up to, fold by fold; one fold in a run without folds.
+    """What the sites' rows add up to, fold by fold; one fold in a run without folds."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (folds, classes)
-        Training rows of each class.
-    cells : ColumnSums
-        Of shape (folds, features).
-    low, high : ndarray of shape (folds, features)
-        Extremes; infinite unless the scaling is ``minmax``.
-    kind : str
-        The setting ``scaling``.
-    sites : tuple of str
-        The sites whose rows these are.
-    """
-
-    rows: NDArray[np.float64]
-    cells: ColumnSums
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    kind: str
-    sites: tuple[str, ...]
+    rows: NDArray[np.float64]  # (folds, classes): training rows of each class
+    cells: ColumnSums  # of shape (folds, features)
+    low: NDArray[np.float64]  # (folds, features): lowest cells; infinite unless the scaling is ``minmax``
+    high: NDArray[np.float64]  # (folds, features): and highest ones
+    kind: str  # the setting ``scaling``
+    sites: tuple[str, ...]  # the sites whose rows these are
 
     @property
     def folds(self) -> range:

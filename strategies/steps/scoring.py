@@ -24,24 +24,14 @@ SPREAD = 0.3
 
 @dataclass(frozen=True)
 class Trial:
-    """A model to be tried on rows that it has not been trained on.
+    """A model to be tried on rows that it has not been trained on."""
 
-    Parameters
-    ----------
-    feature_map : int
-        Number of its feature map.
-    fold : int
-        Fold of training rows that it is tried on, or `NO_FOLD` for the test rows.
-    weights : ndarray of shape (problems, rank + 1)
-        Weights and, last, bias of its binary problems.
-    centres, scales : ndarray of shape (columns,)
-        Where the class decisions of each histogram lie, and how far apart; by default empty, for no histograms.
-    """
-
-    feature_map: int
-    fold: int
-    weights: NDArray[np.float64]
+    feature_map: int  # number of its feature map
+    fold: int  # of training rows that it is tried on, or `NO_FOLD` for the test rows
+    weights: NDArray[np.float64]  # (problems, rank + 1): weights and, last, bias of its binary problems
+    # (columns,): where the class decisions of each histogram lie; by default empty, for no histograms
     centres: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    # (columns,): how far apart they lie; likewise empty
     scales: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 

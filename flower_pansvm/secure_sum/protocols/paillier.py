@@ -55,15 +55,10 @@ SMALL = 2**16  # no prime factor of a key may be smaller
 
 @dataclass(frozen=True)
 class Paillier(SecureSum):
-    """The sum under Paillier encryption.
+    """The sum under Paillier encryption."""
 
-    Parameters
-    ----------
-    key_bits : int
-        Length of the public key n in bits, a multiple of 16. All sites of a run have the default; shorter keys are
-        quick, and below 2048 bits they can be broken.
-    """
-
+    # Length of the public key n in bits, a multiple of 16. All sites of a run have the default; shorter keys are quick,
+    # and below 2048 bits they can be broken.
     key_bits: int = 3072
 
     name: ClassVar[str] = "paillier"
