@@ -225,8 +225,7 @@ def _settled(
 ) -> Kept:
     """Return what is kept, with what has to be settled at first use; TableError if the table is another one."""
     fields = [name for unit, places in units for name in (unit, *(table.columns[place] for place in places))]
-    # Of the schema file, which a coordinator may send: of remarks that begin with a digit, other rows would be missing.
-    fields.append(json.dumps([sorted(table.readings.items()), sorted(schema.reading) if schema else []]))
+    fields.append(_said_of_reading(table, schema))
     columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
     records = (record for _, _, block in _blocks(table, units) for record in block)
     if kept.columns:
@@ -248,6 +247,14 @@ def _settled(
         column = KeptColumn(names[enough].tolist(), [*counts[enough].tolist(), 0, 0])
         kept = replace(kept, labels={**kept.labels, label: column})
     return kept
+
+
+def _said_of_reading(table: Table, schema: TableSchema | None) -> str:
+    """Return how cells are read, and what else a schema file says of reading, which a coordinator may have sent.
+
+    With one that takes rows for remarks that begin with a digit, those that do would be missing.
+    """
+    return json.dumps([sorted(table.readings.items()), sorted(schema.reading) if schema else []])
 
 
 def _check_tells_apart(ledger: Ledger, table: Table) -> None:
