@@ -248,3 +248,21 @@ def test_a_single_feature_is_all_there_is_to_choose(write_table: Write) -> None:
     found = select(strategy="voted-wrapper", data=write_table(X[:, :1], y))
     assert found.selection.ranking == found.selection.selected == (0,)
     assert found.selection.steps == ()
+
+
+@pytest.mark.slow
+def test_accuracies_by_number_of_features_are_those_of_models_on_other_rows(table: str, pool: Pool) -> None:
+    """The fold models of the path are evaluated again by hand, on the rows they have not seen."""
+    config = {"strategy": "svm-rfe", "data": table, "features": "3"}
+    strategy = select(**config)
+    rows = pool(strategy.settings, strategy.subsets.schema)
+    mask = strategy.mask(strategy.selection.selected)
+    trained, score = strategy.train_and_score(mask, None)
+    right = []
+    for fold in (0, 1):
+        inside = rows.folds == fold
+        X = strategy.subsets.scaled_sets[fold].scaling.transform(rows.X[inside])[:, mask]
+        best = trained.states[fold][0].best
+        decisions = trained.maps[fold].transform(X) @ best[:-1] + best[-1]
+        right.append(np.mean((decisions > 0) == rows.classes[inside]))
+    assert score.by_fold == pytest.approx(right, abs=1e-12)

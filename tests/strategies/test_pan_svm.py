@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from clients.hospital import hospital_of
 from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
-from simulations.data.sites import table_of
+from simulations.data.pooling import pooled
+from simulations.data.sites import join_data, table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
 from strategies.pan_svm.strategy import PanSVM
@@ -126,3 +131,20 @@ def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     assert result["cut_rounds"] == len(result["convergence"][0])
     assert result["round_trips"] == result["cut_rounds"] + 5
     assert PanSVC.load(tmp_path / "model.npz").sha256() == result["model_sha256"]
+
+
+@pytest.mark.slow
+def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: Path) -> None:
+    names = ("cleveland", "hungarian", "switzerland", "va")
+    data = join_data([str(shared_data / f"heart-{name}.csv.gz") for name in names])
+    together, alone = [], []
+    for seed in range(5):
+        settings = make_settings(data=data, sites=4, positive="1,2,3,4", seed=seed, privacy="exact")
+        together.append(train_in_process(settings).evaluation.balanced_accuracy)
+        rows = pooled(settings)
+        for site in range(4):
+            own = rows.train.of(rows.train.sites == site)
+            local = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), SVC())
+            said = local.fit(own.X, own.classes).predict(rows.test.X)
+            alone.append(balanced_accuracy_score(rows.test.classes, said))
+    assert np.mean(together) > np.mean(alone)

@@ -197,3 +197,18 @@ def test_a_rare_class_is_named_at_level_perturbed_as_often_as_the_true_labels_sa
 def test_weights_of_each_class_need_a_strategy_that_knows_them(strategy: str) -> None:
     with pytest.raises(SettingError, match=f"{strategy} knows none and balanced only"):
         make_settings(strategy=strategy, class_weight="1,5")
+
+
+@pytest.mark.slow
+def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
+    shared_data: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = make_settings(
+        data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", privacy="exact", tol=1e-3
+    )
+    with caplog.at_level("WARNING", logger="flwr"):
+        strategy = train_in_process(settings)
+    (state,) = strategy.training.progress
+    assert state.gap <= settings.tol or "is left at" in caplog.text
+    assert state.lower <= state.upper
+    assert (strategy.evaluation.accuracy or 0) >= 0.65
