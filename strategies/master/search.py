@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
+from flower_pansvm.systems.pan_svm.cuts import Answer, Question
 from strategies.master.packing import curvature_matrix, curvature_size
 from strategies.master.progress import Progress
 from strategies.master.proximal import TrustedCurvature, proximal_targets
@@ -60,7 +60,6 @@ class PointSearch:
         self, patience: int = PATIENCE, early: float = EARLY_PLANES, late: float = LATE_PLANES
     ) -> None:
         self.patience, self.early, self.late = patience, early, max(early, late)
-        self.rounds = 0
         self.width = FIRST_WIDTH
         self.gap = math.inf
         self.distance = math.inf
@@ -71,7 +70,7 @@ class PointSearch:
     def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:
         """Ask at the origin and at the given points; the last of them is the best guess."""
         points = np.vstack([np.zeros(progress.problem.rank + 1), starts])
-        leading = self._wanted(progress.problem)
+        leading = self._wanted(progress)
         return Question(points, points[-1], self.width, leading)
 
     def next(self, progress: Progress, question: Question, answer: Answer) -> Question | None:
@@ -93,14 +92,14 @@ class PointSearch:
             )
             endpoints = np.vstack([endpoints, found])
             fractions += [np.array(STEPS)] * len(found)
-        return Question(endpoints, best, self.width, self._wanted(problem), *points_on(fractions))
+        return Question(endpoints, best, self.width, self._wanted(progress), *points_on(fractions))
 
-    def _wanted(self, problem: Problem) -> int:
+    def _wanted(self, progress: Progress) -> int:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
-        self.rounds += 1
-        due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
-        planes = self.early if self.rounds <= EARLY else self.late
-        return leading_coordinates(problem.rank, planes) if due else -1
+        rank = progress.problem.rank
+        due = rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
+        planes = self.early if progress.rounds < EARLY else self.late
+        return leading_coordinates(rank, planes) if due else -1
 
     def _learn_curvature(self, progress: Progress, question: Question, answer: Answer) -> None:
         """Take the curvature that the sites have told, if they were asked for one."""
