@@ -105,27 +105,28 @@ def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
 
     Of several models that of most features, of those the one with most Hessians.
     """
-    curvatures: dict[str, list[Floats]] = {}
-    leading: dict[str, int] = {}
+    curvatures: dict[str, list[tuple[int, Floats]]] = {}
     maps: dict[str, tuple[KnownMap, TranscriptSum]] = {}
     for one, problem, question, answer in _cuts_of(record):
         if problem.fold == NO_FOLD and question.leading >= 0:
             known = map_of(one, problem.feature_map)
             maps[known.digest] = known, one
             H = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            curvatures.setdefault(known.digest, []).append(H)
-            leading[known.digest] = min(question.leading, leading.get(known.digest, problem.rank))
+            curvatures.setdefault(known.digest, []).append((question.leading, H))
     moments = [one for one in record if one.task == MOMENTS.name]
     if not curvatures or not moments:
         return None
     digest = max(curvatures, key=lambda one: (maps[one][0].features.sum(), len(curvatures[one])))
     known, last = maps[digest]
-    normalization = known.feature_map.normalization[:, : leading[digest]]
-    inner = [*range(leading[digest]), -1]
+    asked = np.array([leading for leading, _ in curvatures[digest]])
+    # Early Hessians are of fewer coordinates than late ones: as many coordinates as give most numbers.
+    most = max(asked.tolist(), key=lambda leading: (asked >= leading).sum() * (leading + 1) * (leading + 2))
+    normalization = known.feature_map.normalization[:, :most]
+    inner = [*range(most), -1]
     total, square = _scaled_moments(moments[-1], scaling_of(last))
     return Knowledge(
         known=replace(known, feature_map=replace(known.feature_map, normalization=normalization)),
-        curvatures=[H[np.ix_(inner, inner)] for H in curvatures[digest]],
+        curvatures=[H[np.ix_(inner, inner)] for leading, H in curvatures[digest] if leading >= most],
         class_rows=moments[-1].sums["rows"].sum(axis=0),
         total=total[known.features],
         square=square[known.features],

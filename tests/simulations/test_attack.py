@@ -182,6 +182,16 @@ def test_what_the_coordinator_has_is_what_the_sites_hold(runs: Runs) -> None:
     assert np.abs(equations.residuals(at).curvature).max() < 1e-2
 
 
+def test_late_hessians_are_taken_whole_although_early_ones_are_of_fewer_coordinates(tmp_path: Path) -> None:
+    folder = run(tmp_path, "exact", tol=1e-5, landmarks="0.5", min_cluster=2)[1]
+    record = read_transcript(folder)
+    leading = [int(one.inputs["leading"].max()) for one in record if one.task == CUTS.name]
+    assert max(leading) > min(one for one in leading if one >= 0)
+    knowledge = knowledge_of(record)
+    assert {len(H) for H in knowledge.curvatures} == {max(leading) + 1}
+    assert len(knowledge.curvatures) == leading.count(max(leading))
+
+
 def test_the_step_goes_downhill(runs: Runs) -> None:
     knowledge, truth = facts(*runs["exact"])
     equations = Equations(knowledge)
