@@ -3,10 +3,13 @@
 A task's row says how its message travels, which file of ``clients/systems/`` computes the answer, how what leaves is
 protected, and what the hospital must have agreed to besides. The gate compares a row with the hospital's policy first
 and imports the system's file only then: a hospital that agrees to ``dp`` alone never loads another system.
-``clients/executor.py`` runs this at a hospital.
+``clients/node/node.py`` runs this at a hospital.
 """
 
+from collections.abc import Sequence
+
 from flwr.clientapp import ClientApp
+from flwr.clientapp.typing import Mod
 
 from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, TaskRow
 from clients.gate.pipeline import handler
@@ -34,6 +37,7 @@ TASKS = {
     "private_step": TaskRow("train", "dp_svm", DP),
     "private_scores": TaskRow("evaluate", "dp_svm", DP),
     "model_test": TaskRow("evaluate", "evaluation", TESTED),
+    "subgroups": TaskRow("evaluate", "evaluation", SUMS, ("subgroups",)),
     # other systems
     "local_scores": TaskRow("evaluate", "local_only", SUMS),
     "held_out": TaskRow("query", "ensemble", SUMS, ("test-rows",)),
@@ -55,8 +59,14 @@ TASKS = {
     "distorted_rows": TaskRow("train", "ssvd", SUMS, ("distorted-rows",)),
 }
 
-app = ClientApp()
 
-for name, row in TASKS.items():
-    register = {"query": app.query, "train": app.train, "evaluate": app.evaluate}[row.category]
-    register(name)(handler(name, row))
+def app_of_tasks(mods: Sequence[Mod] = ()) -> ClientApp:
+    """Return a ClientApp that answers all tasks, through some of Flower's mods."""
+    made = ClientApp(mods=list(mods))
+    for name, row in TASKS.items():
+        register = {"query": made.query, "train": made.train, "evaluate": made.evaluate}[row.category]
+        register(name)(handler(name, row))
+    return made
+
+
+app = app_of_tasks()

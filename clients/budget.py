@@ -16,6 +16,7 @@ from clients.ledger.ledger import (
     Ended,
     Ledger,
     Link,
+    change_ledger,
     ledger_in,
     locked_tables,
     now,
@@ -26,12 +27,21 @@ from clients.ledger.ledger import (
 from clients.state_folder import locked, write_checked
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.private_folder import make_private
 
 END = (
     "end this table's budget and begin a new one. The epsilon spent so far and what will be spent anew add up for "
     "every patient in both: with 1 each, 2 in all. Only the hospital can decide that. It is also what to do if a "
     "ledger is lost or behind and there is no backup. Of a table whose ledger is lost, level perturbed then shows a "
     "second copy, and the mean of both copies is nearer to each record"
+)
+
+END_COPY = (
+    "end the table's copy of level perturbed; the next run at that level begins another, by the table as it then is. "
+    "Whoever has seen both copies averages them: of the noise 0.71 is left, 0.58 with a third copy, and a code that is "
+    "the same in both is most likely true. What is settled of deviations and codes is settled anew. Only the hospital "
+    "can decide that, for a table that cannot be put back as it was: a column converted for good, new row ids, a "
+    "ledger of another version. Converting the column back costs nothing"
 )
 
 
@@ -49,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="begin a ledger from this folder; a table that has one from another folder keeps that",
     )
     decision.add_argument("--end", action="store_true", help=END)
+    decision.add_argument("--end-copy", action="store_true", help=END_COPY)
     parser.add_argument(
         "--test-fraction",
         type=float,
@@ -71,6 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "This table's budget is ended and a new one begins. Write down who decided that: what was spent before and "
             "what will be spent add up for every patient in both."
         )
+    elif asked.end_copy:
+        end_copy(asked.folder)
+        text = (
+            "The table's perturbed copy is ended. Write down who decided that: the mean of the old and the next copy "
+            "has 0.71 of the noise."
+        )
     else:
         text = _table(read_ledger(asked.folder), asked.epsilon, asked.delta)
     sys.stdout.write(f"{text}\n")
@@ -84,7 +101,7 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
     BudgetError
         If the folder belongs to a ledger already.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     with locked(folder):
         if (folder / LINK).exists() and read_link(folder).table:
             raise BudgetError(
@@ -116,6 +133,20 @@ def end_ledger(folder: Path) -> None:
         write_ledger(own, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
 
 
+def end_copy(folder: Path) -> None:
+    """End the perturbed copy of a state folder's table: a person's decision, as the next is a second one.
+
+    BudgetError if the ledger is missing or damaged, or no copy was begun.
+    """
+
+    def ended(ledger: Ledger) -> Ledger:
+        if not ledger.copy:
+            raise BudgetError("No copy of this table was begun at level perturbed. There is nothing to end.")
+        return replace(ledger, copy={}, copies_ended=(*ledger.copies_ended, now()))
+
+    change_ledger(folder, ended)
+
+
 def _begun(folder: Path, test_fraction: float) -> str:
     return (
         f"A ledger begins in {folder}; a table that has one from another folder keeps that. Keep the folder, "
@@ -143,6 +174,10 @@ def _table(ledger: Ledger, epsilon: float, delta: float) -> str:
     )
     if ledger.missed:
         lines.append("this ledger is behind: it is an older copy, and counts as spent")
+    lines += [
+        f"a perturbed copy ended at {time}; the mean of all copies has less noise"
+        for time in ledger.copies_ended
+    ]
     for one in ledger.ended:
         before = [
             "unknown" if math.isnan(rho) else f"{epsilon_of(rho, delta):.4f}" for rho in (one.train, one.test)

@@ -6,15 +6,18 @@ refused before anything leaves, and no error shows a label; the hospital's own l
 
 from collections.abc import Iterable, Sequence
 from logging import WARNING
+from typing import cast
 
 import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.hospital import Hospital
+from clients.patients import patient_numbers, patients_of_labels
 from clients.table.source import label_place, schema_of
+from clients.table.table import Table
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools
+from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
 from flower_pansvm.labels import (
     LABEL_RULE,
@@ -26,7 +29,7 @@ from flower_pansvm.labels import (
     misspelt,
     spelling,
 )
-from flower_pansvm.reading_options import as_list, listed
+from flower_pansvm.lists import as_list, listed
 from flower_pansvm.schema import class_names
 
 LOGGED = "left-out-logged"
@@ -36,6 +39,15 @@ Labels = NDArray[np.str_]
 def allowed_classes(hospital: Hospital) -> tuple[str, ...]:
     """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
     return _labels_of(hospital, "classes")
+
+
+def public_classes(hospital: Hospital) -> tuple[str, ...]:
+    """Return the labels that are known of all sites: those that the hospital lists; of a simulated site the run's."""
+    if hospital.simulated and not allowed_classes(hospital):
+        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - a hospital has its list or none
+
+        return simulated_tables().labels_of_run(hospital.terms.config)
+    return allowed_classes(hospital)
 
 
 def positive_labels(hospital: Hospital) -> tuple[str, ...]:
@@ -59,16 +71,19 @@ def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
     return labels
 
 
-def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int) -> None:
+def check_labels(
+    labels: Labels, positive: Sequence[str], place: str, least: int, patients: Ints | None = None
+) -> None:
     """Check that a table's labels can be classes.
 
     Where ``positive`` names labels, the classes are two and no label leaves, so that it only has to be clear which rows
     are positive.
 
-    An error about a misspelt label tells that it is there, so it has to be that of at least ``least`` rows. ``place``
-    says column and file, for the TableError, which holds no label.
+    An error about a misspelt label tells that it is there, so it has to be that of at least ``least`` patients, whose
+    numbers are ``patients``: by default each row is one. ``place`` says column and file, for the TableError, which
+    holds no label.
     """
-    names, counts = np.unique(labels, return_counts=True)
+    names, counts = patients_of_labels(labels, np.arange(len(labels)) if patients is None else patients)
     if positive:
         _check_positive(names[counts >= least], positive, place)
         return
@@ -95,25 +110,26 @@ def _check_positive(labels: Iterable[str], positive: Sequence[str], place: str) 
         )
 
 
-def rows_with_classes(hospital: Hospital, labels: Labels, positive: Sequence[str]) -> Bools:
+def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Bools:
     """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
 
     Not those whose label the node config does not allow, and not those that only their spelling keeps from being
     positive. Unless the node config says what the classes are, :func:`check_labels` checks the labels.
     """
-    allowed = allowed_classes(hospital)
+    allowed, labels = allowed_classes(hospital), cast(Labels, table.labels)
     if not allowed:
-        check_labels(labels, positive, label_place(hospital), hospital.least_rows)
+        place, least = label_place(hospital), hospital.least_patients
+        check_labels(labels, positive, place, least, patient_numbers(table))
     names, places = np.unique(labels, return_inverse=True)
     taken = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
     taken &= ~np.isin(names, misspelt(names, positive))
     return taken[places]
 
 
-def disclosed_classes(hospital: Hospital, labels: Labels, positive: Sequence[str]) -> Labels:
+def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Labels:
     """Return the names of classes that a site tells the coordinator, sorted.
 
-    They are those that at least the hospital's ``min-cluster`` of its rows have; a rarer one takes part if another
+    They are those that at least the hospital's ``min-cluster`` of its patients have; a rarer one takes part if another
     hospital names it. If the node config lists ``classes``, they are these, whatever the table holds.
     """
     allowed = allowed_classes(hospital)
@@ -121,9 +137,10 @@ def disclosed_classes(hospital: Hospital, labels: Labels, positive: Sequence[str
         place = f"list 'classes' in the node config of site '{hospital.name}'"
         _check_positive(allowed, positive, place)
         return np.unique(class_names(allowed, positive))
-    taken = labels[rows_with_classes(hospital, labels, positive)]
-    names, counts = np.unique(class_names(taken, positive), return_counts=True)
-    return names[counts >= hospital.least_rows]
+    labels, patients = cast(Labels, table.labels), patient_numbers(table)
+    taken = rows_with_classes(hospital, table, positive)
+    names, counts = patients_of_labels(class_names(labels[taken], positive), patients[taken])
+    return names[counts >= hospital.least_patients]
 
 
 def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
@@ -163,9 +180,9 @@ def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> 
     if allowed_classes(hospital):
         reason = "their label is not among the 'classes' of the node config, or no class of this run"
     else:
-        least = hospital.least_rows
-        named_by = f"a site names those that at least min-cluster={least} of its rows have"
-        reason = f"their label is no class of this run ({named_by})"
+        least = hospital.least_patients
+        named_by = f"a site names those that at least min-cluster={least} of its patients have"
+        reason = f"their label is no class of this run ({named_by}, or all that the schema file lists)"
     hint = ""
     close = np.count_nonzero(np.isin(left_out, misspelt(np.unique(left_out), named)))
     if close:

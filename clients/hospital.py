@@ -14,6 +14,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Value
 from flower_pansvm.secure_sum.contract import SecureSum
+from flower_pansvm.site_names import simulated_name
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.terms import Terms
 
@@ -43,14 +44,16 @@ class Hospital:
         return self.partition is not None
 
     @property
-    def least_rows(self) -> int:
-        """The fewest of its rows that a landmark may be the mean of, and that a run may train on."""
+    def least_patients(self) -> int:
+        """The fewest of its patients whose rows a landmark may be the mean of, and that a run may train on."""
         return 1 if self.simulated else self.policy.min_cluster
 
     @property
     def least_sites(self) -> int:
         """The fewest sites in a sum: what the run says, or more if the hospital asks for more."""
-        return max(self.terms.min_sites, self.policy.min_sites)
+        least = max(self.terms.min_sites, self.policy.min_sites)
+        # Flower may simulate fewer nodes than a run asks for.
+        return min(least, self.partition[1]) if self.partition else least
 
     def remember_once(self, what: str, value: Value) -> Value:
         """Return the first value of something in a run, which this one becomes if there is none yet."""
@@ -148,8 +151,3 @@ def site_name(context: Context) -> str:
     if is_simulated(context):
         return simulated_name(int(cast(int, context.node_config[SIMULATED_KEYS[0]])))
     return f"node-{context.node_id}"
-
-
-def simulated_name(number: int) -> str:
-    """Return the name of a simulated site, such that names sort as numbers do."""
-    return f"site-{number:03d}"

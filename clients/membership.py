@@ -21,9 +21,9 @@ from clients.policy import warn_of_risks
 from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
-from flower_pansvm.secure_sum.refusals import Memory, admit
+from flower_pansvm.secure_sum.refusals import Memory, admit, admit_opening
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import AllKeys, PublicKeys, RelayStep, WhichSum
+from flower_pansvm.summing import AllKeys, PublicKeys, RelayStep, WhichSum, as_bytes, signed_member
 from flower_pansvm.tasks import Task, bounds_of, sum_name
 
 KEYS = "keys"
@@ -75,21 +75,8 @@ def member_of(hospital: Hospital, public: Mapping[str, PublicKeys]) -> Member:
 
     ``public`` is what :func:`join_run` returned at each site, as the coordinator hands it on.
     """
-    own, name = records.get(hospital.state, KEYS), hospital.name
-    if hospital.policy.roster:
-        from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
-
-        trusted = read_roster(Path(hospital.policy.roster))
-        for peer, keys in public.items():
-            claimed = RunKeys(str(hospital.run_id), peer, keys.public_key, keys.published, keys.epochs)
-            verify(trusted, claimed, keys.signature)
-    return Member(
-        name=name,
-        key=X25519PrivateKey.from_private_bytes(cast(bytes, own["private"])),
-        peers={peer: keys.public_key for peer, keys in public.items() if peer != name},
-        secret=cast(bytes, own["secret"]),
-        published={peer: keys.published for peer, keys in public.items()},
-    )
+    own, run = records.get(hospital.state, KEYS), str(hospital.run_id)
+    return signed_member(hospital.name, run, own, hospital.policy.roster, public)
 
 
 def take_part(
@@ -108,7 +95,11 @@ def take_part(
     memory, _ = _remembered_sums(hospital)
     this, public = _asked(hospital, content)
     member = member_of(hospital, public)
-    memory = admit(memory, this, member.name, _as_bytes(public), hospital.least_sites)
+    least = hospital.least_sites
+    if task.dp:
+        # The noise of as many is what the promise rests on, whoever drops out.
+        least = max(least, len(this.roster) - hospital.terms.colluders)
+    memory = admit(memory, this, member.name, as_bytes(public), least)
     inputs, told = records.values_of(question), hospital.broadcast_digests(content)
     bounds = bounds_of(task, question, hospital.terms, len(this.roster))
     if this.task != sum_name(task, inputs, bounds, told, hospital.terms.digest):
@@ -147,8 +138,10 @@ def take_step(hospital: Hospital, content: RecordDict) -> bytes:
             "late or was repeated; repeat the sum under a new attempt."
         )
     asked = records.read(content, "step", RelayStep)
-    member = member_of(hospital, public)
-    answer, kept = hospital.protocol.respond(asked.step, asked.payload, kept, this, member)
+    member, protocol = member_of(hospital, public), hospital.protocol
+    if protocol.survives:
+        memory = admit_opening(memory, this, hospital.name, protocol.opened_over(asked.payload, this))
+    answer, kept = protocol.respond(asked.step, asked.payload, kept, this, member)
     remember(hospital, memory, kept)
     return answer
 
@@ -174,12 +167,7 @@ def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, dict[str,
 def _taken_apart(keys: AllKeys) -> tuple[dict[str, PublicKeys], str]:
     """Return what each site has published, and the digest of it."""
     public = keys.by_site()
-    return public, keys_digest(_as_bytes(public))
-
-
-def _as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
-    """Return what the sites have published, without the signatures."""
-    return {name: keys.public_key + keys.published for name, keys in public.items()}
+    return public, keys_digest(as_bytes(public))
 
 
 def _remembered_sums(hospital: Hospital) -> tuple[Memory, bytes]:

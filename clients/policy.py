@@ -8,6 +8,8 @@ run, and every sum, that does not keep to what it insists on.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from logging import WARNING
+from pkgutil import resolve_name
+from typing import Any, TypeVar
 
 from flwr.common.logger import log
 
@@ -18,14 +20,14 @@ from flower_pansvm.constraints import (
     number,
     one_of,
     one_of_numbers,
+    parse,
     setting,
     text,
     whole,
 )
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
-from flower_pansvm.reading_options import ReadingOptions
-from flower_pansvm.secure_sum import protocol_of
+from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
 from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH, SecureSum
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Scalar, Terms
 
@@ -36,12 +38,21 @@ LEAST_SITES = 3
 """A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
 by taking off its own."""
 
+PARTS = {
+    "flower_pansvm.reading_options:ReadingOptions": None,
+    "clients.systems.mixture:Preference": "weak-models",
+}
+"""Keys that not every hospital has: the dataclass whose fields they are, and the consent beside which they count. It is
+loaded by a hospital that has given the consent and has a key of the kind."""
+
+P = TypeVar("P")
+
 
 @dataclass(frozen=True)
-class HospitalPolicy(ReadingOptions):
+class HospitalPolicy:
     """A node config. Each field is a key, with ``-`` for ``_``; what it may be and what it means stand beside it.
 
-    Besides these it holds the consents of `flower_pansvm.consents`, each with the word ``agreed``.
+    Besides these it holds the consents of `flower_pansvm.consents`, each with the word ``agreed``, and keys of `PARTS`.
 
     Raises
     ------
@@ -65,30 +76,45 @@ class HospitalPolicy(ReadingOptions):
     k: int = setting(0, whole(0), "With how many sites it shares masks, at least.")
     min_sites: int = setting(LEAST_SITES, whole(0), "Fewest sites in a sum.")
     min_cluster: int = setting(
-        MIN_CLUSTER, whole(0), "Fewest of its rows behind a landmark, a class or a fold."
+        MIN_CLUSTER, whole(0), "Fewest of its patients behind a landmark, a class or a fold."
     )
     privacy: str = setting(LEVELS[-1], one_of(*LEVELS), "The weakest level that it agrees to.")
     noise: float = setting(NOISES[1], one_of_numbers(*NOISES), "The least noise of level perturbed.")
+    least_error: float = setting(0.0, number(least=0), "Least error of a guess at level perturbed, to start.")
     epsilon: float = setting(
         0.0, number(least=0, most=LARGEST_EPSILON), "What all runs together may tell of a row; 0: no budget."
     )
     delta: float = setting(1e-5, number(above=0, most=LARGEST_DELTA), "Chance that they tell more.")
     colluders: int = setting(1, whole(0), "Fewest colluding sites that a run has to allow for.")
-    risk_bound: float = setting(0.5, number(least=0, most=1), "Largest risk of a mixture that it shares.")
-    utility_share: float = setting(0.5, number(above=0, most=1), "What a benefit weighs beside a risk.")
-    risk_weights: str = setting("0.4,0.2,0.2,0.2", text(), "Weights of the four risks, by commas.")
+    approval: str = setting("never", one_of("never", "first", "always"), "Which runs a person approves.")
+    runs_a_month: int = setting(0, whole(0), "Most runs in 30 days; 0: any number.")
     consents: frozenset[str] = frozenset()
+    parts: tuple[Any, ...] = ()  # of `PARTS`, those of which it has a key
+
+    def __post_init__(self) -> None:
+        parse(self)
+
+    def part(self, kind: type[P]) -> P:
+        """Return what it says under the keys of a kind, which may be nothing."""
+        return next((one for one in self.parts if isinstance(one, kind)), None) or kind()
 
 
-POLICY_KEYS = tuple(key_of(one.name) for one in fields(HospitalPolicy) if one.metadata)
-"""What a node config may hold besides consents."""
+def keys_of(kind: type[Any]) -> dict[str, str]:
+    """Return the keys that the fields of a policy, or of a part of it, stand for, and their names."""
+    return {key_of(one.name): one.name for one in fields(kind) if one.metadata}
+
 
 OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
 
 
 def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
     """Return the policy that a hospital's node config says; SettingError if it cannot work. ``name`` is the site's."""
-    mine, known = f"The node config of site '{name}'", (*POLICY_KEYS, *CONSENTS)
+    mine, own = f"The node config of site '{name}'", keys_of(HospitalPolicy)
+    known, kinds = {*own, *CONSENTS}, list[type[Any]]()
+    if node.keys() - known:
+        agreed = [place for place, consent in PARTS.items() if consent is None or consent in node]
+        kinds = [resolve_name(place) for place in agreed]
+        known = known.union(*map(keys_of, kinds))
     for key, value in sorted(node.items()):
         if key in SIMULATED_KEYS:
             raise SettingError(
@@ -97,7 +123,11 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
                 'data="/path/to/table.csv" label="COLUMN" name="SITE".'
             )
         if key not in known:
-            raise SettingError(f"{mine} has an unknown key '{key}'. {near_matches(key, known)}")
+            consents = ", ".join(filter(None, PARTS.values()))
+            raise SettingError(
+                f"{mine} has an unknown key '{key}'. {near_matches(key, known)} What a system alone reads counts only "
+                f"beside the consent to it ({consents})."
+            )
         if key in CONSENTS and value != AGREED:
             raise SettingError(
                 f"{mine} has something else than '{AGREED}' for '{key}'. Write {key}='{AGREED}' if the hospital agrees "
@@ -108,9 +138,13 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
                 f"{mine} has a '{key}' that is empty. Leave the key out, or write what it is to be."
             )
     try:
+        said = [
+            (kind, {name: node[key] for key, name in keys_of(kind).items() if key in node}) for kind in kinds
+        ]
         return HospitalPolicy(
-            **{one.name: node[key] for one in fields(HospitalPolicy) if (key := key_of(one.name)) in node},  # type: ignore[arg-type]
+            **{name: node[key] for key, name in own.items() if key in node},  # type: ignore[arg-type]
             consents=frozenset(node.keys() & CONSENTS.keys()),
+            parts=tuple(kind(**values) for kind, values in said if values),
         )
     except SettingError as error:
         raise SettingError(f"{mine} cannot be used: {error}") from None
@@ -143,6 +177,12 @@ def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> SecureSum:
                 f"Site '{name}' refuses the {key} '{asked}': its node config insists on '{wanted}'. Start the run with "
                 f"{key}={wanted}, or change the node config if the hospital agrees."
             )
+    if policy is not OF_SIMULATED and not policy.aggregation and terms.aggregation not in PROTOCOLS.data:
+        # Of a package that the hospital has installed: it is not even imported.
+        raise SumError(
+            f"Site '{name}' refuses the aggregation '{terms.aggregation}': it is none of flower-pansvm's own, and the "
+            "node config does not name it. Choose aggregation=ring, or write it into the site's node config to agree."
+        )
     protocol = protocol_of(terms)
     agreed = policy is OF_SIMULATED or policy.aggregation
     if not agreed and (protocol.by_consent or not protocol.protected):

@@ -2,12 +2,12 @@
 
 Which table a system gets is decided here, in :func:`table_at`: the true one, or at `perturbed` its copy. A hospital's
 rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a simulated site are drawn
-(:mod:`clients.simulated`).
+(:mod:`clients.table.simulated`).
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from clients.cache import cached_tables
 from clients.classes import check_listed, rows_with_classes
 from clients.hospital import Hospital
-from clients.ledger.lasting_split import lasting_split
-from clients.ledger.ledger import link_table
+from clients.ledger.lasting_split import digests_of_ids, lasting_split
+from clients.patients import at_most, count_patients, fold_places, patient_numbers
 from clients.state_folder import state_folder
 from clients.table.source import open_table, table_identity, table_version
 from clients.table.table import Table, align
@@ -47,7 +47,7 @@ def table_at(hospital: Hospital, level: str) -> Table:
 
 
 def table_key(hospital: Hospital, level: str) -> Hashable:
-    """Return what tells the table that a level shows from all others that this process may have in memory."""
+    """Return the cache key of the site's table at a level."""
     noise = hospital.terms.noise if level == "perturbed" else 0.0
     return table_identity(hospital), level, noise, hospital.policy.classes
 
@@ -66,6 +66,8 @@ def true_table(hospital: Hospital) -> Table:
 
 def link_own_table(hospital: Hospital) -> None:
     """Find the ledger of a hospital's table as it joins a run; BudgetError if there is none, or another's."""
+    from clients.ledger.tables import link_table  # noqa: PLC0415 - once a run
+
     folder = state_folder(hospital)
     if folder is not None:
         link_table(folder, true_table(hospital), lambda: open_table(hospital, whole_file=True))
@@ -87,6 +89,13 @@ class Rows:
 
     X: Floats  # (rows, features): the cells in the table's own units; NaN is a missing cell
     classes: Ints  # (rows,): class index of each row
+    # (rows,): number of each row's patient; of training rows its place in the order in which patients are dealt to
+    # folds. By default each row is a patient.
+    patients: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if len(self.patients) != len(self.classes):
+            object.__setattr__(self, "patients", np.arange(len(self.classes)))
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,6 @@ class Split:
     train: Rows
     test: Rows  # kept for evaluation
     left_out: NDArray[np.str_]  # labels of the rows that have no part in the run: they are no classes of it
-    places: Ints  # (training rows,): in the order in which they are dealt to folds
 
 
 def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools) -> Split:
@@ -128,48 +136,54 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
             f"Site '{hospital.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
         )
     classes, folder = schema.indices(labels), state_folder(hospital)
-    known = (classes >= 0) & rows_with_classes(hospital, labels, schema.positive_labels)
-    # Among all rows, so that it does not depend on which classes other sites name.
-    places = np.zeros(len(labels), dtype=np.int64)
+    known = (classes >= 0) & rows_with_classes(hospital, seen, schema.positive_labels)
+    patients = patient_numbers(true)
     if folder is None:
-        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital's rows are drawn
+        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - no hospital's rows are drawn
 
         names = class_names(cast(NDArray[np.str_], true.labels), schema.positive_labels)
-        kept = sites_module().test_rows(names, told.test_fraction, told.seed)
-        dealt = classes[known & ~kept]
-        places[known & ~kept] = sites_module().fold_numbers(dealt, len(dealt), told.seed)
+        site = cast(tuple[int, int], hospital.partition)[0]
+        split = simulated_tables().split_of_node(
+            hospital.terms.config, site, names, patients, told.test_fraction, told.seed
+        )
+        dealt, strata = known & ~split.kept, cast(NDArray[Any], classes)
     else:
         check_listed(hospital, schema.classes, schema.positive_labels)
-        kept, digests = lasting_split(folder, true, told.test_fraction)
-        dealt = np.flatnonzero(~kept)
-        places[dealt[np.lexsort((digests[dealt], labels[dealt]))]] = np.arange(len(dealt))
-    train, test, tested, tested_classes = known & ~kept, known & kept, seen, classes
+        split = lasting_split(folder, true, told.test_fraction)
+        # Among all rows, so that it does not depend on which classes other sites name.
+        dealt, strata = ~split.kept, cast(NDArray[Any], labels)
+    kept, places, part = split.kept, patients.copy(), known.copy()
+    places[dealt] = fold_places(strata[dealt], patients[dealt], split.of_patients[dealt], split.fold_start)
+    if level == "dp":
+        part[known] = at_most(hospital.terms.rows_per_patient, patients[known], split.numbers[known])
+    train, test, tested, tested_classes = part & ~kept, part & kept, seen, classes
     if folder is None and level == "perturbed":
         # Only a researcher may know how a model does on the true records: the same ones as at every level.
         tested, tested_classes = true, schema.indices(cast(NDArray[np.str_], true.labels))
         test = kept & (tested_classes >= 0)
-    left, least = int(np.count_nonzero(train)), hospital.least_rows
+    left, least = count_patients(patients[train]), hospital.least_patients
     # At dp a refusal must not tell how many there are.
     if left < least and level != "dp":
         raise TableError(
-            f"Site '{hospital.name}' has too few rows: it trains on at least {least}, its min-cluster. Has the table "
-            "all its rows, with labels that are classes of the run? Else lower test-fraction, or min-cluster in the "
-            "site's node config if the hospital agrees.",
-            detail=f"It would train on {left} rows.",
+            f"Site '{hospital.name}' has too few patients: it trains on at least {least}, its min-cluster. Has the "
+            "table all its rows, with labels that are classes of the run? Else lower test-fraction, or min-cluster in "
+            "the site's node config if the hospital agrees.",
+            detail=f"It would train on the rows of {left} patients.",
         )
     columns = [column for column, has in zip(schema.columns, own, strict=True) if has]
-    if folder is not None and level == "perturbed" and own.all():
+    if folder is not None and level == "perturbed":
         # The file's order may be that of a true column, and sums over some rows, or their rounding, depend on the
-        # order. Hospitals that have other columns of the same rows need that of the ids.
-        order = np.lexsort((classes, digests))
+        # order. Hospitals that have other columns of the same rows need one that follows from the ids alone.
+        order = np.lexsort((classes, split.numbers))
+        if not own.all() and true.ids is not None:
+            order = np.argsort(digests_of_ids(true.ids), kind="stable")
         train, test = (order[rows[order]] for rows in (train, test))
 
     def cells(table: Table, rows: Bools | Ints) -> Floats:
         return align(replace(table, X=table.X[rows]), columns).X
 
     return Split(
-        train=Rows(cells(seen, train), classes[train]),
-        test=Rows(cells(tested, test), tested_classes[test]),
+        train=Rows(cells(seen, train), classes[train], places[train]),
+        test=Rows(cells(tested, test), tested_classes[test], patients[test]),
         left_out=labels[~known],
-        places=places[train],
     )

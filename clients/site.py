@@ -19,7 +19,7 @@ from clients.membership import Participation
 from clients.rows import Rows, Split, split_rows, table_at, table_key
 from clients.table.table import Table
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import LAYOUT, SCHEMA, LayoutBroadcast
@@ -123,10 +123,26 @@ class Site(Hospital):
     def split(self) -> Split:
         """Return the table that the level shows, split; raises as `clients.rows.split_rows` does."""
         told, own = self.get_broadcast(SCHEMA), self.own_columns()
-        key = ("split", self.digest_of(SCHEMA), own.tobytes(), self.least_rows)
+        key = ("split", self.digest_of(SCHEMA), own.tobytes(), self.least_patients)
         split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, told, own)))
         log_left_out(self, split.left_out, [*told.classes, *told.positive_labels])
         return split
+
+    def squares(self, predicted: Ints, question: object) -> Floats:
+        """Return the sums of products of counts by patient over the test rows, for one question and broadcasts a run.
+
+        Those of two models would tell which of the rows between them are of the same patient.
+        """
+        from flower_pansvm.counts import patient_squares  # noqa: PLC0415 - no answer of level dp has squares
+
+        refusal = (
+            "to count by patient twice in this run: the counts of two models tell whose rows go together"
+        )
+        asked = {**records.get(self.state, DIGESTS), "question": records.digest(records.values_of(question))}
+        self.require_same("squares", records.digest(asked), refusal)
+        test, classes = self.test(), len(self.schema().classes)
+        self.check_size(4.0 * classes**2)
+        return patient_squares(test.classes, predicted, test.patients, classes)
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""

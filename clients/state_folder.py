@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,8 @@ from urllib.parse import quote
 
 from clients.hospital import Hospital
 from flower_pansvm.errors import SettingError
+from flower_pansvm.files import PRIVATE, lock, write
+from flower_pansvm.private_folder import account_state, is_private, make_private
 
 LOCK = "state.lock"
 
@@ -30,7 +31,7 @@ def state_folder(hospital: Hospital) -> Path | None:
     if not folder.is_absolute():
         raise _refusal(hospital, "is no absolute path")
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         private = is_private(folder)
     except OSError as error:
         raise _refusal(hospital, f"cannot be used ({type(error).__name__})") from None
@@ -39,31 +40,11 @@ def state_folder(hospital: Hospital) -> Path | None:
     return folder
 
 
-def is_private(path: Path) -> bool:
-    """Return whether a file or folder is this account's own and closed to all others."""
-    status = path.stat()
-    return status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0 and status.st_uid == os.getuid()
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Replace a file of the folder; whenever the power fails, the old or the new one is on the disk."""
-    unfinished = path.with_name(f"{path.name}.part")
-    with os.fdopen(
-        os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-    ) as file:
-        file.write(f"{text}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    os.fsync(directory)
-    os.close(directory)
-
-
 def write_checked(path: Path, content: Mapping[str, Any]) -> None:
-    """Replace a file by a JSON object that has a checksum."""
+    """Replace a file by a JSON object that has a checksum; a power failure leaves the old or the new one."""
     text = json.dumps(content, sort_keys=True)
-    replace_file(path, f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}")
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    write(path, f"{checksum}\n{text}\n", overwrite=True, mode=PRIVATE, durable=True)
 
 
 def read_checked(path: Path) -> dict[str, Any]:
@@ -77,11 +58,9 @@ def read_checked(path: Path) -> dict[str, Any]:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Let one process at a time read and replace files of the folder: two runs may ask a site in the same second."""
-    import fcntl  # noqa: PLC0415 - not on every system that simulates
-
     with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file, wait=True)
         except OSError as error:
             raise SettingError(
                 f"The state folder, or pansvm/tables, is on a file system without locks ({error.strerror}), where two "
@@ -95,8 +74,7 @@ def _folder(hospital: Hospital) -> Path:
     policy = hospital.policy
     if policy.state:
         return Path(os.path.expanduser(policy.state))
-    home = Path(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"))
-    return home / "pansvm" / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
+    return account_state() / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
 
 
 def _refusal(hospital: Hospital, problem: str) -> SettingError:

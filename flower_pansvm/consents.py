@@ -36,6 +36,7 @@ CONSENTS = {
         "strategy=dp-svm",
     ),
     "row-labels": Consent("the label of each of its rows", "strategy=pan-svm"),
+    "subgroups": Consent("test counts by any column and model that the coordinator chooses", "by=''"),
     "test-rows": Consent(
         "all cells of its test rows, the same in every run, to the coordinator and every other "
         "hospital, or what its own model says of rows that it is shown",

@@ -35,12 +35,24 @@ def parse(settings: Any) -> None:
 
 def read(key: str, value: object, constraint: Constraint) -> Any:
     """Return the value of a setting for what a user has written; SettingError says what it must be."""
+    value = _plain(value)
     if constraint.choices:
         check_choice(key, str(value), constraint.choices)
     try:
         return constraint.read(value)
     except ValueError:
         raise SettingError(f"{key} is '{value}', but it must be {constraint.description}.") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return numpy's numbers and texts as Python's own, and lists and arrays as tuples."""
+    if isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0:
+        return tuple(map(_plain, value))
+    if hasattr(value, "tolist"):
+        own = value.tolist()
+        # Of single precision the number as it is written: 0.3, not 0.30000001192092896.
+        return float(str(value)) if isinstance(own, float) else own
+    return value
 
 
 def key_of(name: str) -> str:

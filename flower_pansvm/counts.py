@@ -18,6 +18,37 @@ def confusion_counts(true: Ints, predicted: Ints, classes: int) -> Floats:
     return counts
 
 
+def patient_squares(true: Ints, predicted: Ints, patients: Ints, classes: int) -> Floats:
+    """Return the sums over patients of products of their counts, from which intervals by patient follow.
+
+    A patient's counts are how many of its rows are in each *cell*: of class i and, of two classes, predicted as class
+    j; of more than two, predicted wrong or right. Where each patient has one row, all products of two cells are 0, and
+    the squares are the cells themselves.
+
+    Parameters
+    ----------
+    true, predicted : ndarray of shape (rows,)
+        Class indices.
+    patients : ndarray of shape (rows,)
+        Number of each row's patient.
+    classes : int
+        How many classes there are.
+
+    Returns
+    -------
+    ndarray of shape (2 classes, 2 classes)
+        By cell and cell, in the order of classes.
+    """
+    cells = 2 * true + (predicted if classes == 2 else predicted == true)
+    there, numbers = np.unique(patients, return_inverse=True)
+    if len(there) == len(patients):
+        return np.diag(np.bincount(cells, minlength=2 * classes).astype(np.float64))
+    counts = np.bincount(2 * classes * numbers + cells, minlength=2 * classes * len(there))
+    by_patient = counts.reshape(len(there), 2 * classes).astype(np.float64)
+    squares: Floats = by_patient.T @ by_patient
+    return squares
+
+
 def decision_histogram(decision: Floats, positive: Bools, centre: float = 0.0, scale: float = 1.0) -> Floats:
     """Return how many decision values fall into each bin, negative rows first.
 

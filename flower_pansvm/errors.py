@@ -70,3 +70,11 @@ class EngineError(PanSVMError):
     """Flower's own processes failed to start or to finish a run."""
 
     code = 107
+
+
+def install(extra: str) -> str:
+    """Return how to install an extra of this project, as the end of a sentence.
+
+    From a clone or a wheel: nobody has published a package of this name, and somebody else might.
+    """
+    return f"in the clone: pip install '.[{extra}]', or the same of its wheel"

@@ -1,9 +1,11 @@
 """Accuracy figures of the federation from counts that the sites add up (:mod:`flower_pansvm.counts`)."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from flower_pansvm.counts import BINS
 
@@ -22,10 +24,14 @@ class DecisionGroup:
     of_class: int  # rows of the class that the decision value is about
     # Mean of the probability that the model gives the class for these rows; None if it gives none.
     probability: float | None = None
+    # Decision value from which on rows are in this group or a later one; None of the first, and where it is not known.
+    least: float | None = None
 
 
 def decision_groups(
-    histogram: NDArray[np.float64], probabilities: NDArray[np.float64] | None = None
+    histogram: NDArray[np.float64],
+    probabilities: NDArray[np.float64] | None = None,
+    frame: tuple[float, float] | None = None,
 ) -> tuple[DecisionGroup, ...]:
     """Return the groups of a histogram of decision values, the smallest values first.
 
@@ -38,6 +44,8 @@ def decision_groups(
         Rows of the other classes and of the class in each bin (:func:`flower_pansvm.counts.decision_histogram`).
     probabilities : ndarray of shape (BINS,), optional
         Probability of the class in the middle of each bin.
+    frame : tuple of float, optional
+        Centre and scale of the histogram.
     """
     rows = histogram.sum(axis=0)
     filled = np.flatnonzero(rows)
@@ -56,9 +64,17 @@ def decision_groups(
             int(histogram[0, part].sum()),
             int(histogram[1, part].sum()),
             None if probabilities is None else float(np.average(probabilities[part], weights=rows[part])),
+            None if frame is None or number == 0 else float(_values(np.array(part[0] / BINS), *frame)),
         )
-        for part in parts
+        for number, part in enumerate(parts)
     )
+
+
+def _values(places: NDArray[np.float64], centre: float, scale: float) -> NDArray[np.float64]:
+    """Return the decision values at places between the ends of a histogram, 0 and 1."""
+    squashed = places * 2.0 - 1.0
+    values: NDArray[np.float64] = centre + scale * squashed / (1.0 - np.abs(squashed))
+    return values
 
 
 def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> NDArray[np.float64]:
@@ -77,9 +93,7 @@ def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> NDArray[np.flo
     ndarray of shape (BINS,)
         In increasing order.
     """
-    squashed = (np.arange(BINS) + 0.5) / BINS * 2.0 - 1.0
-    middles: NDArray[np.float64] = centre + scale * squashed / (1.0 - np.abs(squashed))
-    return middles
+    return _values((np.arange(BINS) + 0.5) / BINS, centre, scale)
 
 
 def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
@@ -104,6 +118,77 @@ def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """How well probabilities agree with outcomes, as TRIPOD+AI asks (Collins et al. 2024, item 12e).
+
+    Standard errors are those of independent rows. The first two are of log odds o: the outcomes' log odds are
+    ``intercept + o``, which is 0 where as many rows are of the class as the probabilities say (calibration in the
+    large), and ``a + slope o``, where a slope below 1 tells that probabilities are too extreme (Cox 1958).
+    """
+
+    intercept: float
+    intercept_error: float
+    slope: float
+    slope_error: float
+    brier: float  # mean of the squared differences of probability and outcome
+    brier_error: float
+
+
+def agreement(histogram: NDArray[np.float64], probabilities: NDArray[np.float64]) -> Agreement | None:
+    """Return how well probabilities agree with outcomes; each row's probability is that of its bin's middle.
+
+    None if all rows are of one class, or the outcomes can be told without error by the probabilities, where no slope
+    is the most likely one.
+
+    Parameters
+    ----------
+    histogram : ndarray of shape (2, BINS)
+        Rows of the other class and of the class in each bin.
+    probabilities : ndarray of shape (BINS,)
+        Probability of the class in the middle of each bin.
+    """
+    filled = histogram.sum(axis=0) > 0
+    (others, own), given = histogram[:, filled], probabilities[filled].clip(1e-12, 1 - 1e-12)
+    rows, odds = others + own, np.log(given / (1 - given))
+    errors = np.concatenate([np.square(given), np.square(1 - given)])
+    counts = np.concatenate([others, own])
+    brier = float(np.average(errors, weights=counts))
+    spread = math.sqrt(float(np.average(np.square(errors - brier), weights=counts)) / rows.sum())
+    in_the_large = _logistic(np.ones((len(odds), 1)), odds, own, rows)
+    sloped = _logistic(np.column_stack([np.ones(len(odds)), odds]), np.zeros(len(odds)), own, rows)
+    if in_the_large is None or sloped is None:
+        return None
+    (intercept,), (intercept_error,) = in_the_large
+    (_, slope), (_, slope_error) = sloped
+    return Agreement(
+        float(intercept), float(intercept_error), float(slope), float(slope_error), brier, spread
+    )
+
+
+def _logistic(
+    design: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    own: NDArray[np.float64],
+    rows: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return coefficients of a logistic regression on counts and their standard errors, by Newton's method.
+
+    None if it does not converge: then the most likely coefficients are not finite.
+    """
+    found = np.zeros(design.shape[1])
+    for _ in range(50):
+        fitted = expit(design @ found + offset)
+        information = design.T @ (design * (rows * fitted * (1 - fitted))[:, None])
+        if not np.linalg.cond(information) < 1e12:
+            return None
+        step = np.linalg.solve(information, design.T @ (own - rows * fitted))
+        found += step
+        if np.abs(step).max() < 1e-9:
+            return found, np.sqrt(np.diag(np.linalg.inv(information)))
+    return None
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Accuracy figures over the test rows of all sites; None where there is nothing to count."""
 
@@ -119,9 +204,13 @@ class Evaluation:
     confusion: tuple[tuple[float, ...], ...] | None = None  # rows of class i predicted as class j
     # Of each class the rows predicted wrong, and right, where it is not known as which class.
     wrong_and_right: tuple[tuple[float, ...], ...] | None = None
+    # (2 classes, 2 classes): sums of products of patients' counts (`flower_pansvm.counts.patient_squares`); None where
+    # they were not asked for.
+    squares: tuple[tuple[float, ...], ...] | None = None
     count_noise: float = 0.0  # standard deviation of the noise in each of these counts; 0 if they are exact
     # Rows by decision value, as many as there are histograms (:mod:`flower_pansvm.metrics`).
     groups: tuple[tuple[DecisionGroup, ...], ...] = ()
+    agreement: Agreement | None = None  # of the probabilities of two classes
 
     @property
     def figures(self) -> dict[str, float]:
@@ -135,6 +224,8 @@ class Evaluation:
         confusion: NDArray[np.float64],
         histograms: NDArray[np.float64],
         probabilities: NDArray[np.float64] | None = None,
+        squares: NDArray[np.float64] | None = None,
+        frame: tuple[float, float] | None = None,
     ) -> "Evaluation":
         """Compute the figures from summed counts.
 
@@ -147,6 +238,10 @@ class Evaluation:
             one per class, whether the classes were told apart one versus all or one versus one.
         probabilities : ndarray of shape (BINS,), optional
             With two classes, the probability of class 1 that the model gives in the middle of each bin.
+        squares : ndarray of shape (2 classes, 2 classes), optional
+            Sums of products of patients' counts.
+        frame : tuple of float, optional
+            With two classes, centre and scale of the histogram.
         """
         rows = int(confusion.sum())
         if rows == 0:
@@ -166,5 +261,7 @@ class Evaluation:
             f1=float(f1[1] if len(f1) == 2 else f1[occurs].mean()) if several else None,
             auc=float(np.mean(areas)) if areas else None,
             confusion=tuple(map(tuple, confusion.tolist())),
-            groups=tuple(decision_groups(histogram, probabilities) for histogram in histograms),
+            squares=None if squares is None else tuple(map(tuple, squares.tolist())),
+            groups=tuple(decision_groups(histogram, probabilities, frame) for histogram in histograms),
+            agreement=agreement(histograms[0], probabilities) if probabilities is not None else None,
         )

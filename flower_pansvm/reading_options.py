@@ -1,13 +1,13 @@
 """How a table's file is written: one list of options for command line, settings, node config and schema file."""
 
 import codecs
-import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from flower_pansvm.constraints import Constraint, key_of, parse, setting
 from flower_pansvm.errors import SettingError
+from flower_pansvm.lists import listed
 
 WORDS = {
     "tab": "\t",
@@ -20,35 +20,6 @@ WORDS = {
 """Characters that are hard to write as they are."""
 
 NO_THOUSANDS = "none"
-
-
-def listed(text: str) -> tuple[str, ...]:
-    """Return the parts of a list in one text, which may be empty: by commas, one that holds a comma in double quotes.
-
-    Raises
-    ------
-    SettingError
-        If a double quote is not closed, or stands within a part.
-
-    Examples
-    --------
-    >>> listed('mrn, "Age, years"')
-    ('mrn', 'Age, years')
-    """
-    try:
-        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
-    except csv.Error:
-        raise SettingError(
-            f"The list {text} is not written right. Put commas between its parts, and a part that holds a comma in "
-            "double quotes."
-        ) from None
-    return tuple(part.strip() for row in rows for part in row)
-
-
-def as_list(parts: Iterable[str]) -> str:
-    """Return a text that :func:`listed` reads."""
-    quoted = (part.replace('"', '""') for part in parts)
-    return ",".join(f'"{part}"' if set(part) & {",", '"'} else part for part in quoted)
 
 
 def _character(description: str, *only: str) -> Constraint:
@@ -137,6 +108,11 @@ class ReadingOptions:
     def options(self) -> tuple[str, ...]:
         """How the file is written, in order."""
         return tuple(getattr(self, one.name) for one in fields(ReadingOptions))
+
+    @property
+    def said(self) -> dict[str, str]:
+        """How the file is written, by key."""
+        return dict(zip(READING_KEYS, self.options, strict=True))
 
 
 READING_KEYS = tuple(key_of(one.name) for one in fields(ReadingOptions))

@@ -15,6 +15,8 @@ from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, ConfigRecordValues, RecordDict
+from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
+from flwr.proto.recorddict_pb2 import RecordDict as ProtoRecordDict
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Bools, Floats, Ints, Singles
@@ -42,6 +44,7 @@ types_of: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 COORDINATOR = "The coordinator"
 """Who sends what a site reads; a sender is named as the beginning of a sentence."""
 
+PACKED, MOST_PACKED = "packed", 2**22
 MOST_CHARACTERS = 1000  # of a text in a list
 SHOWN = 64  # characters of a name from elsewhere that an error shows
 
@@ -77,7 +80,7 @@ def _typed(kind: Any, value: Any, name: str, group: str, sender: str) -> Any:
         right = isinstance(value, (int, float) if kind is float else kind)
         right &= kind is bool or not isinstance(value, bool)
     if not right:
-        raise _error(sender, "something else as '%s' of '%s' than what belongs there", name, group)
+        raise _error(sender, "a value of the wrong type as '%s' of '%s'", name, group)
     return value
 
 
@@ -128,6 +131,20 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str,
 def get_one(content: RecordDict, group: str, name: str) -> ConfigRecordValues | None:
     """Return one text or number of a group of a site's own state without reading the others; None if there is none."""
     return cast(ConfigRecord, content[f"{group}.values"]).get(name) if has(content, group) else None
+
+
+def packed(content: RecordDict) -> RecordDict:
+    """Return a content as one record of bytes, the same ones for the same content; a large one as it is."""
+    octets = recorddict_to_proto(content).SerializeToString(deterministic=True)
+    return RecordDict({PACKED: ConfigRecord({PACKED: octets})}) if len(octets) <= MOST_PACKED else content
+
+
+def unpacked(content: RecordDict) -> RecordDict:
+    """Return the content that :func:`packed` has packed; one that is not as it is."""
+    if PACKED not in content:
+        return content
+    octets = cast(bytes, cast(ConfigRecord, content[PACKED])[PACKED])
+    return recorddict_from_proto(ProtoRecordDict.FromString(octets))
 
 
 def has(content: RecordDict, group: str) -> bool:

@@ -29,10 +29,17 @@ class Schema:
     """Columns and classes of the federation."""
 
     columns: tuple[str, ...]  # features in the order in which every site uses them
-    classes: tuple[str, ...]  # names; numbers in the order of numbers, else sorted
+    classes: tuple[
+        str, ...
+    ]  # names; numbers in the order of numbers, else sorted; of two the positive one is last
     positive_labels: tuple[str, ...] = ()  # empty if the classes are the labels themselves
     # The schema file by which sites made these columns of their tables, as `TableSchema.text`; empty without one.
     table: str = ""
+
+    @property
+    def positive_class(self) -> str | None:
+        """The class that sensitivity, predictive values, F1 and ROC are about; None with more than two."""
+        return self.classes[1] if len(self.classes) == 2 else None
 
     def indices(self, labels: Iterable[str]) -> Ints:
         """Return the class index of each label, -1 for a label that is no class of the federation."""

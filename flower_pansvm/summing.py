@@ -3,15 +3,22 @@
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Self
+from pathlib import Path
+from typing import Self, cast
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
-from flower_pansvm.records import Octets, Texts
+from flower_pansvm.records import Octets, Texts, Values
+from flower_pansvm.secure_sum.contract import Member
 from flower_pansvm.tasks import Nothing, Task
 
-LENGTH_BYTES = 2  # of the length of a part of a site's keys; joining refuses keys that are too long
+LENGTH_BYTES = 2  # of the length of a part of a site's keys
+MOST_PUBLISHED_BYTES = 2 ** (8 * LENGTH_BYTES) - 1
+SIGNATURE_BYTES = (0, 64)
+"""Length of a signature: none without an identity."""
+
 EPOCH_BYTES = 32  # of each of a site's epochs
 
 
@@ -57,6 +64,46 @@ class AllKeys:
         if len(public) != len(self.sites) or not np.array_equal(self.of(public).octets, self.octets):
             raise SumError(f"The keys that the coordinator hands out do not fit the sites. {NOT_FOLLOWED}")
         return public
+
+
+def as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
+    """Return what sites have published, by name, without the signatures: what a sum is named after."""
+    return {name: keys.public_key + keys.published for name, keys in public.items()}
+
+
+def signed_member(name: str, run: str, own: Values, roster: str, public: Mapping[str, PublicKeys]) -> Member:
+    """Return a site's keys of a run together with the other sites' public ones.
+
+    Parameters
+    ----------
+    name, run : str
+        The site and the run.
+    own : mapping
+        Its X25519 key, ``private``, and the private half of what the protocol publishes, ``secret``.
+    roster : str
+        Path of the file with all sites' identities; empty if the site believes unsigned keys.
+    public : mapping
+        What each site has published, as the coordinator hands it on.
+
+    Raises
+    ------
+    SumError
+        If there is a roster file, and a signature is not that of its site.
+    """
+    if roster:
+        # Only here, as each message may start a process.
+        from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
+
+        trusted = read_roster(Path(roster))
+        for peer, keys in public.items():
+            verify(trusted, RunKeys(run, peer, keys.public_key, keys.published, keys.epochs), keys.signature)
+    return Member(
+        name=name,
+        key=X25519PrivateKey.from_private_bytes(cast(bytes, own["private"])),
+        peers={peer: keys.public_key for peer, keys in public.items() if peer != name},
+        secret=cast(bytes, own["secret"]),
+        published={peer: keys.published for peer, keys in public.items()},
+    )
 
 
 def _next_part(octets: io.BytesIO) -> bytes:

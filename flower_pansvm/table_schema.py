@@ -7,6 +7,9 @@ It is TOML, which people can read and comment, and which Python reads without a 
     positive = ["mild", "severe"]
     patient-id = "mrn"
     leave-out = ["ward"]
+    outcome = "Death within 30 days of admission"
+    data-source = "Admissions for heart failure, 2019 to 2024, four university hospitals"
+    intended-use = "Research only"
 
     [columns.cholesterol]
     unit = "mg/dl"
@@ -34,12 +37,13 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from flower_pansvm.constraints import key_of, near_matches
+from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import (
     LABEL_RULE,
@@ -50,14 +54,21 @@ from flower_pansvm.labels import (
     is_number,
     spelling,
 )
+from flower_pansvm.lists import as_list
+from flower_pansvm.outside import parse
 from flower_pansvm.printable import is_printable, name_problem, plain_name
-from flower_pansvm.reading_options import ReadingOptions, as_list, said_of_reading
+from flower_pansvm.reading_options import READING_KEYS, ReadingOptions, said_of_reading
 
 NUMBER, CATEGORY, YES_NO = KINDS = ("number", "category", "yes/no")
 
 MOST_CATEGORIES = 100
+LONGEST_FILE = 2**24
 
-AGREED = ("label", "classes", "positive", "patient-id", "leave-out")
+ABOUT = ("outcome", "data-source", "intended-use")
+"""What no machine can know and the report has to say: the outcome and when it is known; where, when and of whom the
+records are; what the model is for."""
+
+AGREED = ("label", "classes", "positive", "patient-id", "leave-out", *ABOUT)
 KEYS = (*AGREED, "reading", "columns")
 COLUMN_KEYS = ("kind", "unit", "range", "categories", "missing", "below-limit")
 
@@ -91,6 +102,11 @@ class TableColumn:
         """The lowest and highest number of each of its features; None if they are not known."""
         return self.ends if self.kind == NUMBER else (0.0, 1.0)
 
+    def outside(self, numbers: Floats) -> Bools:
+        """Return which numbers are outside of its range; a missing one, NaN, never is."""
+        low, high = self.ends or (-math.inf, math.inf)
+        return (numbers < low) | (numbers > high)
+
     def to_json(self) -> dict[str, Any]:
         """Return what the file says of the column."""
         said = {
@@ -116,6 +132,10 @@ class TableSchema:
     positive: tuple[str, ...] = ()
     patient_id: str = ""  # name of the column that says who a row is; it is no feature. Empty without one.
     leave_out: tuple[str, ...] = ()  # further columns that are no features, and known to be none
+    # What the report says of the study, as in `ABOUT`; empty if the file does not say.
+    outcome: str = ""
+    data_source: str = ""
+    intended_use: str = ""
     # Options of `ReadingOptions`, by name, where a site does not say otherwise. No part of :attr:`text`.
     reading: tuple[tuple[str, str], ...] = ()
     name: str = field(default="schema", compare=False)  # of the file, for errors
@@ -124,7 +144,9 @@ class TableSchema:
     def read(cls, path: Path) -> Self:
         """Read a schema file; SettingError if it cannot be read, or says what cannot be."""
         try:
-            return cls.from_mapping(tomllib.loads(path.read_text(encoding="utf-8-sig")), path.name)
+            return cls.from_mapping(
+                parse(path.read_text(encoding="utf-8-sig"), "toml", LONGEST_FILE), path.name
+            )
         except tomllib.TOMLDecodeError as error:
             # Its text may quote the file, which may be the wrong one: a table.
             place = re.search(r"\(at [a-z0-9, ]+\)$", str(error))
@@ -137,14 +159,13 @@ class TableSchema:
                 f"The schema file '{path.name}' cannot be read ({type(error).__name__}). Name it by an absolute path; "
                 "it is a text file in UTF-8."
             ) from None
+        except ValueError as error:
+            raise SettingError(f"'{path.name}' is no schema file: {error}.") from None
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what :attr:`text` wrote; ValueError or SettingError if it cannot be."""
-        try:
-            return cls.from_mapping(json.loads(text), "schema")
-        except RecursionError:
-            raise ValueError("The schema of a model is nested too deep to be one.") from None
+        return cls.from_mapping(parse(text, "json", LONGEST_FILE), "schema")
 
     @classmethod
     def from_mapping(cls, said: Any, name: str) -> Self:
@@ -159,8 +180,9 @@ class TableSchema:
             reading.canonical(said.get("positive", []), "positive"),
             reading.name_of(said.get("patient-id", ""), "patient-id"),
             tuple(map(plain_name, reading.texts(said.get("leave-out", []), "leave-out"))),
-            reading.options(said.get("reading", {})),
-            name,
+            reading=reading.options(said.get("reading", {})),
+            name=name,
+            **{key.replace("-", "_"): reading.text(said.get(key, ""), key) for key in ABOUT},
         )
         reading.check_whole(found)
         return found
@@ -233,8 +255,7 @@ class _Reading:
         return plain_name(self.text(value, key))
 
     def options(self, said: Any) -> tuple[tuple[str, str], ...]:
-        known = [key_of(one.name) for one in fields(ReadingOptions)]
-        self.check_keys(said, known, " for reading")
+        self.check_keys(said, READING_KEYS, " for reading")
         lists = {key: as_list(map(str, value)) for key, value in said.items() if isinstance(value, list)}
         found = said_of_reading({**said, **lists})
         try:
@@ -268,7 +289,7 @@ class _Reading:
         below = self.text(said.get("below-limit", ""), f"below-limit{place}")
         if below and (below not in LIMIT_WORDS or kind != NUMBER):
             raise self.error(
-                f"has a below-limit{place} that cannot be: it is one of {', '.join(LIMIT_WORDS)}, for numbers only."
+                f"has a below-limit{place} that is invalid: it is one of {', '.join(LIMIT_WORDS)}, for numbers only."
             )
         unit = self.text(said.get("unit", ""), f"unit{place}")
         found = TableColumn(name, kind, unit, self._ends(said, kind, place), categories, missing, below)

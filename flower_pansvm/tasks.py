@@ -26,6 +26,8 @@ UNKNOWN = math.inf
 
 COUNT = 2.0**40  # bound for numbers of rows: no federation holds more
 
+SQUARES = 2.0**50  # bound for sums of products of two counts: see `flower_pansvm.counts.patient_squares`
+
 MOST_ROWS = 2**24
 """Most rows that a site trains on; a site with more refuses to take part, whatever it is asked."""
 
@@ -42,7 +44,8 @@ Bound = float | Callable[[Any, Terms, int], float]
 """Largest absolute value of a part at one site: a number, or made of the question, the terms and how many sites."""
 
 Shape = tuple[int | str, ...] | Callable[[Any], tuple[int | str, ...]]
-"""Sides of a sum, or made of the question: a length, -1 for any, or the name of one: classes, columns, folds."""
+"""Sides of a sum, or made of the question: a length, -1 for any, or arithmetic of what the sites agree on: classes,
+class_columns (of decision values), columns and folds, such as ``"columns + 1"``."""
 
 DECLARATION = "leaves"
 

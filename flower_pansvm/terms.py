@@ -13,12 +13,15 @@ from flower_pansvm.constraints import key_of, one_of, one_of_numbers, parse, set
 
 Scalar = str | int | float | bool
 
-MIN_CLUSTER = 5  # fewest rows behind a landmark, unless the run or a hospital asks for more
+MIN_CLUSTER = 5  # fewest patients behind a landmark, unless the run or a hospital asks for more
 
 WHAT_A_LEVEL_IS = (
     "The privacy level. exact: sums of the records; perturbed: of a copy with noise; dp: of the records, with noise by "
     "epsilon and delta; auto: dp of dp-svm, else perturbed."
 )
+MOST_ROWS_PER_PATIENT = 100
+"""With more, hardly a signal is left beside the noise."""
+
 NOISES = (0.25, 0.5, 1.0)
 """What the noise of level perturbed may be, in deviations of a column: the steps by which it grows."""
 
@@ -26,6 +29,15 @@ NOISES = (0.25, 0.5, 1.0)
 def replaced_share(noise: float) -> float:
     """Return r, the probability that a code is drawn anew: 0.10 at σ = 0.25, 0.25 at 0.5, and on that line."""
     return 0.6 * noise - 0.05 if noise else 0.0
+
+
+PREFIX = "pansvm."
+"""How the run config of somebody else's app names this plugin's settings: ``[tool.flwr.app.config.pansvm]``."""
+
+
+def own_keys(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the settings that the run config of somebody else's app has for this plugin, without their prefix."""
+    return {key.removeprefix(PREFIX): value for key, value in config.items() if key.startswith(PREFIX)}
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,11 @@ class Terms:
         1,
         whole(0),
         "Sites that may collude with the coordinator or fail: the others' noise is enough.",
+    )
+    rows_per_patient: int = setting(
+        1,
+        whole(1, MOST_ROWS_PER_PATIENT),
+        "At level dp, most rows of a patient that take part; the noise grows with them.",
     )
     config: Mapping[str, Scalar] = field(
         default_factory=dict, compare=False, repr=False

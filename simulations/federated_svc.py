@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clients.table.table import LABEL
+from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.sites import join_data
@@ -26,6 +27,7 @@ from simulations.running import check, with_sites_of_data
 from strategies.settings import Settings, make_settings
 
 LARGEST_SEED = 2**31 - 1
+PATIENT = "patient"
 _ONE_AT_A_TIME = Lock()
 
 
@@ -109,7 +111,9 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.settings = settings
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sites: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sites: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Train; several fits in threads of one process take turns.
 
         Parameters
@@ -120,17 +124,29 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
         sites : array-like of shape (rows,), optional
             Whose each row is: equal values are one site's. By default rows are dealt to ``self.sites``.
+        groups : array-like of shape (rows,), optional
+            Which patient each row is of, as in scikit-learn's splitters: rows of a patient are in one fold and at one
+            site, and ``min_cluster`` counts patients. By default each row is a patient.
 
         Raises
         ------
         PanSVMError
             If a setting cannot be, a site has too few rows, or the training fails.
         ValueError
-            If rows, labels and sites do not fit together.
+            If rows, labels, sites and groups do not fit together.
         """
         cells, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        if pd.isna(labels).any():
+            raise ValueError(
+                f"y does not say of {np.count_nonzero(pd.isna(labels))} rows which class they have: they are None or "
+                "NaN. Fill them in, or leave these rows out."
+            )
         check_classification_targets(labels)
-        whose = _whose(sites, len(cells))
+        whose, patients = _codes("sites", sites, len(cells)), _codes("groups", groups, len(cells))
+        if whose is not None and whose.max(initial=0) == 0:
+            raise ValueError(
+                "All rows are one site's. Leave sites out, and rows are dealt to simulated sites."
+            )
         self.classes_, places = np.unique(labels, return_inverse=True)
         if not 2 <= len(self.classes_) <= MOST_CLASSES:
             raise ValueError(
@@ -141,15 +157,15 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         frame[LABEL] = places.astype(str)
         # The level of the log, warnings and threads of the libraries are the process's.
         with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
-            files = _write(frame, whose, Path(folder))
-            settings = self._settings(files, labels)
+            files, schema = _write(frame, whose, patients, Path(folder))
+            settings = self._settings(files, schema, labels)
             check(settings)
             strategy = train_in_process(settings)
         self.model_: PanSVC = strategy.outcome.model  # type: ignore[assignment]
         self.round_trips_ = strategy.federation.costs.round_trips
         return self
 
-    def _settings(self, files: list[str], labels: NDArray[Any]) -> Settings:
+    def _settings(self, files: list[str], schema: str, labels: NDArray[Any]) -> Settings:
         own: dict[str, Any] = {"class_weight": self.class_weight or "none"}
         if isinstance(self.class_weight, dict):
             weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
@@ -163,8 +179,15 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
         given = self.get_params(deep=False)
         others = given.pop("settings") or {}
+        twice = sorted({*others} & {*given, "seed", "strategy", "data", "schema", "test_fraction"})
+        if twice:
+            raise SettingError(
+                f"settings names {', '.join(twice)}, which is a parameter of FederatedSVC or is set by fit. Leave it "
+                "out there, and give the parameter (for seed random_state)."
+            )
         del given["random_state"]
         own |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
+        own |= {"schema": schema} if schema else {}
         return with_sites_of_data(make_settings(**{**given, **own, **others}))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -201,32 +224,39 @@ def _frame(cells: NDArray[np.float64]) -> pd.DataFrame:
     return pd.DataFrame(cells, columns=[f"x{number}" for number in range(cells.shape[1])])
 
 
-def _whose(sites: ArrayLike | None, rows: int) -> NDArray[Any] | None:
-    """Return whose each row is, after checks; None if nobody says it."""
-    if sites is None:
+def _codes(name: str, given: ArrayLike | None, rows: int) -> NDArray[Any] | None:
+    """Return a number for each row, equal ones for equal values of sites or groups; None if there are none."""
+    if given is None:
         return None
-    whose = column_or_1d(sites)
-    if len(whose) != rows:
+    values = column_or_1d(given)
+    if len(values) != rows:
         raise ValueError(
-            f"sites says of {len(whose)} rows whose they are, and X has {rows}. Give one value for each row."
+            f"{name} says of {len(values)} rows whose they are, and X has {rows}. Give one value for each row."
         )
-    missing = pd.isna(whose)
+    missing = pd.isna(values)
     if missing.any():
         raise ValueError(
-            f"sites does not say of {np.count_nonzero(missing)} rows whose they are, the first at index "
+            f"{name} does not say of {np.count_nonzero(missing)} rows whose they are, the first at index "
             f"{int(missing.argmax())}: they are None or NaN. Fill them in, or leave these rows out."
         )
-    codes: NDArray[Any] = pd.factorize(whose, sort=True)[0]
-    if codes.max(initial=0) == 0:
-        raise ValueError("All rows are one site's. Leave sites out, and rows are dealt to simulated sites.")
+    codes: NDArray[Any] = pd.factorize(values, sort=True)[0]
     return codes
 
 
-def _write(frame: pd.DataFrame, whose: NDArray[Any] | None, folder: Path) -> list[str]:
-    """Write a file for each site, or one that is dealt out; names of sites are no names of files."""
+def _write(
+    frame: pd.DataFrame, whose: NDArray[Any] | None, patients: NDArray[Any] | None, folder: Path
+) -> tuple[list[str], str]:
+    """Write a file for each site, or one that is dealt out, and a schema file if there are patients."""
+    schema = ""
+    if patients is not None:
+        columns = "".join(f"[columns.{name}]\n" for name in frame.columns if name != LABEL)
+        schema = str(folder / "schema.toml")
+        Path(schema).write_text(f'label = "{LABEL}"\npatient-id = "{PATIENT}"\n{columns}', encoding="utf-8")
+        frame = frame.assign(**{PATIENT: patients})
     codes = np.zeros(len(frame), dtype=np.int64) if whose is None else whose
     files = []
     for number in np.unique(codes):
         files.append(str(folder / f"site-{number:04d}.parquet"))
+        # Names of sites are no names of files.
         frame[codes == number].to_parquet(files[-1], index=False)
-    return files
+    return files, schema

@@ -1,55 +1,26 @@
-"""Tables and plots of the pages from ``results/*.json``: ``python -m simulations.figures`` writes them anew.
+"""Tables and plots of the pages: ``python -m simulations.figures`` writes them anew.
+
+Most are from ``results/*.json``; those of ``docs/reproduction.md`` are from the files of the papers.
 
 In a page a table stands between ``<!-- figures: NAME -->`` and ``<!-- end -->``; a test fails if it is another one than
 its result file gives.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from simulations.papers.writing import markdown
+from simulations.markdown import markdown
+from simulations.papers.page import OTHERS
+from simulations.result_files import ROOT, Result, result
+from simulations.result_plots import EPSILONS, PLOTS
 
-ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?<=<!-- figures: )([\w-]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 EXACT, NOISES = "exact", ("perturbed, noise 0.25", "perturbed, noise 0.5")
 SHORT = ("`exact`", "0.25", "0.5")
-EPSILONS = (0.5, 1.0, 2.0, 4.0)
-
-
-class Result(NamedTuple):
-    """What a benchmark has written."""
-
-    name: str
-    commit: str
-    date: str
-    machine: dict[str, Any]
-    versions: dict[str, str]
-    tables: dict[str, list[dict[str, Any]]]
-
-    def frame(self, table: str) -> pd.DataFrame:
-        """Return one of the tables."""
-        return pd.DataFrame(self.tables[table])
-
-    def origin(self) -> str:
-        """Return a line that says where the figures come from."""
-        load = self.machine["load"][1]
-        return (
-            f"`results/{self.name}.json`: {self.date[:10]}, commit {self.commit[:8]}, {self.machine['cores']} cores "
-            f"(load {load}), Python {self.versions['python']}."
-        )
-
-
-def result(name: str, folder: Path = ROOT / "results") -> Result:
-    """Return the result file of a benchmark."""
-    found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    return Result(name, *(found[key] for key in ("commit", "date", "machine", "versions", "tables")))
 
 
 def rounds(training: Result) -> str:
@@ -92,25 +63,59 @@ def rare(rare_classes: Result) -> str:
     return _table(("", *header), values[columns], "{:.1f}")
 
 
+def hospitals(known: Result) -> str:
+    """Return the balanced accuracy and area under the curve on each hospital that was left out, in percent."""
+    found = known.frame("left_out")
+    perturbed = found["level"].str.startswith("perturbed")
+    found["system"] = (
+        "`" + found["system"] + "`" + found["level"].str.replace("perturbed, noise", "").where(perturbed, "")
+    )
+    values = 100 * found.pivot_table(
+        index="system", columns="hospital", values=["balanced_accuracy", "auc"], sort=False
+    )
+    names = list(dict.fromkeys(found["hospital"]))
+    columns = [(measure, name) for measure in ("balanced_accuracy", "auc") for name in names]
+    header = [*(f"{name}: balanced accuracy" if not place else name for place, name in enumerate(names))]
+    header += [f"{name}: AUC" if not place else name for place, name in enumerate(names)]
+    return _table(("", *header), values[columns], "{:.1f}")
+
+
+def ablation(known: Result) -> str:
+    """Return the accuracy of each feature map by data set and features, in percent, and the mean of round trips."""
+    found = known.frame("maps")
+    found["system"] = "`" + found["system"] + "`"
+    values = 100 * found.pivot_table(
+        index="system", columns=["data", "landmarks"], values="accuracy", sort=False
+    )
+    columns = [*dict.fromkeys(zip(found["data"], found["landmarks"], strict=True))]
+    first = min(count for _, count in columns)
+    header = [f"{data}, {count}" if count == first else str(count) for data, count in columns]
+    trips = found.groupby("system", sort=False)["round_trips"].mean()
+    formats = (*["{:.1f}"] * len(columns), "{:.0f}")
+    return _table(("", *header, "round trips"), pd.concat([values[columns], trips], axis=1), *formats)
+
+
 def systems(comparison: Result) -> str:
     """Return what each system reaches and costs over data sets and repeats, by split."""
     found = comparison.frame("systems").pivot_table(
         index="system",
         columns="split",
-        values=["accuracy", "round_trips", "megabytes"],
+        values=["accuracy", "failed", "round_trips", "megabytes"],
         sort=False,
         dropna=False,
     )
     columns = [
         ("accuracy", "iid"),
+        ("failed", "iid"),
         ("accuracy", "dirichlet:0.5"),
+        ("failed", "dirichlet:0.5"),
         ("round_trips", "iid"),
         ("megabytes", "iid"),
     ]
-    chosen = found.reindex(columns=columns) * [100, 100, 1, 1]
+    chosen = found.reindex(columns=columns) * [100, 1, 100, 1, 1, 1]
     chosen.index = [f"`{name}`" for name in chosen.index]
-    header = ("", "accuracy, iid, %", "dirichlet:0.5", "round trips", "MB")
-    return _table(header, chosen, "{:.1f}", "{:.1f}", "{:.0f}", "{:.2f}")
+    header = ("", "accuracy, iid, %", "failed", "dirichlet:0.5, %", "failed", "round trips", "MB")
+    return _table(header, chosen, "{:.1f}", "{:.0f}", "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}")
 
 
 def kept(privacy: Result) -> str:
@@ -184,18 +189,61 @@ def sums(secure_sums: Result) -> str:
     return _table(header, found[["milliseconds", "kilobytes", "round_trips"]], "{:,.2f}", "{:.0f}", "{:.0f}")
 
 
+def mean_costs(secagg: Result) -> str:
+    """Return what a round costs with each protocol, beside Flower's own."""
+    found = secagg.frame("costs")
+    found["protocol"] = [
+        "Flower, no secure sum" if name == "flower" else f"`{name}`, {bits} bits"
+        for name, bits in zip(found["protocol"], found["bits"], strict=True)
+    ]
+    found["numbers"] = found["numbers"].map("{:,}".format)
+    found["bytes_up_per_site"] /= 1e6
+    header = ("numbers in the model", "protocol", "CPU of all, s", "MB from a site")
+    columns = found.set_index("numbers")[["protocol", "cpu_seconds", "bytes_up_per_site"]]
+    return _table(header, columns, "{}", "{:.2f}", "{:.1f}")
+
+
+def mean_equality(secagg: Result) -> str:
+    """Return by how much models differ from those of Flower's own strategies, by the bits of a number."""
+    found = secagg.frame("equality").pivot_table(
+        index="strategy", columns="bits", values="largest_difference", sort=False
+    )
+    return _table(("strategy", "64 bits", "32 bits"), found[[64, 32]], "{:.0e}", "{:.0e}")
+
+
+def mean_attacks(secagg: Result) -> str:
+    """Return what a coordinator computes of one site by asking the others again."""
+    found = secagg.frame("attacks")
+    found = found[found["protocol"] == "double-mask"].set_index("attack")
+    refused = found["refused"]
+    found["examples"] = [
+        "refused" if no else f"{right:.0f} of {own}"
+        for no, right, own in zip(refused, found["examples_found"], found["examples_of_site"], strict=True)
+    ]
+    found["error"] = [
+        "" if no else f"{error:.0e}" for no, error in zip(refused, found["largest_error"], strict=True)
+    ]
+    header = ("asked without a site", "`min_difference`", "its examples", "error of its weights")
+    return _table(header, found[["min_difference", "examples", "error"]], "{}", "{}", "{}")
+
+
 TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "rounds": ("training", rounds),
     "central": ("training", central),
     "levels": ("comparison", levels),
     "rare": ("rare_classes", rare),
     "systems": ("comparison", systems),
+    "hospitals": ("hospitals", hospitals),
+    "ablation": ("ablation", ablation),
     "kept": ("privacy", kept),
     "private-accuracy": ("private_accuracy", private_accuracy),
     "large-tables": ("large_tables", large_tables),
     "many-rows": ("scale", rows),
     "many-sites": ("scale", sites),
     "sums": ("secure_sums", sums),
+    "mean-costs": ("secagg", mean_costs),
+    "mean-equality": ("secagg", mean_equality),
+    "mean-attacks": ("secagg", mean_attacks),
 }
 """Each table of a page: its result file, and the function that makes it."""
 
@@ -204,67 +252,13 @@ def rendered(page: str, folder: Path = ROOT / "results") -> str:
     """Return the text of a page with its tables as their result files give them."""
 
     def block(found: re.Match[str]) -> str:
+        if found[1] in OTHERS:
+            return f"{found[1]}{found[2]}{OTHERS[found[1]]()}\n"
         file, make = TABLES[found[1]]
         known = result(file, folder)
         return f"{found[1]}{found[2]}{make(known)}\n{known.origin()}\n"
 
     return BLOCK.sub(block, page)
-
-
-def plot_private_accuracy(models: Result) -> Figure:
-    """Draw accuracy against ε: one panel a data set, one line a method, bars of one standard error."""
-    found = models.frame("models").query(
-        "data in ('heart', 'diabetes', 'breast_cancer', 'australian', 'spambase', 'letter')"
-    )
-    figure = Figure(figsize=(12, 6.5), layout="constrained")
-    for panel, (name, of_set) in zip(
-        figure.subplots(2, 3).flat, found.groupby("data", sort=False), strict=True
-    ):
-        for method, line in of_set.groupby("method", sort=False):
-            known = 100 * line["accuracy"]
-            if line["epsilon"].isna().all():
-                style = "-" if method == "exact SVM" else ":"
-                panel.axhline(
-                    float(known.iloc[0]), color="black", linestyle=style, linewidth=1.2, label=method
-                )
-            else:
-                error = 100 * line["deviation"] / line["splits"] ** 0.5
-                panel.errorbar(line["epsilon"], known, error, marker="o", capsize=2, label=method)
-        panel.set(title=name, xscale="log", xticks=EPSILONS, xticklabels=[f"{one:g}" for one in EPSILONS])
-        panel.minorticks_off()
-        panel.grid(alpha=0.3)
-    figure.supxlabel("ε of the whole run, δ = 1e-5")
-    figure.supylabel("test accuracy, %")
-    figure.legend(
-        *figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False
-    )
-    return figure
-
-
-def plot_secure_sums(secure_sums: Result) -> Figure:
-    """Draw the CPU seconds of one sum by number of values, and by number of sites."""
-    found = secure_sums.frame("sums")
-    figure = Figure(figsize=(12, 4.5), layout="constrained")
-    panels = figure.subplots(1, 2)
-    for panel, axis, of_panel, title in (
-        (panels[0], "values", found.query("sites == 5"), "5 sites"),
-        (panels[1], "sites", found.query("values == 10_000"), "10,000 values"),
-    ):
-        for name, line in of_panel.groupby("aggregation", sort=False):
-            panel.plot(
-                line[axis], line["cpu_seconds"], "--" if "hops" in str(name) else "-", marker="o", label=name
-            )
-        panel.set(xlabel=axis, title=title, yscale="log", xscale="log" if axis == "values" else "linear")
-        panel.grid(alpha=0.3)
-    panels[0].set_ylabel("CPU seconds of all sites")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
-    return figure
-
-
-PLOTS = {
-    "private-accuracy.png": ("private_accuracy", plot_private_accuracy),
-    "secure-sums.png": ("secure_sums", plot_secure_sums),
-}
 
 
 def main() -> None:

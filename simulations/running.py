@@ -8,28 +8,31 @@ from types import MappingProxyType
 
 import numpy as np
 
+from clients.checking.findings import doubts
 from clients.classes import check_labels
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.printable import plain_name
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.audit import add_to_result, audit
-from simulations.checking.findings import doubts
 from simulations.data.datasets import locate
 from simulations.data.partition import CHECKERBOARD, checkerboard
 from simulations.data.pooling import schema_of_tables
-from simulations.data.sites import SEPARATOR, form_of, label_place, number_of_sites, whole_rows_of
+from simulations.data.sites import form_of, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
 from simulations.engines.running import in_process_grid
-from simulations.report.page import write_report
 from strategies.app import run as run_strategy
 from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
-from strategies.registry import all_strategies, check_classes
-from strategies.settings import Settings, settings_from
+from strategies.registry import STRATEGIES, check_classes
+from strategies.report.page import write_report
+from strategies.settings import SEPARATOR, Settings, settings_from
+from strategies.steps.schema import check_rows_per_patient
+from strategies.steps.subgroups import groups_by
 
 ENGINES = ("simulation", "in-process")
 RESUMED_WITH = ("timeout", "min-sites")
@@ -52,18 +55,28 @@ def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) 
 
 
 def check(settings: Settings) -> None:
-    """Read every site's table once, so that bad data is reported before anything is started.
+    """Check the data of a run and that its strategy fits them, before anything is started; PanSVMError if not."""
+    check_strategy(settings, check_data(settings))
 
-    PanSVMError if a table cannot be read, the tables do not fit together, the split cannot be made, or there are more
-    classes than the strategy tells apart.
+
+def check_strategy(settings: Settings, classes: Sequence[str]) -> None:
+    """Check that a strategy can train on these classes, split and patients; SettingError if it cannot."""
+    if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
+        _check_by_columns(settings.strategy)
+    check_rows_per_patient(settings.rows_per_patient, form_of(settings).schema)
+    check_classes(settings.strategy, classes)
+
+
+def check_data(settings: Settings) -> tuple[str, ...]:
+    """Read every site's table once, whatever is trained on them, and return the classes.
+
+    PanSVMError if a table cannot be read, the tables do not fit together, or the split cannot be made.
     """
     if settings.min_sites > settings.sites:
         raise SettingError(
             f"min-sites is {settings.min_sites}, but there are {settings.sites} sites. Give more sites, or lower "
             "min-sites."
         )
-    if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
-        _check_by_columns(settings.strategy)
     tables, positive, by_place = whole_rows_of(settings), settings.positive_labels, defaultdict(list)
     for number, table in enumerate(tables):
         labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
@@ -75,7 +88,11 @@ def check(settings: Settings) -> None:
         _check_positive(
             positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
         )
-    check_classes(settings.strategy, schema_of_tables(tables, positive).classes)
+    schema = schema_of_tables(tables, positive)
+    if settings.by:
+        described = TableSchema.read(Path(settings.schema)).columns if settings.schema else ()
+        groups_by(settings.by, schema.columns, described)
+    return schema.classes
 
 
 def doubts_of(settings: Settings) -> list[str]:
@@ -101,7 +118,7 @@ def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
 
 
 def _check_by_columns(strategy: str) -> None:
-    known = all_strategies()
+    known = STRATEGIES
     if not known[strategy].by_columns:
         able = [name for name, kind in known.items() if kind.by_columns]
         raise SettingError(

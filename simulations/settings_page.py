@@ -1,13 +1,14 @@
 """``docs/settings.md``: the settings that there are; ``python -m simulations.settings_page`` writes the page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
 from flower_pansvm.constraints import one_of
 from flower_pansvm.secure_sum import PROTOCOLS
-from strategies.registry import all_strategies
+from simulations.markdown import markdown
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings, all_settings, default_config, owners, setting_fields
 
 COLUMNS = ("setting", "default", "may be", "meaning")
@@ -36,7 +37,7 @@ Hospitals have a [node config](node-configuration.md).
 def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, ...]]:
     """Return of each setting what :data:`COLUMNS` names."""
     usual = default_config()
-    named = {"strategy": list(all_strategies()), "aggregation": list(PROTOCOLS)}
+    named = {"strategy": list(STRATEGIES), "aggregation": list(PROTOCOLS)}
     found: list[tuple[str, ...]] = []
     for key, one in settings.items():
         default = usual[key]
@@ -64,9 +65,9 @@ def page() -> str:
         [
             HEAD,
             "## Every run\n",
-            _table(COLUMNS, [row[:-1] for row in of_all]),
+            markdown(COLUMNS, [row[:-1] for row in of_all], "---"),
             f"## Strategies and secure sums\n\n*Selections* are {selections}.\n",
-            _table((*COLUMNS, "of"), of_some),
+            markdown((*COLUMNS, "of"), of_some, "---"),
         ]
     )
 
@@ -75,14 +76,6 @@ def _brief(may_be: str) -> str:
     for long, short in BRIEFER:
         may_be = may_be.replace(long, short)
     return may_be
-
-
-def _table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    return "\n".join(map(_line, [columns, ["---"] * len(columns), *lines])) + "\n"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 if __name__ == "__main__":

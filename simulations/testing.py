@@ -31,7 +31,8 @@ from sklearn.datasets import make_moons
 from flower_pansvm import records
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import SettingError
-from flower_pansvm.secure_sum import PROTOCOLS, protocol_class
+from flower_pansvm.result_file import read_result
+from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.terms import Scalar
 from simulations import running
@@ -39,8 +40,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import grid_of, in_process_grid
 from strategies.app import run
 from strategies.federation.checkpoint import sums_in
-from strategies.registry import all_strategies
-from strategies.results import read_result
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings, setting_fields, settings_from
 
 Result = Mapping[str, Any]
@@ -175,7 +175,7 @@ def check_same_with_every_protocol(strategy: str) -> None:
     for level, name in product(levels(strategy), PROTOCOLS):
         if name.endswith("-hops"):
             continue
-        protocol = variants(protocol_class(name))[0]
+        protocol = variants(PROTOCOLS[name])[0]
         own = setting_fields(type(protocol))
         options = {key: getattr(protocol, option.name) for key, option in own.items()}
         config = {**{"privacy": level}, **options, "aggregation": name}
@@ -275,7 +275,7 @@ def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = 
     X, y = make_moons(300, noise=0.1, random_state=0)
     noise = np.random.default_rng(0).normal(size=len(X))
     pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "noise": noise, "label": y}).to_csv(data, index=False)
-    own = map(key_of, setting_fields(all_strategies()[strategy].settings_class))
+    own = map(key_of, setting_fields(STRATEGIES[strategy].settings_class))
     quick = {key: QUICK[key] for key in own if key in QUICK} | QUICK_OF.get(strategy, {})
     common: dict[str, Scalar] = {"data": str(data), "sites": SITES, "out": str(Path(folder) / "out")}
     return settings_from({**common, "strategy": strategy, **quick, **(config or {})})

@@ -9,22 +9,25 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Bools, Floats
-from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import one_versus_all
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.pan_svm.cuts import Problem
-from strategies.federation.federation import Federation
-from strategies.master.packing import in_single_precision, pack_problems
-from strategies.outcome import Outcome
-from strategies.registry import strategies
-from strategies.steps.binary_problems import binary_problems
-from strategies.steps.feature_maps import map_rows
-from strategies.steps.joining import join
-from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.scaling import learn_moments, tell_scalings
-from strategies.steps.scoring import evaluate
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import NystroemSettings
+from strategies.api import (
+    Federation,
+    NystroemSettings,
+    Outcome,
+    PhasedStrategy,
+    binary_problems,
+    evaluate,
+    gather_landmarks,
+    in_single_precision,
+    join,
+    learn_moments,
+    map_rows,
+    pack_problems,
+    tell_scalings,
+)
 
 FAR = 10.0
 """mu of (3.13): rho changes where one residual is so many times the other."""
@@ -198,7 +201,6 @@ def agreed(mean: Floats, rho_sites: Floats) -> Floats:
     return point
 
 
-@strategies.register("svm-admm")
 class SvmAdmm(PhasedStrategy):
     """The linear SVMs of PAN-SVM's map, by consensus of the sites' own models in place of cutting planes.
 

@@ -1,43 +1,122 @@
-"""What the author of a strategy imports: the base classes, and the phases that several strategies share.
+"""What a strategy is made of: the base classes, and the steps that several strategies share.
 
-Models are in :mod:`flower_pansvm.models`, the questions of each system in :mod:`flower_pansvm.systems`.
+Every strategy here imports it, as an author's own does. Models are in :mod:`flower_pansvm.models`, the questions of
+each system in :mod:`flower_pansvm.systems`.
 """
 
-from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
+from flower_pansvm.multiclass import one_versus_all
+from strategies.constraints import numbers, or_word
+from strategies.federation.checks import AggregateResult, Problems
+from strategies.federation.exchange import Costs
 from strategies.federation.federation import Federation
-from strategies.master.packing import pack_problems
+from strategies.master.engine import solve
+from strategies.master.packing import in_single_precision, pack_duals, pack_problems
+from strategies.master.progress import Progress
+from strategies.master.search import PointSearch
 from strategies.outcome import Outcome
-from strategies.registry import strategies
-from strategies.settings import Settings
-from strategies.steps.binary_problems import binary_problems
-from strategies.steps.feature_maps import map_rows
-from strategies.steps.joining import join
+from strategies.promise_settings import PromiseSettings
+from strategies.registry import check_classes
+from strategies.settings import Settings, term
+from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
+from strategies.steps.column_blocks import layout_of
+from strategies.steps.cutting_planes import CuttingPlanes, SitesChangedError
+from strategies.steps.feature_maps import (
+    fit_feature_map,
+    fit_map,
+    map_rows,
+    scale_gamma,
+    tell_feature_map,
+    tell_landmarks,
+)
+from strategies.steps.joining import join, refusal
 from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.scaling import learn_moments, tell_scalings
-from strategies.steps.scoring import evaluate, evaluate_counts
+from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
+from strategies.steps.public_ranges import join_with_ranges
+from strategies.steps.scaling import (
+    ColumnSums,
+    Moments,
+    ScaledFeatures,
+    learn_extremes,
+    learn_moments,
+    scaling_of_rows,
+    tell_scalings,
+)
+from strategies.steps.scoring import (
+    SPREAD,
+    Trial,
+    evaluate,
+    evaluate_counts,
+    frame,
+    score,
+    score_held_out,
+    wrong_squares,
+)
+from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import NystroemSettings, SvmSettings
+from strategies.svm_settings import KernelSettings, NystroemSettings, PanSvmSettings, SvmSettings
 
 __all__ = [
+    "SPREAD",
+    "AggregateResult",
+    "Budget",
+    "ColumnSums",
+    "Costs",
+    "CuttingPlanes",
     "Federation",
     "FederationError",
+    "KernelSettings",
+    "Moments",
     "NystroemSettings",
     "Outcome",
+    "PanSvmSettings",
     "PhasedStrategy",
+    "PointSearch",
+    "Problems",
+    "Progress",
+    "PromiseSettings",
+    "ScaledFeatures",
     "SettingError",
     "Settings",
+    "SitesChangedError",
     "SvmSettings",
     "TrainingError",
+    "Trial",
     "binary_problems",
+    "check_classes",
     "evaluate",
     "evaluate_counts",
+    "evaluated",
+    "fit_feature_map",
+    "fit_map",
+    "frame",
     "gather_landmarks",
+    "in_single_precision",
     "join",
+    "join_with_ranges",
+    "layout_of",
+    "learn_extremes",
     "learn_moments",
     "map_rows",
+    "numbers",
     "one_versus_all",
+    "or_word",
+    "pack_duals",
     "pack_problems",
-    "strategies",
+    "pairs_of",
+    "refusal",
+    "scale_gamma",
+    "scaling_of_rows",
+    "score",
+    "score_held_out",
+    "share_differences",
+    "solve",
+    "tell",
+    "tell_feature_map",
+    "tell_landmarks",
     "tell_scalings",
+    "term",
+    "warm_start",
+    "warn_of_early_end",
+    "wrong_squares",
 ]

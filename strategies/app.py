@@ -9,11 +9,13 @@ from flwr.serverapp import Grid, ServerApp
 from flwr.supercore.utils import get_flwr_home
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
+from flower_pansvm.locking import RUN, locked
 from strategies.federation.checkpoint import Checkpoint
-from strategies.locking import RUN, locked
-from strategies.registry import all_strategies
+from strategies.federation.packed_grid import PackedGrid, is_deployment
+from strategies.registry import STRATEGIES
 from strategies.results import write
 from strategies.settings import Settings, settings_from
+from strategies.steps.joining import is_simulation
 from strategies.strategy import PhasedStrategy
 
 app = ServerApp()
@@ -59,9 +61,9 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
 def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     checkpoint = Checkpoint(folder, settings)
-    strategy: PhasedStrategy = all_strategies()[settings.strategy](settings, checkpoint)
+    strategy: PhasedStrategy = STRATEGIES[settings.strategy](settings, checkpoint)
     try:
-        strategy.start(grid)
+        strategy.start(PackedGrid(grid) if is_deployment(grid) else grid)
     except Exception as error:
         # Settings and sums that lead to an error would lead to it again.
         again = not isinstance(error, SettingError | SumError | TrainingError)
@@ -70,7 +72,7 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         elif not settings.resume:
             checkpoint.remove()
         raise
-    write(folder, strategy, settings)
+    write(folder, strategy, strategy.settings)
     checkpoint.finish()
     evaluation = strategy.outcome.evaluation
     if evaluation is not None:
@@ -82,8 +84,7 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
 def resume_hint(grid: Grid, settings: Settings, folder: Path) -> str:
     """Return how to resume a run that was stopped: by the command that it was started with."""
-    # Flower has no public name for the grid of a deployment.
-    if type(grid).__name__ == "HttpGrid":
+    if is_deployment(grid):
         text = f"pansvm coordinator train --resume --out {folder}, or flwr run as before with resume=true"
     else:
         command = "select" if settings.selects else "tune" if settings.tunes else "run"
@@ -100,8 +101,7 @@ def superlink_hint(grid: Grid) -> str:
     and deployments have theirs elsewhere.
     """
     log_file = get_flwr_home() / "local-superlink" / "superlink.log"
-    # Flower has no public name for the grid of its simulation.
-    if type(grid).__name__ != "InMemoryGrid" or not log_file.exists():
+    if not is_simulation(grid) or not log_file.exists():
         return ""
     return (
         "flwr run leaves Flower's SuperLink running on this machine, with the code of the folder in which it was "

@@ -13,17 +13,19 @@ from flower_pansvm.systems.ensemble import (
     EnsembleScoresQuestion,
 )
 from flower_pansvm.tasks import Nothing
-from strategies.federation.federation import Federation
+from strategies.api import (
+    Federation,
+    Outcome,
+    PhasedStrategy,
+    SvmSettings,
+    evaluate_counts,
+    join,
+    refusal,
+    wrong_squares,
+)
 from strategies.local_only import local_question
-from strategies.outcome import Outcome
-from strategies.registry import strategies
-from strategies.steps.joining import join, refusal
-from strategies.steps.scoring import evaluate_counts
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import SvmSettings
 
 
-@strategies.register("svm-ensemble")
 class SvmEnsemble(PhasedStrategy):
     """Every site trains scikit-learn's SVC on its own rows, and all of them vote on the class of every test row.
 
@@ -53,8 +55,8 @@ class SvmEnsemble(PhasedStrategy):
         with federation.costs.phase("scores"):
             # Of classes with as many votes, argmax takes the first.
             question = EnsembleScoresQuestion(votes.argmax(axis=1))
-            counts = federation.secure_sum(ENSEMBLE_SCORES, question).confusion
-        evaluation = evaluate_counts(counts)
+            counts = federation.secure_sum(ENSEMBLE_SCORES, question, relations=wrong_squares)
+        evaluation = evaluate_counts(counts.confusion, counts.squares)
         figures = {
             "rows_voted_on": len(votes),
             "unanimous": float((most == votes.sum(axis=1)).mean()),

@@ -1,13 +1,15 @@
 """Each hospital alone: what a federation has to be better than (Lu 2016's comparison with local models)."""
 
 from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
-from strategies.federation.federation import Federation
-from strategies.outcome import Outcome
-from strategies.registry import strategies
-from strategies.steps.joining import join
-from strategies.steps.scoring import evaluate_counts
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import SvmSettings
+from strategies.api import (
+    Federation,
+    Outcome,
+    PhasedStrategy,
+    SvmSettings,
+    evaluate_counts,
+    join,
+    wrong_squares,
+)
 
 
 def local_question(settings: SvmSettings) -> LocalScoresQuestion:
@@ -16,7 +18,6 @@ def local_question(settings: SvmSettings) -> LocalScoresQuestion:
     return LocalScoresQuestion(C, gamma)
 
 
-@strategies.register("local-only")
 class LocalOnly(PhasedStrategy):
     """Every site trains scikit-learn's SVC on its own rows, and predicts its own test rows.
 
@@ -32,5 +33,7 @@ class LocalOnly(PhasedStrategy):
         with federation.costs.phase("join"):
             join(federation, self.settings)
         with federation.costs.phase("local training"):
-            counts = federation.secure_sum(LOCAL_SCORES, local_question(self.settings)).confusion
-        return Outcome(evaluation=evaluate_counts(counts))
+            counts = federation.secure_sum(
+                LOCAL_SCORES, local_question(self.settings), relations=wrong_squares
+            )
+        return Outcome(evaluation=evaluate_counts(counts.confusion, counts.squares))

@@ -24,16 +24,24 @@ from flower_pansvm.systems.mixture.tasks import (
     WeakModelsQuestion,
 )
 from flower_pansvm.tasks import Nothing
-from strategies.constraints import numbers
-from strategies.federation.federation import Federation
-from strategies.outcome import Outcome
-from strategies.registry import strategies
-from strategies.settings import Settings, term
-from strategies.steps.joining import join, refusal
-from strategies.steps.scaling import learn_moments, tell_scalings
-from strategies.steps.site_differences import share_differences, tell
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import NystroemSettings
+from strategies.api import (
+    AggregateResult,
+    Federation,
+    NystroemSettings,
+    Outcome,
+    PhasedStrategy,
+    Problems,
+    Settings,
+    join,
+    learn_moments,
+    numbers,
+    refusal,
+    share_differences,
+    tell,
+    tell_scalings,
+    term,
+    wrong_squares,
+)
 
 PERTURBATION = 0.1
 """By which share covariances of the model that is given out are larger."""
@@ -137,8 +145,15 @@ def quality(models: Models, others: Models, rows: Floats, seed: int) -> float:
 def try_global_model(federation: Federation, mixtures: ClassModels) -> Evaluation:
     """Tell the sites the model, and return what their counts of test rows say."""
     federation.broadcast(GLOBAL_MIXTURE, mixtures)
-    counts = federation.secure_sum(MIXTURE_SCORES, Nothing())
-    return Evaluation.from_counts(counts.confusion, counts.histogram)
+    counts = federation.secure_sum(MIXTURE_SCORES, Nothing(), relations=wrong_scores)
+    return Evaluation.from_counts(counts.confusion, counts.histogram, squares=counts.squares)
+
+
+def wrong_scores(result: AggregateResult) -> Problems:
+    """Yield what is wrong: each test row is counted once, and once in the histogram of each column."""
+    if (result.sums["histogram"].sum(axis=(1, 2)) != result.sums["confusion"].sum()).any():
+        yield "'histogram' does not have the rows of 'confusion'"
+    yield from wrong_squares(result)
 
 
 @dataclass(frozen=True)
@@ -159,7 +174,6 @@ class MixtureSettings(Settings):
         )
 
 
-@strategies.register("mixture")
 class WeakMixtures(PhasedStrategy):
     """Every site shares components of its own mixture of each class; what is drawn from them trains a global model.
 

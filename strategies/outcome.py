@@ -11,7 +11,7 @@ from flower_pansvm.models.model import Model
 class Outcome:
     """The outcome of a run.
 
-    A section of the report appears where the figures are that it shows (:mod:`simulations.report.section`), so that a
+    A section of the report appears where the figures are that it shows (:mod:`strategies.report.section`), so that a
     strategy names no section.
     """
 

@@ -1,10 +1,10 @@
-"""The strategies by name. Each enters itself, in its own file: a new strategy is a new file in this folder."""
+"""The strategies by name: a new one is a row in the table."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.registry import Registry, import_modules
+from flower_pansvm.registry import Registry
 
 
 class StrategyClass(Protocol):
@@ -22,25 +22,33 @@ class StrategyClass(Protocol):
         """Return the strategy of a run."""
 
 
-strategies: Registry[StrategyClass] = Registry("strategy")
-"""What has entered itself so far; its ``register`` is the decorator for a strategy's class."""
-
-
-def all_strategies() -> Registry[StrategyClass]:
-    """Return the strategies of all files in this folder.
-
-    Raises
-    ------
-    SettingError
-        If two of them have the same name.
-    """
-    import_modules("strategies")
-    return strategies
+STRATEGIES: Registry[StrategyClass] = Registry(
+    "strategy",
+    {
+        "dp-svm": "strategies.dp_svm.strategy:DpSvm",
+        "filter-wrapper": "strategies.selection.filter_wrapper:FilterWrapper",
+        "hybrid-svm": "strategies.output_perturbation.strategies:HybridSvm",
+        "local-only": "strategies.local_only:LocalOnly",
+        "mixture": "strategies.mixture:WeakMixtures",
+        "pan-svm": "strategies.pan_svm.strategy:PanSVM",
+        "private-svm": "strategies.output_perturbation.strategies:PrivateSvm",
+        "random-kernel": "strategies.random_kernel.strategy:RandomKernel",
+        "rsvm": "strategies.selection.voted_wrapper:Rsvm",
+        "ssvd": "strategies.ssvd:Ssvd",
+        "svm-admm": "strategies.admm:SvmAdmm",
+        "svm-ensemble": "strategies.ensemble:SvmEnsemble",
+        "svm-rfe": "strategies.selection.voted_wrapper:SvmRfe",
+        "svm-t": "strategies.selection.voted_wrapper:SvmT",
+        "voted-wrapper": "strategies.selection.voted_wrapper:VotedWrapper",
+    },
+    "flower_pansvm.strategies",
+)
+"""All strategies by name: those of this package, and those of installed packages."""
 
 
 def check_classes(strategy: str, classes: Sequence[str]) -> None:
     """Raise a SettingError if there are more classes than a strategy tells apart."""
-    if len(classes) > 2 and not all_strategies()[strategy].several_classes:
+    if len(classes) > 2 and not STRATEGIES[strategy].several_classes:
         raise SettingError(
             f"The strategy {strategy} tells two classes apart, and there are {len(classes)}: {', '.join(classes)}. "
             "Name the labels that count as positive in the setting 'positive', which makes two classes of them, or "

@@ -1,23 +1,22 @@
 """What a run leaves in its folder: ``result.json``, and ``model.npz`` if it made a model."""
 
-import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from flower_pansvm.errors import SettingError
+from flower_pansvm.files import write as write_file
 from flower_pansvm.metrics import Evaluation
+from flower_pansvm.result_file import MODEL_FILE, write_result
+from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
+from flower_pansvm.table_schema import ABOUT, TableSchema
+from strategies.federation.federation import Federation
 from strategies.settings import Settings
-from strategies.shares import all_right, balanced_interval, classes_not_tested
 from strategies.strategy import PhasedStrategy
 
-MODEL_FILE = "model.npz"
-RESULT_FILE = "result.json"
-ONCE_MORE = "Copy it again from where it was written, or run the training again."
 PACKAGES = ("flower-pansvm", "flwr", "numpy", "scipy", "scikit-learn", "piqp", "cryptography")
 
 
@@ -36,17 +35,27 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     schema = federation.schema if model is None else model.schema_
     rows = federation.rows
     # A site with too few rows of a class does not name it.
+    schema_file = TableSchema.from_json(schema.table) if schema is not None and schema.table else None
+    patients = (None, None) if rows is None else tuple(rows.patients.astype(int).tolist())
     one_class = [name for name, site in federation.sites.items() if len(site.classes) == 1]
     result = {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
         "level": settings.level,
         "noise": settings.noise if settings.level == "perturbed" else None,
-        "tested_on": federation.tested_on,
+        "tested_on": records_of_test(federation),
         "sites": len(federation.sites),
+        "patient_id": schema_file.patient_id if schema_file else None,
+        "patients_train": patients[0],
+        "patients_test": patients[1],
+        "positive_class": schema.positive_class if schema else None,
+        "positive_labels": list(schema.positive_labels) if schema else [],
         "rows_train": None if rows is None else int(rows.train.sum()),
         "classes": None if schema is None else list(schema.classes),
         "features": None if schema is None else len(schema.columns),
+        "predictors": None if schema is None else predictors(schema.columns, schema_file),
+        "missing_cells": "mean" if hasattr(model, "scaling_") else None,
+        "about": {key: getattr(schema_file, key.replace("-", "_"), "") for key in ABOUT},
         **_of_test(outcome.evaluation or Evaluation(0, None, None, None, None)),
         "rows_train_by_class": None if rows is None else rows.train.sum(axis=0).astype(int).tolist(),
         **outcome.figures,
@@ -73,8 +82,25 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         **result,
         "accuracy_interval": overall and (overall.low, overall.high),
         "balanced_accuracy_interval": balanced_interval(result),
+        "auc_interval": area_interval(result),
         "classes_not_tested": classes_not_tested(result),
     }
+
+
+def predictors(features: Sequence[str], schema: TableSchema | None) -> list[dict[str, Any]]:
+    """Return the columns of which some features are made, each as the schema file describes it, or its name alone."""
+    if schema is None:
+        return [{"name": name} for name in features]
+    needed = set(features)
+    return [{"name": one.name, **one.to_json()} for one in schema.columns if needed & {*one.features}]
+
+
+def records_of_test(federation: Federation) -> str:
+    """Tell whether a model's accuracy is of true test records, or at level perturbed of their copies."""
+    true = federation.settings.level != "perturbed" or all(
+        site.simulated for site in federation.sites.values()
+    )
+    return "true records" if true else "perturbed records"
 
 
 def _of_test(found: Evaluation) -> dict[str, Any]:
@@ -85,8 +111,10 @@ def _of_test(found: Evaluation) -> dict[str, Any]:
         "balanced_accuracy": found.balanced_accuracy,
         "f1": found.f1,
         "auc": found.auc,
+        "agreement": found.agreement and asdict(found.agreement),
         "confusion": found.confusion and [list(map(_whole, counts)) for counts in found.confusion],
         "wrong_and_right": found.wrong_and_right and [list(counts) for counts in found.wrong_and_right],
+        "patient_squares": found.squares and [list(map(_whole, sums)) for sums in found.squares],
         "count_noise": found.count_noise,
         "decision_groups": [[asdict(group) for group in groups] for groups in found.groups] or None,
     }
@@ -99,35 +127,8 @@ def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
         # One of an earlier run would be taken for this one's.
         (folder / MODEL_FILE).unlink(missing_ok=True)
     else:
-        strategy.outcome.model.save(folder / MODEL_FILE)
+        write_file(folder / MODEL_FILE, strategy.outcome.model.to_bytes(), overwrite=True)
     write_result(folder, describe(strategy, settings))
-
-
-def write_result(folder: Path, result: Mapping[str, Any]) -> None:
-    """Write the ``result.json`` of a run's folder, which gets its name when it is complete."""
-    text = json.dumps(result, indent=2, ensure_ascii=False)
-    unfinished = folder / f"{RESULT_FILE}.part"
-    unfinished.write_text(text + "\n", encoding="utf-8")
-    unfinished.replace(folder / RESULT_FILE)
-
-
-def read_result(folder: Path) -> dict[str, Any]:
-    """Return the ``result.json`` of a run's folder.
-
-    Raises
-    ------
-    SettingError
-        If the folder has none or it is damaged.
-    """
-    try:
-        result = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingError(f"{folder} has no {RESULT_FILE}. Name the folder of a finished run.") from None
-    except (ValueError, RecursionError):
-        result = None
-    if not isinstance(result, dict):
-        raise SettingError(f"{folder / RESULT_FILE} is damaged. {ONCE_MORE}")
-    return result
 
 
 def _whole(count: float) -> float:

@@ -4,7 +4,6 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 ``pansvm run --set``. What a setting may be and what it means stands beside it; ``docs/settings.md`` has all.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -13,21 +12,26 @@ from typing import Any, Self
 from flower_pansvm.constraints import key_of, near_matches, number, parse, read, setting, text, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
-from flower_pansvm.reading_options import listed
-from flower_pansvm.secure_sum import PROTOCOLS, protocol_class, protocol_of
+from flower_pansvm.lists import listed
+from flower_pansvm.privacy.accountant import LARGEST_EPSILON
+from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, Terms
 from strategies.constraints import flag, number_text
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 
 
 def term(name: str, owner: type = Terms) -> Any:
     """Return the field of a setting that the sites read too, or another owner's: it is the same one."""
     (found,) = (one for one in fields(owner) if one.name == name)
     return field(default=found.default, metadata=found.metadata)
+
+
+SEPARATOR = "|"
+"""Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
+means nothing within the quotes of a run config: ``--run-config "data='/a/north.csv|/a/south.csv'"``."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class Settings:
     split: str = setting(
         "iid",
         text(),
-        "Partition of rows over simulated sites: iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS.",
+        "Rows over simulated sites: iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, feature:COLUMN, by:COLUMN or "
+        "checkerboard:RxS.",
     )
     sites: int = setting(5, whole(2), "Number of sites.")
     data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")
@@ -68,7 +73,13 @@ class Settings:
         number(least=0, most=LARGEST_EPSILON),
         "Epsilon of a test on true records at level perturbed; 0 for a test on their copies.",
     )
+    by: str = setting(
+        "",
+        text(),
+        "Subgroups to be told of: a category or yes/no column, or numbers and where groups begin, age:50,70.",
+    )
     colluders: int = term("colluders")
+    rows_per_patient: int = term("rows_per_patient")
     min_sites: int = term("min_sites")
     test_fraction: float = setting(
         0.2, number(least=0, below=1), "Share of each site's rows that is kept for evaluation."
@@ -89,7 +100,7 @@ class Settings:
 
     @classmethod
     def common(cls, config: Mapping[str, Scalar]) -> Self:
-        """Return of a run config what every strategy has, whatever the strategy."""
+        """Return the settings common to all strategies."""
         return cls(**{one.name: config[key] for key, one in setting_fields(cls).items() if key in config})  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:
@@ -147,39 +158,6 @@ class Settings:
         return 0
 
 
-@dataclass(frozen=True)
-class PromiseSettings(Settings):
-    """The promise, and what is public."""
-
-    epsilon: float = setting(
-        1.0,
-        number(above=0),
-        "Epsilon of differential privacy, at most 20.",
-    )
-    delta: float = setting(1e-5, number(above=0), "Delta of differential privacy, at most 0.001.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.epsilon > LARGEST_EPSILON:
-            raise SettingError(
-                f"epsilon is {self.epsilon:g}. Such a promise is worth nothing: the odds of whatever is said of a "
-                f"patient may change by a factor of {math.exp(min(self.epsilon, 700)):.0e} by taking part. Give "
-                f"{LARGEST_EPSILON:g} or less; 1 is usual. For a run without a promise choose another strategy."
-            )
-        if self.delta > LARGEST_DELTA:
-            raise SettingError(f"delta is {self.delta:g}, but it must be at most {LARGEST_DELTA:g}.")
-
-    @property
-    def from_simulated_rows(self) -> list[str]:
-        """What is taken for public and comes from simulated sites' rows, so that no promise covers it."""
-        if self.schema:
-            return []
-        return [
-            f"the {what}, which were taken from the simulated sites' rows"
-            for what in ("ends of the columns", "names of the classes")
-        ]
-
-
 def settings_from(config: Mapping[str, Scalar]) -> Settings:
     """Return the settings of the strategy that a run config names.
 
@@ -199,9 +177,13 @@ def settings_from(config: Mapping[str, Scalar]) -> Settings:
     >>> settings_from({"C": 10, "min-cluster": 1}).to_config()["min-cluster"]
     1
     """
-    found = _parsed(config)
-    object.__setattr__(found, "given", dict(config))
-    return found
+    return given_by(config, _parsed(config))
+
+
+def given_by(config: Mapping[str, Scalar], settings: Settings) -> Settings:
+    """Return settings, newly made, of which the sites know a run config; the two may differ in what no site reads."""
+    object.__setattr__(settings, "given", dict(config))
+    return settings
 
 
 def make_settings(**values: Any) -> Settings:
@@ -252,18 +234,18 @@ def default_config() -> dict[str, Scalar]:
 
 def _owners() -> dict[str, type]:
     """Return the classes whose fields are settings, by the names of the strategies and of the secure sums."""
-    own: dict[str, type] = {name: strategy.settings_class for name, strategy in all_strategies().items()}
+    own: dict[str, type] = {name: strategy.settings_class for name, strategy in STRATEGIES.items()}
     return own | {name: options_class(name) for name in PROTOCOLS}
 
 
 def options_class(name: str) -> type:
     """Return the dataclass whose settings are a secure sum's options; Paillier, whose packages may lack, has none."""
-    return SecureSum if name == "paillier" else protocol_class(name)
+    return SecureSum if name == "paillier" else PROTOCOLS[name]
 
 
 def _parsed(config: Mapping[str, Any]) -> Settings:
     strategy = str(config.get("strategy", Settings.strategy))
-    settings_class = all_strategies()[strategy].settings_class
+    settings_class = STRATEGIES[strategy].settings_class
     protocol = protocol_of(Terms.from_config(config))
     own = setting_fields(settings_class)
     known = {*own, "aggregation", *setting_fields(type(protocol))}
@@ -289,24 +271,27 @@ def _check_level(settings: Settings) -> None:
             f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. "
             "Leave privacy out, or choose another strategy."
         )
+    can_be, why = (
+        settings.level == "perturbed",
+        "is for level perturbed: elsewhere true records are tested anyway",
+    )
     if settings.test_epsilon > 0:
-        _check_test(settings)
+        _check_test(settings, "test-epsilon", can_be, why)
+    if settings.by:
+        _check_test(settings, "by", settings.level != "dp", "has no counts at level dp")
 
 
-def _check_test(settings: Settings) -> None:
-    """Check that a model can be tested on true records at level dp; SettingError if not."""
-    if settings.level != "perturbed":
+def _check_test(settings: Settings, key: str, can_be: bool, why: str) -> None:
+    """Check that a model can be tested as a key asks for; SettingError if not at this level, or for another reason."""
+    if not can_be:
+        raise SettingError(f"{key} {why}. Leave {key} out.")
+    if not STRATEGIES[settings.strategy].makes_model:
         raise SettingError(
-            f"test-epsilon is for runs at level perturbed, and this one is at level {settings.level}, where models are "
-            "tested on true records anyway. Leave test-epsilon out."
-        )
-    if not all_strategies()[settings.strategy].makes_model:
-        raise SettingError(
-            f"{settings.strategy} makes no model that a hospital could test on its true records by itself. Leave "
-            "test-epsilon out, or choose another strategy."
+            f"{settings.strategy} makes no model that could be tested by itself. Leave {key} out, or choose another "
+            "strategy."
         )
     if settings.test_fraction == 0:
-        raise SettingError("test-fraction is 0, so test-epsilon has no records. Leave one of them out.")
+        raise SettingError(f"test-fraction is 0, so {key} has no records. Leave one of them out.")
 
 
 def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:

@@ -8,12 +8,12 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.constraints import one_of, setting
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import one_versus_one
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.ssvd import (
@@ -24,16 +24,23 @@ from flower_pansvm.systems.ssvd import (
     select,
 )
 from flower_pansvm.tasks import Nothing
-from strategies.federation.federation import Federation
-from strategies.outcome import Outcome
-from strategies.registry import strategies
-from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
-from strategies.steps.joining import join, refusal
-from strategies.steps.scaling import scaling_of_rows, tell_scalings
-from strategies.steps.scoring import evaluate
-from strategies.steps.site_differences import share_differences, tell
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import SvmSettings
+from strategies.api import (
+    Federation,
+    Outcome,
+    PhasedStrategy,
+    SvmSettings,
+    evaluate,
+    fit_map,
+    join,
+    refusal,
+    scale_gamma,
+    scaling_of_rows,
+    share_differences,
+    tell,
+    tell_feature_map,
+    tell_landmarks,
+    tell_scalings,
+)
 
 
 def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
@@ -125,7 +132,6 @@ class SsvdSettings(SvmSettings):
     )
 
 
-@strategies.register("ssvd")
 class Ssvd(PhasedStrategy):
     """Every site publishes a distorted copy of its rows; scikit-learn's SVC is trained on all of them.
 

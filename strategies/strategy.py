@@ -3,20 +3,29 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from logging import INFO, WARNING
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord, Context, MetricRecord
 from flwr.common.logger import log
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import Result
 
 from flower_pansvm.arrays import Floats
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
-from strategies.master.quadratic_program import solver
 from strategies.outcome import Outcome
+from strategies.own_app import (
+    OnRound,
+    TrainingResult,
+    refuse_ignored,
+    result_of,
+    settings_of_app,
+    showing_rounds,
+)
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings
+from strategies.steps.joining import with_simulated_nodes
 from strategies.steps.private_training import tested_on_true_records
+from strategies.steps.subgroups import by_subgroups
 
 
 class PhasedStrategy(ABC):
@@ -65,54 +74,90 @@ class PhasedStrategy(ABC):
     def fit(self, federation: Federation) -> Outcome:
         """Train together with the sites and try the model on their test rows; run by the coordinator."""
 
+    @classmethod
+    def from_context(cls, context: Context, **settings: Any) -> Self:
+        """Return the strategy for a ServerApp of one's own.
+
+        Parameters
+        ----------
+        context : Context
+            The ServerApp's, with the plugin's settings under ``pansvm.`` in its run config.
+        **settings
+            More settings, by their names in Python, such as ``C=10`` and ``class_weight="balanced"``.
+
+        Raises
+        ------
+        SettingError
+            If a setting is unknown, cannot work, or is one that the sites read, too.
+        """
+        # A subclass that looks at results in `after_round` is still the strategy.
+        name = next(filter(None, map(STRATEGIES.name_of, cls.__mro__)), cls.__name__)
+        return cls(settings_of_app(context, name, settings))
+
     def start(
         self,
         grid: Grid,
-        initial_arrays: ArrayRecord | None = None,  # noqa: ARG002
-        num_rounds: int = 0,  # noqa: ARG002
-        timeout: float = 3600,  # noqa: ARG002
-        train_config: ConfigRecord | None = None,  # noqa: ARG002
-        evaluate_config: ConfigRecord | None = None,  # noqa: ARG002
+        initial_arrays: ArrayRecord | None = None,
+        num_rounds: int | None = None,
+        timeout: float | None = None,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
-    ) -> Result:
-        """Run all phases and return the model's numbers and its accuracy.
+        on_round: OnRound | None = None,
+    ) -> TrainingResult:
+        """Run all phases and return the model, its numbers and its accuracy.
 
         Parameters
         ----------
         grid : Grid
             Flower's grid.
         initial_arrays, num_rounds, timeout, train_config, evaluate_config
-            Part of Flower's signature and not used: the phases begin with nothing, end when they have
-            converged, and take everything else from the settings.
+            Part of Flower's signature; they have no effect here, and are refused.
         evaluate_fn : callable, optional
             Called with the number of round trips and the model's numbers; its metrics go into the result.
+        on_round : callable, optional
+            Called after each round trip with its number and a mapping: ``bytes-up``, ``bytes-down``, ``seconds``, and
+            in training ``upper-bound`` and ``lower-bound`` of the objective of the problem furthest from its optimum.
 
         Returns
         -------
-        Result
-            ``arrays`` holds all numbers of the model, none without a model; the round is the number of round trips.
+        TrainingResult
+            ``model``, None without one; ``arrays`` holds all its numbers; ``train_metrics_clientapp`` has an entry for
+            each round trip, ``evaluate_metrics_clientapp`` one for the last.
 
         Raises
         ------
+        SettingError
+            If a parameter without an effect is given.
         PanSVMError
             If a phase cannot be completed.
         """
-        solver()  # without it the run would end after minutes, with nothing
+        refuse_ignored(
+            initial_arrays=initial_arrays,
+            num_rounds=num_rounds,
+            timeout=timeout,
+            train_config=train_config,
+            evaluate_config=evaluate_config,
+        )
+        self.settings = with_simulated_nodes(grid, self.settings)
         self.summary()
-        self.federation = Federation(grid, self.settings, self.checkpoint, self.after_round)
+
+        def after(number: int, task: str, sums: Mapping[str, Floats]) -> None:
+            show(number)
+            self.after_round(number, task, sums)
+
+        self.federation = Federation(grid, self.settings, self.checkpoint, after)
+        show = showing_rounds(self.federation.costs, on_round)
         self.outcome = self.fit(self.federation)
         if self.settings.test_epsilon > 0 and self.outcome.model is not None:
             self.outcome = tested_on_true_records(
                 self.federation, self.settings, self.outcome.model, self.outcome
             )
-        model, evaluation = self.outcome.model, self.outcome.evaluation
-        trips = self.federation.costs.round_trips
-        numbers = {} if model is None else model.to_arrays()
-        result = Result(
-            arrays=ArrayRecord(
-                {name: Array(part) for name, part in numbers.items() if part.dtype.kind != "U"}
-            )
-        )
+        if self.settings.by:
+            self.outcome = by_subgroups(self.federation, self.settings.by, self.outcome)
+        trips, evaluation = self.federation.costs.round_trips, self.outcome.evaluation
+        show(trips + 1)
+        result = result_of(self.outcome.model, self.federation.costs)
         if evaluation is not None:
             # Without test rows there is no accuracy.
             result.evaluate_metrics_clientapp[trips] = MetricRecord({**evaluation.figures})
@@ -128,6 +173,9 @@ class PhasedStrategy(ABC):
         level = f"{chosen.level}, noise {chosen.noise:g}" if chosen.level == "perturbed" else chosen.level
         text = "%s with secure sum '%s', %d sites, privacy: %s"
         log(INFO, text, chosen.strategy, chosen.aggregation, chosen.sites, level)
+        if not chosen.protocol.protected:
+            text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
+            log(WARNING, text, chosen.aggregation)
         if chosen.level == "exact":
             log(
                 WARNING,

@@ -116,7 +116,7 @@ class NystroemSettings(SvmSettings):
         "A share of all rows, or how many; auto: a quarter, at most 500.",
     )
     min_cluster: int = setting(
-        terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark or a mixture's component."
+        terms.MIN_CLUSTER, whole(1), "Fewest patients behind a landmark or a mixture's component."
     )
     search: str = setting(
         "fast",
@@ -158,7 +158,8 @@ class PanSvmSettings(NystroemSettings):
         "Whether the model gives probabilities: a model more for each fold, in the same messages.",
     )
     cv_folds: int = setting(5, whole(2), "Folds of cross-validation.")
-    tol: float = setting(0.02, number(above=0), "Relative gap at which training stops.")
+    # Nearer to the optimum the rounding of secure sums decides which bound is the larger one.
+    tol: float = setting(0.02, number(least=1e-9), "Relative gap at which training stops.")
 
     @property
     def folds(self) -> int:

@@ -9,9 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 # As many tests run at a time as there are processors: further threads of the libraries would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -23,22 +25,26 @@ import numpy as np
 import pandas as pd
 import pytest
 from flwr.supercore.task_identity import TaskIdentity
+from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
-from clients.app import app
 from clients.budget import new_ledger
 from clients.gate import private
 from clients.ledger import ledger as budget
+from clients.ledger import tables
+from clients.ledger import tables as ledger_tables
 from clients.ledger.lasting_split import lasting_split
-from clients.ledger.ledger import LINK, link_table
-from clients.ledger.tables import KnownTables
+from clients.ledger.ledger import LINK
+from clients.ledger.tables import KnownTables, link_table
 from clients.table.reading import read_table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
+from simulations.app import app
 from simulations.engines.in_process import InProcessGrid
 from strategies.output_perturbation import strategies as output_perturbation
 from strategies.settings import Settings
+from tests.command_line import Run
 
 ROOMS = {"flower_pansvm", "clients", "strategies", "simulations"}
 SHARED_DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
@@ -61,7 +67,7 @@ def kept_rows(file: Path) -> Bools:
     """Return which rows of a hospital's table are kept for evaluation, after its grid was made."""
     folder = Path(os.environ["XDG_STATE_HOME"]) / "pansvm" / f"site-{file.stem}"
     table = read_table(file)
-    return lasting_split(folder, table, link_table(folder, table).test_fraction)[0]
+    return lasting_split(folder, table, link_table(folder, table).test_fraction).kept
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -105,7 +111,7 @@ def same_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
     If a test begins several ledgers for one table, each has a key of its own.
     """
-    begin, begun = budget._begin, Counter[bytes]()
+    begin, begun = tables._begin, Counter[bytes]()
 
     def with_same_key(home: Path, known: KnownTables, test_fraction: float) -> str:
         cells = known._X.tobytes()
@@ -115,7 +121,7 @@ def same_copies(monkeypatch: pytest.MonkeyPatch) -> None:
         budget.write_ledger(home / name, replace(budget.ledger_in(home / name), key=key))
         return name
 
-    monkeypatch.setattr(budget, "_begin", with_same_key)
+    monkeypatch.setattr(tables, "_begin", with_same_key)
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +143,29 @@ def begun_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
             new_ledger(folder, 0.2)
         return read(folder)
 
-    monkeypatch.setattr(budget, "read_link", begun)
+    for module in (budget, ledger_tables):
+        monkeypatch.setattr(module, "read_link", begun)
+
+
+Reorder = Callable[..., Any]
+
+
+def in_order(number: int, X: NDArray[Any], *of_rows: NDArray[Any]) -> Any:
+    """Return rows and columns, and what belongs to the rows, in another order; number 0 is the one that they have."""
+    if number == 0:
+        return X, *of_rows
+    generator = np.random.default_rng(number)
+    rows, columns = generator.permutation(len(X)), generator.permutation(X.shape[1])
+    return X[np.ix_(rows, columns)], *(part[rows] for part in of_rows)
+
+
+@pytest.fixture(params=range(3), ids=lambda number: f"order {number}")
+def reordered(request: pytest.FixtureRequest) -> Reorder:
+    """Return a function that puts rows and columns in another order: what has to hold in each of three.
+
+    Sums in another order round otherwise, as they do on a processor for which BLAS chooses another kernel.
+    """
+    return partial(in_order, request.param)
 
 
 def write_hospitals(folder: Path, rows: int, hospitals: int = 3, noise: float = 0.15) -> list[Path]:
@@ -194,6 +222,21 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 
     return make
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what names a web proxy of this machine."""
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def pansvm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return Run(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")

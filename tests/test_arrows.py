@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from flower_pansvm.cli import COMMANDS
+
 ROOT = Path(__file__).parents[1]
 ALLOWED = {
     "flower_pansvm": {"flower_pansvm"},
@@ -13,30 +15,42 @@ ALLOWED = {
     "strategies": {"strategies", "flower_pansvm"},
     "simulations": {"simulations", "strategies", "clients", "flower_pansvm"},
 }
-# A simulated site asks the simulation for its rows. Hospitals have a table of their own and never get there.
-EXCEPTION = ("clients/simulated.py", "simulations.data.sites")
+# Doors for other people's Flower apps, and what they offer from above.
+DOORS = {
+    "flower_pansvm/clientapp.py": {"simulations.own_app"},
+    "flower_pansvm/secagg.py": {"clients.secagg.app", "strategies.secagg.strategy"},
+    "flower_pansvm/serverapp.py": {
+        "strategies.dp_svm.strategy",
+        "strategies.pan_svm.strategy",
+        "strategies.selection.filter_wrapper",
+        "strategies.selection.voted_wrapper",
+    },
+}
 
 
-# The packages and modules of a room from bottom to top: each imports only from those before it.
+# The layers of a room from bottom to top: each imports only from those before it. Whatever is not named, such as a new
+# strategy, is where the dots are; of a room without dots every package and module is named.
 FROM_BOTTOM_TO_TOP = {
     "clients": (
-        "cache", "policy", "hospital", "state_folder", "simulated",
-        "table", "ledger", "perturb_kept", "perturb", "classes", "rows", "column_blocks",
-        "membership", "site", "folds", "seeds", "systems", "gate", "app", "executor", "budget",
+        "cache", "policy", "hospital", "state_folder", "runs",
+        "table", "patients", "ledger", "classes", "perturb", "rows", "column_blocks",
+        "membership", "site", "folds", "seeds", "systems", "gate", "app", "node", "budget",
+        "checking", "unknown_cells", "prediction", "deployment", "cli", "secagg",
     ),
     "strategies": (
-        "registry", "constraints", "settings", "svm_settings", "locking", "shares", "outcome",
-        "master", "federation", "steps", "strategy",
-        "admm", "dp_svm", "local_only", "ensemble", "mixture", "output_perturbation", "pan_svm", "random_kernel",
-        "selection", "ssvd", "results", "app", "api",
+        "registry", "constraints", "settings", "promise_settings", "svm_settings", "outcome",
+        "master", "federation", "own_app", "steps", "strategy", "api",
+        ..., "results", "app", "secagg", "report", "run_display", "run_folder", "deployment", "cli",
     ),
     "simulations": (
-        "files", "selecting", "settings_page",
-        "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",
-        "unknown_cells", "prediction", "deployment", "attack", "running", "federated_svc", "testing",
-        "comparison", "papers", "figures", "benchmarks", "cli", "__main__",
+        "data", "app", "engines", "trial", "own_app", ..., "running", "federated_svc", "testing",
+        "comparison", "papers", "result_files", "result_plots", "figures", "benchmarks", "cli",
     ),
 }  # fmt: skip
+
+
+# A slice that is made of another one: the votes of local models, and subsets of PAN-SVM's features.
+BUILT_ON = {"ensemble": {"local_only"}, "selection": {"pan_svm"}}
 
 
 def modules_named(source: str) -> set[str]:
@@ -63,32 +77,63 @@ def test_imports_follow_the_arrows(room: str) -> None:
     assert files
     for file in files:
         wrong = against_the_arrows(room, file.read_text())
-        if file.relative_to(ROOT).as_posix() == EXCEPTION[0]:
-            assert wrong == {EXCEPTION[1]}
-        else:
-            assert not wrong, file
+        door = DOORS.get(file.relative_to(ROOT).as_posix(), set())
+        assert {name if name in door else name.rpartition(".")[0] for name in wrong} == door, file
 
 
 @pytest.mark.parametrize("room", FROM_BOTTOM_TO_TOP)
 def test_packages_import_what_is_below_them(room: str) -> None:
     folder, order = ROOT / room, FROM_BOTTOM_TO_TOP[room]
     there = {path.stem if path.suffix == ".py" else path.name for path in folder.iterdir()}
-    assert there - {"__init__", "__pycache__", "py.typed"} == {*order}
+    unnamed = there - {*order, "__init__", "__pycache__", "py.typed"}
+    assert not unnamed or ... in order
     for file in folder.rglob("*.py"):
         own = file.relative_to(folder).parts[0].removesuffix(".py")
         if own == "__init__":
             continue
-        allowed = {*order[: order.index(own) + 1]}
+        below = order[: order.index(... if own in unnamed else own) + 1]
+        allowed = {*below, *(unnamed if ... in below else ())}
         named = {
             name.split(".")[1] for name in modules_named(file.read_text()) if name.startswith(f"{room}.")
         }
         assert named <= allowed, f"{file}: {named - allowed}"
 
 
+def test_a_strategy_imports_what_the_page_for_authors_says() -> None:
+    """The api, and its own slice; what is above it in the order is no strategy."""
+    folder, order = ROOT / "strategies", FROM_BOTTOM_TO_TOP["strategies"]
+    slices = {path.stem for path in folder.iterdir()} - {*order, "__init__", "__pycache__"}
+    assert slices > BUILT_ON.keys()
+    for name in slices:
+        files = [folder / f"{name}.py"] if (folder / f"{name}.py").exists() else (folder / name).rglob("*.py")
+        for file in files:
+            named = {
+                one.split(".")[1] for one in modules_named(file.read_text()) if one.startswith("strategies.")
+            }
+            assert named <= {"api", name, *BUILT_ON.get(name, ())}, file
+
+
+@pytest.mark.parametrize(
+    ("room", "commands"),
+    [
+        ("clients", {"hospital", "budget", "predict", "check", "schema"}),
+        ("strategies", {"coordinator", "report"}),
+        ("flower_pansvm", {"inspect", "export"}),
+    ],
+)
+def test_a_command_is_where_it_is_called(room: str, commands: set[str]) -> None:
+    """By the arrows the hospital's commands load nothing of the coordinator's, and neither anything of simulations."""
+    assert {name for name, row in COMMANDS.items() if row.place.startswith(f"{room}.")} == commands
+
+
 def test_below_the_gate_nothing_sees_flowers_context() -> None:
     """Node config, run config and state are read once, into a Hospital."""
     folder = ROOT / "clients"
-    allowed = {folder / "executor.py", folder / "hospital.py", *(folder / "gate").iterdir()}
+    allowed = {folder / "node" / "node.py", folder / "hospital.py", *(folder / "gate").iterdir()}
+    # They ask the gate as a run would, before anything is sent.
+    allowed |= {folder / "deployment" / "checks.py"}
+    # Of other people's apps, which have no gate.
+    allowed |= {*(folder / "secagg").iterdir()}
     seeing = {file for file in folder.rglob("*.py") if "flwr.app.Context" in modules_named(file.read_text())}
     assert folder / "hospital.py" in seeing
     assert seeing <= allowed
@@ -97,8 +142,8 @@ def test_below_the_gate_nothing_sees_flowers_context() -> None:
 def test_a_system_has_one_name_in_all_rooms() -> None:
     """Among the strategies a system may be a file or a folder, or a step of several; tests on true records are one."""
     shared, *others = (
-        {path.stem for path in (ROOT / room / "systems").iterdir() if path.stem[0] != "_"} - {"system"}
-        for room in ("flower_pansvm", "clients", "simulations")
+        {path.stem for path in (ROOT / folder).iterdir() if path.stem[0] != "_"} - {"system"}
+        for folder in ("flower_pansvm/systems", "clients/systems", "strategies/report/words")
     )
     assert all(other == shared for other in others)
     strategies = ROOT / "strategies"

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from flwr.cli.build import build_fab_from_disk
 
-from flower_pansvm.bundle import PACKAGES, check_bundle, files_in, hash_of, installed_files
+from flower_pansvm.bundle import NO_TASKS, PACKAGES, check_bundle, files_in, hash_of, installed_files
 from flower_pansvm.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 BUNDLED = PACKAGES
-FOR_DEVELOPERS = {"flower_pansvm/secure_sum/rehearsal.py", "flower_pansvm/secure_sum/testing.py"}
 
 pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")
 
@@ -47,8 +46,16 @@ def test_the_bundle_holds_what_hospital_and_coordinator_run(checkout: Path) -> N
     modules = {
         file.relative_to(checkout).as_posix() for room in BUNDLED for file in (checkout / room).rglob("*.py")
     }
-    assert held == (modules - FOR_DEVELOPERS) | {"pyproject.toml", ".info/CONTENT"}
-    assert software(checkout).keys() == modules - FOR_DEVELOPERS
+    needed = {name for name in modules if not name.startswith(NO_TASKS)}
+    assert all(any(name.startswith(one) for name in modules) for one in NO_TASKS)
+    tables = {f"simulations/data/{file.name}" for file in (checkout / "simulations" / "data").glob("*.py")}
+    assert held == needed | tables | {
+        "simulations/__init__.py",
+        "simulations/app.py",
+        "pyproject.toml",
+        ".info/CONTENT",
+    }
+    assert software(checkout).keys() == needed
     assert software(checkout) == installed_files()
 
 
@@ -58,8 +65,9 @@ def test_a_comment_in_a_plot_does_not_change_the_hash_and_one_at_the_hospital_do
         add_comment(module)
     (checkout / "docs" / "deployment.md").write_text("rewritten")
     (checkout / "tests" / "test_new.py").write_text("")
-    for name in FOR_DEVELOPERS:
-        (checkout / name).write_text("")
+    for name in NO_TASKS:  # commands, the report
+        for module in (checkout / name).rglob("*.py") if name.endswith("/") else [checkout / name]:
+            add_comment(module)
     add_comment(checkout / "pyproject.toml")
     assert hash_of(software(checkout)) == audited
     check_bundle(build_fab_from_disk(checkout), VERSION)
@@ -73,9 +81,12 @@ def test_both_apps_run_from_the_bundle_alone(checkout: Path, tmp_path: Path) -> 
         bundle.extractall(tmp_path / "app")
     code = (
         "import sys\n"
-        "sys.modules['simulations'] = None\n"
-        "import clients.app, strategies.app\n"
-        "strategies.app.all_strategies()\n"
+        "import simulations.app, strategies.app\n"
+        "strategies.app.STRATEGIES\n"
+        "from importlib import import_module\n"
+        "from pathlib import Path\n"
+        "for file in Path('.').rglob('*.py'):\n"
+        "    import_module('.'.join(file.with_suffix('').parts).removesuffix('.__init__'))\n"
         f"rooms = {BUNDLED}\n"
         "for name, module in list(sys.modules.items()):\n"
         "    if name.split('.')[0] in rooms: print(module.__file__)\n"
@@ -86,3 +97,14 @@ def test_both_apps_run_from_the_bundle_alone(checkout: Path, tmp_path: Path) -> 
     files = [Path(line) for line in done.stdout.splitlines()]
     assert len(files) > 50
     assert all(file.is_relative_to(tmp_path / "app") for file in files)
+
+
+def test_all_that_a_supernode_loads_is_in_the_hash() -> None:
+    rooms = ("clients", "flower_pansvm")
+    code = f"import sys, clients.node.node\nprint(*(name for name in sys.modules if name.split('.')[0] in {rooms}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = [name.replace(".", "/") for name in done.stdout.split()]
+    assert len(names) > 50
+    assert not [
+        name for name in names if f"{name}.py".startswith(NO_TASKS) or f"{name}/".startswith(NO_TASKS)
+    ]

@@ -25,7 +25,7 @@ from flwr.app import Context, Message, RecordDict
 from clients.app import app
 from clients.budget import new_ledger
 from clients.gate.replay_guard import FOLDER
-from clients.ledger.tables import tables_home
+from clients.ledger.home import tables_home
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.constraints import key_of
@@ -34,7 +34,7 @@ from flower_pansvm.printable import is_printable
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings, make_settings, setting_fields
 from tests import mutations
 from tests.conftest import write_identities
@@ -58,8 +58,9 @@ RUNS: dict[str, dict[str, Any]] = {
     "k-secure": {"aggregation": "k-secure", "scaling": "minmax"},
     "selection": {"strategy": "svm-t", "cv_folds": 2},
     "test on true records": {"test_epsilon": 20.0},
+    "subgroups": {"by": "age:0"},
     # What is nothing like PAN-SVM may have tasks of its own.
-    **{name: {"strategy": name} for name, kind in all_strategies().items() if not issubclass(kind, PanSVM)},
+    **{name: {"strategy": name} for name, kind in STRATEGIES.items() if not issubclass(kind, PanSVM)},
     # private-svm has the tasks of a release.
     "hybrid-svm": {"strategy": "hybrid-svm", "privacy": "dp"},
 }
@@ -171,7 +172,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         for path in tables:
             shutil.rmtree(_state(path), ignore_errors=True)
         shutil.rmtree(tables_home())
-        own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
+        own = setting_fields(STRATEGIES[config.get("strategy", "pan-svm")].settings_class)
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
         private: dict[str, Scalar] = {}
         if "epsilon" in own or "test_epsilon" in config:
@@ -201,7 +202,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
             for path in tables
         ]
         grid = Recorder(app, nodes, settings.to_config())
-        all_strategies()[settings.strategy](settings).start(grid)
+        STRATEGIES[settings.strategy](settings).start(grid)
         for path in tables:
             shutil.copytree(_state(path), path.with_suffix(f".{name}"))
         shutil.copytree(tables_home(), _ledgers(tables, name))
@@ -311,7 +312,7 @@ def many_points(count: int) -> Change:
         ("train.cuts", "inputs", many_points(10**5), "asked for more than"),
         ("train.cuts", "inputs", many_points(10**6), "asked for more than"),
         ("train.warm_start", "inputs", filled("rank", 10**9), "asked for more than|not those"),
-        ("train.moments", "broadcast.schema", filled("folds", 2**31), "too few rows for"),
+        ("train.moments", "broadcast.schema", filled("folds", 2**31), "too few patients for"),
         ("train.landmarks", "inputs", filled("slots", 0), "landmark slots"),
     ],
 )
@@ -362,7 +363,7 @@ def test_the_coordinator_ends_with_a_clear_error_or_goes_on(run: str, count: int
         place = mutations.pick([i for i, one in enumerate(types) if one == kind], generator)
         started = time.monotonic()
         try:
-            all_strategies()[settings.strategy](settings).start(Replay(grid, place, generator))
+            STRATEGIES[settings.strategy](settings).start(Replay(grid, place, generator))
             outcomes["finished"] += 1
         except PanSVMError as error:
             outcomes["printable" if is_printable(str(error)) else "not printable"] += 1

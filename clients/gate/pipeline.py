@@ -38,7 +38,7 @@ from flower_pansvm.tasks import Task
 
 Handler = Callable[[Message, Context], Message]
 
-SPENT = "work on '%s': %.3f s, processor %.3f s; processor before, to start this process, %.3f s"
+SPENT = "work on '%s': %.3f s, processor %.3f s"
 
 
 @dataclass
@@ -66,6 +66,9 @@ def agree(exchange: Exchange) -> None:
     if exchange.name == JOIN.name:
         exchange.question = records.read(exchange.content, "inputs", JoinQuestion)
     exchange.level = level_of(exchange.hospital, exchange.name, exchange.row, exchange.question)
+    from clients.runs import admit  # noqa: PLC0415 - it matters once a run
+
+    admit(exchange.hospital, exchange.level, joins=exchange.name == JOIN.name)
 
 
 def load_system(exchange: Exchange) -> None:
@@ -164,9 +167,12 @@ def handler(name: str, row: TaskRow) -> Handler:
     def handle(message: Message, context: Context) -> Message:
         started, before = time.monotonic(), time.process_time()
         try:
+            content = records.unpacked(message.content)
             with turn(context) as hospital:
-                reply = run(Exchange(name, row, message.content, hospital))
-                return Message(reply, reply_to=message)
+                reply = run(Exchange(name, row, content, hospital))
+                return Message(
+                    reply if content is message.content else records.packed(reply), reply_to=message
+                )
         except PanSVMError as error:
             text = error.with_detail()
             if not is_simulated(context):
@@ -189,7 +195,7 @@ def handler(name: str, row: TaskRow) -> Handler:
         finally:
             if not is_simulated(context):
                 # For the hospital alone: how long an answer takes follows from its rows.
-                spent = time.monotonic() - started, time.process_time() - before, before
+                spent = time.monotonic() - started, time.process_time() - before
                 log(logging.INFO, SPENT, name, *spent)
 
     return handle

@@ -3,6 +3,15 @@
 The noise of all sites but those that may collude or fail is what the promise rests on; so each of the others adds that
 many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.exact`). Where a
 part has Laplace noise, that of each site is enough for its own rows (:mod:`flower_pansvm.privacy.output_perturbation`).
+
+**The unit is the patient.** Neighbours are tables of which one has one patient more, with all that patient's rows.
+Of these at most k = ``rows-per-patient`` take part (:func:`clients.patients.at_most`). Which ones, and on which side,
+depends on the patient's own rows and the key, so all other patients' parts are the same in both tables. By the declared
+sensitivity a row's part has at most the 2-norm 1 in units of the noise; so k rows together have at most k, whatever
+rows a coordinator's question makes alike. With a noise k times as large the answer costs what is charged for it:
+rho = (k · sensitivity)² / (2 (k · sigma)²). Likewise of Laplace noise, along a chain of k tables that differ in one row
+each. All sites of a sum have the same k, as it is among the terms of the run that masks are made from; so each site's
+share of the noise is enough for every other site's patients.
 """
 
 import hmac
@@ -58,7 +67,7 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
         # Before a row is looked at: by a run that was joined as another its labels would be checked, and refused.
         check_joined(site, read_ledger(folder))
     # What a hospital refuses for its split costs nothing.
-    rows = len(site.train().classes)
+    rows, most = len(site.train().classes), site.terms.rows_per_patient
     charge(site, task, rho)
     answer = work(site, question)
     bits, noisy = random_bits(_key(site, task, question)), {}
@@ -67,9 +76,9 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
         if declared.scale is not None:
             from flower_pansvm.privacy.output_perturbation import perturbed  # noqa: PLC0415 - dp-svm has none
 
-            noisy[name] = perturbed(exact, declared.scale(question, rows), bits)
+            noisy[name] = perturbed(exact, most * declared.scale(question, rows), bits)
             continue
-        sigma = sigma_of(declared.sensitivity(answer), rho, sites, UNIT)
+        sigma = sigma_of(most * declared.sensitivity(answer), rho, sites, UNIT)
         noise = discrete_gaussian(sigma, exact.size, bits).reshape(exact.shape)
         noisy[name] = (np.rint(exact * UNIT).astype(np.int64) + noise) / UNIT
     return Private(replace(answer, **noisy))  # type: ignore[type-var]

@@ -24,6 +24,7 @@ from clients.hospital import Hospital, hospital_of
 from clients.state_folder import state_folder
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
+from flower_pansvm.files import lock
 
 STATE = "pansvm.turn"
 """All that Flower keeps of a hospital: how many messages of which run it has answered."""
@@ -60,12 +61,10 @@ def turn(context: Context) -> Iterator[Hospital]:
 @contextmanager
 def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDict]:
     """Read what a hospital's file says, and write it back; no other process can change it in the meantime."""
-    import fcntl  # noqa: PLC0415 - not on every system that simulates
-
     _remove_old(folder)
     path, noted = folder / f"{context.run_id}-{context.node_id}", records.get(context.state, STATE)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file, wait=True)
         content = file.read()
         number = int.from_bytes(content[:NUMBER_BYTES], "big")
         if number != (noted.get("number") if noted.get("run") == str(context.run_id) else 0):

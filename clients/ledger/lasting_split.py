@@ -1,21 +1,30 @@
 """What is the same in all runs: a table's lasting key, and which of its records are kept for evaluation.
 
-A record's side follows from the record and its table's ledger, and from nothing that a coordinator says: by its id,
-or, without ids, by the ledger's key and its cells in the columns that the table had first. So equal records are on the
-same side, whatever columns are added; and hospitals that share a patient by an id keep it on the same side. Folds, and
-the order in which systems see a copy, follow from the key, too: they tell nothing of an id or a cell.
+A record's side follows from its table's ledger and from nothing that a coordinator says. Where the schema file names a
+``patient-id``, it follows from the patient alone: all records of a patient are on one side, those that come later, too.
+Else it follows from the record's id; or, without ids, from its cells in the columns that the table had first, so that
+equal records are on the same side, whatever columns are added.
+
+Each patient is kept with the chance ``test_fraction``, whatever its class: so no class is always or never tested, at
+however many small hospitals, and in expectation the test has the mix of all. A patient of two hospitals may be trained
+on at one and tested at the other: nothing notices that, but where tables have row ids, by which both decide alike.
+
+Folds, and the order in which systems see a copy, follow from the ledger's key: they tell nothing of an id or a cell.
 """
 
 import hashlib
 import hmac
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
 
 from clients.hospital import Hospital
+from clients.ledger.cell_digests import BLOCK_ROWS, Digests, cell_digests
 from clients.ledger.ledger import Ledger, linked_ledger
-from clients.ledger.tables import BLOCK_ROWS, Digests, cell_digests
 from clients.state_folder import state_folder
 from clients.table.table import Table
 from flower_pansvm.arrays import Bools
@@ -39,10 +48,18 @@ def lasting_secret(hospital: Hospital) -> bytes:
     return key if isinstance(key, bytes) else bytes.fromhex(linked_ledger(key).key)
 
 
-def lasting_split(folder: Path, table: Table, test_fraction: float) -> tuple[Bools, Digests]:
-    """Return which records are kept for evaluation, and a secret number of each, by which they are put in order.
+@dataclass(frozen=True)
+class LastingSplit:
+    """What follows from records and ledger; arrays of shape (rows,)."""
 
-    Both have the shape (rows,).
+    kept: Bools  # for evaluation
+    numbers: NDArray[Any]  # a secret number of each record, by which records are put in order
+    of_patients: NDArray[Any]  # and one of each record's patient, by which patients are dealt to folds
+    fold_start: int  # place of the first patient: the hospital's own
+
+
+def lasting_split(folder: Path, table: Table, test_fraction: float) -> LastingSplit:
+    """Return which records are kept for evaluation, and by what records and patients are put in order.
 
     Parameters
     ----------
@@ -66,28 +83,41 @@ def lasting_split(folder: Path, table: Table, test_fraction: float) -> tuple[Boo
             f"The hospital keeps the same {ledger.test_fraction:g} of its rows for evaluation in all runs. Start the "
             f"run with test-fraction={ledger.test_fraction:g}."
         )
-    sides, numbers = lasting_numbers(table, ledger)
-    return sides < ledger.test_fraction * 2.0**64, numbers
+    sides, numbers, of_patients = lasting_numbers(table, ledger)
+    start = int.from_bytes(_cipher(ledger, b"fold").encryptor().update(bytes(16))[:2])
+    return LastingSplit(sides < ledger.test_fraction * 2.0**64, numbers, of_patients, start)
 
 
-def lasting_numbers(table: Table, ledger: Ledger) -> tuple[Digests, Digests]:
-    """Return two numbers of each record, evenly spread from 0 to 2^64: of its side, and the secret one of its place.
+def lasting_numbers(table: Table, ledger: Ledger) -> tuple[Digests, Digests, Digests]:
+    """Return three numbers of each record, evenly spread from 0 to 2^64.
+
+    That of its side, the secret one of its place, and the secret one of its patient, which is that of its place where
+    each record is a patient.
 
     Anyone can hash an id. And the sums of digests of cells are in an order from which, over few columns of codes, an
     attacker could compute the true cells of the copies. So the digests are encrypted once more.
     """
     digests = record_digests(table, ledger)
+    numbers = of_patients = _encrypted(digests, ledger)
+    sides = digests if _is_by_ids(table, ledger) else numbers
+    if ledger.by_patients and table.patients is not None:
+        sides = digests_of_ids(table.patients)
+        of_patients = _encrypted(sides, ledger)
+        # Hospitals that have other columns of the same rows have row ids, and decide alike; else nobody has to know.
+        sides = sides if _is_by_ids(table, ledger) else of_patients
+    return sides, numbers, of_patients
+
+
+def _encrypted(digests: Digests, ledger: Ledger) -> Digests:
     octets = np.zeros((len(digests), 2), "<u8")
     octets[:, 0] = digests
-    numbers = np.frombuffer(_cipher(ledger, b"place").encryptor().update(octets.tobytes()), "<u8")[::2]
-    return (digests if _is_by_ids(table, ledger) else numbers), numbers
+    return np.frombuffer(_cipher(ledger, b"place").encryptor().update(octets.tobytes()), "<u8")[::2]
 
 
 def record_digests(table: Table, ledger: Ledger) -> Digests:
     """Return a number of each record, from 0 to 2^64, shape (rows,): equal ones of equal records."""
     if table.ids is not None and _is_by_ids(table, ledger):
-        digests = (hashlib.sha256(tags.SIDE + str(one).encode()).digest()[:8] for one in table.ids)
-        return np.frombuffer(b"".join(digests), "<u8")
+        return digests_of_ids(table.ids)
     key = bytes.fromhex(ledger.key)
     cipher = _cipher(ledger, b"cell")
     sums, X = np.zeros(len(table.X), "<u8"), table.X
@@ -97,6 +127,12 @@ def record_digests(table: Table, ledger: Ledger) -> Digests:
             rows = slice(start, start + BLOCK_ROWS)
             sums[rows] += cell_digests(cipher, tag, X[rows, place])
     return sums
+
+
+def digests_of_ids(ids: NDArray[np.str_]) -> Digests:
+    """Return a number of each id, shape (rows,), the same at all hospitals."""
+    digests = (hashlib.sha256(tags.SIDE + str(one).encode()).digest()[:8] for one in ids)
+    return np.frombuffer(b"".join(digests), "<u8")
 
 
 def _is_by_ids(table: Table, ledger: Ledger) -> bool:

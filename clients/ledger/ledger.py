@@ -9,7 +9,6 @@ give each record a second copy. It is on the disk before an answer leaves, whole
 """
 
 import math
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,9 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clients.hospital import Hospital
-from clients.ledger.tables import WHOLE_FILE, KnownTables, read_own, tables_home, write_own
-from clients.state_folder import locked, read_checked, state_folder, write_checked
-from clients.table.table import Table
+from clients.ledger.home import read_own, tables_home, write_own
+from clients.state_folder import locked, read_checked, state_folder
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
@@ -61,8 +59,10 @@ class Ledger:
     # Those that the table had first, and how their cells were read; a record is told by its cells there.
     columns: dict[str, str] = field(default_factory=dict)
     by_ids: bool = False  # whether it is told by its id instead
-    # What is settled of the copy at level `perturbed` (:mod:`clients.perturb_kept`).
+    by_patients: bool = False  # whether its side of the split is its patient's
+    # What is settled of the copy at level `perturbed` (:mod:`clients.perturb.kept`).
     copy: dict[str, Any] = field(default_factory=dict)
+    copies_ended: tuple[str, ...] = ()  # when a person has ended a copy: the next one has another key
     charges: tuple[Charge, ...] = ()  # all answers, in order
     epochs: tuple[str, ...] = ()  # marks of the runs that it knows of
     missed: tuple[str, ...] = ()  # marks of those that only other hospitals know of: then it is an old copy
@@ -98,64 +98,6 @@ def linked_ledger(folder: Path) -> Ledger:
     ledger = read_ledger(folder)
     if not ledger.key:
         raise BudgetError(NOT_LINKED)
-    return ledger
-
-
-def link_table(folder: Path, table: Table, whole_file: Callable[[], Table] | None = None) -> Ledger:
-    """Return the ledger of a state folder after checking that it is this table's; the first time, find or make it.
-
-    A coordinator chooses which columns of the file its schema file has. Were a ledger found by these only, a study with
-    others had a new budget, and a second copy of labels and codes; so it is found by the whole file, too.
-
-    Raises
-    ------
-    BudgetError
-        If there is none, it is another table's, or rows would change between training and evaluation.
-    """
-    with locked_tables() as home:
-        link, known = read_link(folder), [KnownTables(home, table)]
-        if whole_file and not link.table:
-            known.append(KnownTables(home, whole_file(), WHOLE_FILE))
-        alike = sorted({name for one in known for name in one.alike()})
-        if link.table and link.table not in alike:
-            ledger_in(home / link.table)
-            raise BudgetError(
-                "The rows of the table are not those of the ledger that this state folder belongs to. Put the table "
-                "back. A table of other patients needs another hospital folder, with an identity of its own (pansvm "
-                "hospital init): by this identity other hospitals would take its ledger for an older copy."
-            )
-        if len(alike) > 1:
-            raise BudgetError(
-                "The table has rows of two tables that have a ledger each, and what is asked of it would have to be "
-                "charged to both. Take part with one of these tables at a time."
-            )
-        name = next(iter(alike), "") or _begin(home, known[0], link.test_fraction)
-        ledger = ledger_in(home / name)
-        if ledger.missed:
-            raise BudgetError(BEHIND)
-        if link.test_fraction != ledger.test_fraction:
-            raise BudgetError(
-                f"The table has a ledger already, which keeps {ledger.test_fraction:g} of the rows for evaluation, and "
-                f"this state folder wants {link.test_fraction:g}. Begin again, as its operator, with: pansvm budget "
-                f"--new STATE_FOLDER --test-fraction {ledger.test_fraction:g}",
-                detail=f"The state folder is {folder}.",
-            )
-        columns = {name: table.readings.get(name, "") for name in table.columns}
-        lacks = table.ids is None if ledger.by_ids else not columns.items() >= ledger.columns.items()
-        if lacks and (ledger.charges or not ledger.ended):
-            raise BudgetError(
-                "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read "
-                "otherwise, and rows that were kept for evaluation would be trained on. Put the columns back, and in "
-                "the schema file and node config kinds, categories, 'missing', 'below-limit', 'decimal' and "
-                "'thousands'; columns may be added. If that cannot be, its operator can end this table's budget: "
-                "pansvm budget --help"
-            )
-        if lacks or not ledger.columns:
-            ledger = replace(ledger, columns=columns, by_ids=table.ids is not None)
-            write_ledger(home / name, ledger)
-        for one in known:
-            one.add(home / name)
-        write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
     return ledger
 
 
@@ -214,6 +156,11 @@ def check_joined(hospital: Hospital, ledger: Ledger) -> None:
         )
 
 
+OTHER_PATIENTS = (
+    "The schema file names a patient-id and did not when the table was first used, or the other way round: rows that "
+    "were kept for evaluation would be trained on. Put the schema file back as it was. If it was wrong, as patients "
+    "have several rows, its operator can end this table's budget: pansvm budget --help"
+)
 NOT_LINKED = "This site's table was not looked at when it joined the run. Start a new run."
 BEHIND = (
     "This site's ledger is behind: another hospital has met this one in a run that the ledger does not know. It is an "
@@ -242,17 +189,6 @@ def locked_tables() -> Iterator[Path]:
         yield home
 
 
-def _begin(home: Path, known: KnownTables, test_fraction: float) -> str:
-    """Make the ledger of a table that has none, and return the name of its folder, which gets it when all is there."""
-    name = secrets.token_hex(16)
-    unfinished = home / f".{name}"
-    unfinished.mkdir(mode=0o700)
-    write_ledger(unfinished, Ledger(test_fraction, secrets.token_hex(32)))
-    known.add(unfinished)
-    unfinished.rename(home / name)
-    return name
-
-
 def read_link(folder: Path) -> Link:
     """Return what a state folder has of a ledger; BudgetError if nothing."""
     try:
@@ -277,6 +213,7 @@ def ledger_in(own: Path) -> Ledger:
         content["charges"] = tuple(Charge(**one) for one in content["charges"])
         content["ended"] = tuple(Ended(**one) for one in content["ended"])
         lists = {key: tuple(content[key]) for key in ("epochs", "missed")}
+        lists["copies_ended"] = tuple(content.get("copies_ended", ()))
         return Ledger(**{**content, **lists})
     except FileNotFoundError:
         problem = "missing"

@@ -14,9 +14,9 @@ cells that they can write down are in a row. So the place is for the account alo
 """
 
 import hmac
-import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -25,19 +25,30 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from clients.state_folder import is_private, read_checked, write_checked
+from clients.ledger.cell_digests import BLOCK_ROWS, Digests, cell_digests
+from clients.ledger.home import read_own, write_own
+from clients.ledger.ledger import (
+    BEHIND,
+    LINK,
+    OTHER_PATIENTS,
+    Ledger,
+    Link,
+    ledger_in,
+    locked_tables,
+    read_link,
+    write_ledger,
+)
+from clients.state_folder import read_checked, write_checked
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
-Digests = NDArray[np.uint64]
 Counts = NDArray[Any]  # of rows
 Sketch = dict[str, Digests]  # the smallest digests, in order, by those of some columns' names, in order
 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
-OWNER = "ledger"  # what a file of a ledger's folder calls the name of the folder
 WHOLE, PARTS = TABLE = "whole", "parts"  # sketches of all columns that a table has had, and of some of them
 WHOLE_FILE = ("file",)  # and of all columns of its file
-VARIED, SMALLEST, BLOCK_ROWS = 7, 256, 2**16
+VARIED, SMALLEST = 7, 256
 
 SHARE, FEWEST = 0.25, 8
 """How much of the smaller one two tables have in common at the least to count as one; and, of some columns only, how
@@ -45,41 +56,6 @@ many digests."""
 
 ONCE = 0.97
 """Share of the digests that only one row has, at the least: by fewer, rows of other patients would be found, too."""
-
-
-def tables_home() -> Path:
-    """Return the place of this account's ledgers, made if it is not there; BudgetError if it cannot be used."""
-    state = Path(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"))
-    home = state / "pansvm" / "tables"
-    usable = home.is_absolute()  # else each working folder would have ledgers and copies of its own
-    try:
-        if usable:
-            home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            usable = is_private(home) and os.access(home, os.W_OK)
-    except OSError:
-        usable = False
-    if not usable:
-        raise BudgetError(
-            "The place of the ledgers, pansvm/tables in the account's state folder, cannot be used. It has to belong "
-            "to the SuperNode's account and be closed to others (chmod 700), and the SuperNode has to be allowed to "
-            "write there (systemd: ReadWritePaths). If the account has no home folder, set XDG_STATE_HOME to an "
-            "absolute path.",
-            detail=f"It is {home}.",
-        )
-    return home
-
-
-def write_own(path: Path, content: dict[str, Any]) -> None:
-    """Replace a file of a ledger's folder, so that it tells whose it is; a folder not finished yet has a dot first."""
-    write_checked(path, {OWNER: path.parent.name.lstrip("."), **content})
-
-
-def read_own(path: Path) -> dict[str, Any]:
-    """Return what :func:`write_own` wrote; as `read_checked`, and ValueError if it is from another ledger's folder."""
-    content = read_checked(path)
-    if content.pop(OWNER, "") != path.parent.name:
-        raise ValueError("another ledger's")
-    return content
 
 
 class KnownTables:
@@ -185,16 +161,6 @@ class KnownTables:
         self._sketch |= {some: one for some, (one, _) in found.items()}
 
 
-def cell_digests(cipher: Cipher[Any], tag: int, cells: NDArray[np.float64]) -> Digests:
-    """Return the digests of some cells of a column, shape (rows,): of its tag and each number in single precision."""
-    octets = np.empty((len(cells), 2), "<u8")
-    with np.errstate(over="ignore"):
-        # One way to write a zero, and one for a missing cell.
-        single = np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f4")
-    octets[:, 0], octets[:, 1] = single.view("<u4"), tag
-    return np.frombuffer(cipher.encryptor().update(octets.tobytes()), "<u8")[::2]
-
-
 def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests, Counts]:
     """Return the smallest digests after more rows, in order, and how many rows have each."""
     if len(digests) == SMALLEST:
@@ -222,6 +188,82 @@ def _read(folder: Path) -> dict[str, Sketch]:
         kind: {some: np.array(one, np.uint64) for some, one in sketches.items()}
         for kind, sketches in content.items()
     }
+
+
+def link_table(folder: Path, table: Table, whole_file: Callable[[], Table] | None = None) -> Ledger:
+    """Return the ledger of a state folder after checking that it is this table's; the first time, find or make it.
+
+    A coordinator chooses which columns of the file its schema file has. Were a ledger found by these only, a study with
+    others had a new budget, and a second copy of labels and codes; so it is found by the whole file, too.
+
+    Raises
+    ------
+    BudgetError
+        If there is none, it is another table's, or rows would change between training and evaluation.
+    """
+    # Read before the lock is taken, for which all runs of this account wait.
+    whole = whole_file() if whole_file and not read_link(folder).table else None
+    with locked_tables() as home:
+        link, known = read_link(folder), [KnownTables(home, table)]
+        if whole is not None and not link.table:
+            known.append(KnownTables(home, whole, WHOLE_FILE))
+        alike = sorted({name for one in known for name in one.alike()})
+        if link.table and link.table not in alike:
+            ledger_in(home / link.table)
+            raise BudgetError(
+                "The rows of the table are not those of the ledger that this state folder belongs to. Put the table "
+                "back. A table of other patients needs another hospital folder, with an identity of its own (pansvm "
+                "hospital init): by this identity other hospitals would take its ledger for an older copy."
+            )
+        if len(alike) > 1:
+            raise BudgetError(
+                "The table has rows of two tables that have a ledger each, and what is asked of it would have to be "
+                "charged to both. Take part with one of these tables at a time."
+            )
+        name = next(iter(alike), "") or _begin(home, known[0], link.test_fraction)
+        ledger = ledger_in(home / name)
+        if ledger.missed:
+            raise BudgetError(BEHIND)
+        if link.test_fraction != ledger.test_fraction:
+            raise BudgetError(
+                f"The table has a ledger already, which keeps {ledger.test_fraction:g} of the rows for evaluation, and "
+                f"this state folder wants {link.test_fraction:g}. Begin again, as its operator, with: pansvm budget "
+                f"--new STATE_FOLDER --test-fraction {ledger.test_fraction:g}",
+                detail=f"The state folder is {folder}.",
+            )
+        columns = {name: table.readings.get(name, "") for name in table.columns}
+        lacks = table.ids is None if ledger.by_ids else not columns.items() >= ledger.columns.items()
+        by_patients = table.patients is not None
+        if ledger.columns and by_patients != ledger.by_patients:
+            lacks = True
+            if ledger.charges or not ledger.ended:
+                raise BudgetError(OTHER_PATIENTS)
+        if lacks and (ledger.charges or not ledger.ended):
+            raise BudgetError(
+                "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read "
+                "otherwise, and rows that were kept for evaluation would be trained on. Put the columns back, and in "
+                "the schema file and node config kinds, categories, 'missing', 'below-limit', 'decimal' and "
+                "'thousands'; columns may be added. If that cannot be, its operator can end this table's budget: "
+                "pansvm budget --help"
+            )
+        if lacks or not ledger.columns:
+            ledger = replace(ledger, columns=columns, by_ids=table.ids is not None, by_patients=by_patients)
+            write_ledger(home / name, ledger)
+        for one in known:
+            one.add(home / name)
+        write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
+    return ledger
+
+
+def _begin(home: Path, known: KnownTables, test_fraction: float) -> str:
+    """Make the ledger of a table that has none, and return the name of its folder, which gets it when all is there."""
+    name = secrets.token_hex(16)
+    unfinished = home / f".{name}"
+    unfinished.mkdir(mode=0o700)
+    write_ledger(unfinished, Ledger(test_fraction, secrets.token_hex(32)))
+    known.add(unfinished)
+    unfinished.rename(home / name)
+    return name
 
 
 def _damaged(file: Path, with_it: str) -> BudgetError:

@@ -39,5 +39,5 @@ def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
             f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
             "run does not tell that. Write the table as CSV or Parquet."
         )
-    named = question.classes or disclosed_classes(site, site.labels(), question.positive_labels)
+    named = question.classes or disclosed_classes(site, site.table(), question.positive_labels)
     return tuple(map(str, named))

@@ -47,7 +47,8 @@ def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks
         "rows in which these differ"
     )
     site.require_same(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
-    return tasks.EnsembleScoresAnswer(confusion_counts(site.test().classes, predicted[own], classes))
+    counts = confusion_counts(site.test().classes, predicted[own], classes)
+    return tasks.EnsembleScoresAnswer(counts, site.squares(predicted[own], question))
 
 
 def _own_rows(site: Site) -> Bools:

@@ -1,8 +1,9 @@
-"""A trained model tried on the site's true test records, one at a time. The gate charges, and adds the noise.
+"""A trained model tried on the site's test records: on true ones, which is charged, or by subgroups.
 
-The model is the coordinator's choice. A record's part is a function of that record and the model, bit for bit: each
-record goes alone through calls of the same shapes, so that no other one can change how its numbers are rounded. It is 1
-in one cell whatever the model makes of the record, and no refusal tells of one.
+The model is the coordinator's choice. On true records the gate adds noise, and a record's part is a function of that
+record and the model, bit for bit: each record goes alone through calls of the same shapes, so that no other one can
+change how its numbers are rounded. It is 1 in one cell whatever the model makes of the record, and no refusal tells of
+one.
 """
 
 import math
@@ -13,17 +14,23 @@ import numpy as np
 
 from clients.site import Site
 from clients.systems import answers
-from flower_pansvm.arrays import Floats
+from flower_pansvm import records
+from flower_pansvm.arrays import Floats, Ints, blocks
 from flower_pansvm.class_columns import winners
-from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.counts import confusion_counts
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.models.decisions import DecidingModel
 from flower_pansvm.models.model import model_of
 from flower_pansvm.models.model_file import schema_to_arrays
 from flower_pansvm.systems.evaluation import (
     MODEL_TEST,
+    SUBGROUPS,
     TIME_SHARE,
     ModelTestAnswer,
     ModelTestQuestion,
+    SubgroupsAnswer,
+    SubgroupsQuestion,
+    groups_of,
 )
 
 MOST_BYTES = 2**26
@@ -49,11 +56,53 @@ def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
         said = _said(model, row, classes)
         cells[true, said if classes == 2 else int(said == true)] += 1.0
     if not site.simulated:
-        _wait(_most_seconds(model, classes), question.rho)
+        _wait(site.terms.rows_per_patient * _most_seconds(model, classes), question.rho)
     return ModelTestAnswer(cells)
 
 
-def _model(site: Site, question: ModelTestQuestion) -> DecidingModel:
+@answers(SUBGROUPS)
+def subgroups(site: Site, question: SubgroupsQuestion) -> SubgroupsAnswer:
+    """Count the test records by group, class and predicted class: once a run.
+
+    Two kinds of groups would tell of the records between them. A group of fewer than ``min-cluster`` patients counts
+    with the missing cells; if these are as few then, this site's records count nowhere.
+    """
+    digest = records.digest(records.values_of(question))
+    site.require_same("subgroups", digest, "to count by two kinds of groups in this run")
+    model, rows, schema = _model(site, question), site.test(), site.schema()
+    groups, classes = groups_of(question), len(schema.classes)
+    site.check_size(float(groups) * classes**2)
+    group = _groups(site, question, rows.X)
+    columns = [schema.columns.index(name) for name in model.schema_.columns]
+    with np.errstate(all="ignore"):
+        said = [winners(model.decisions_of(rows.X[block][:, columns])) for block in blocks(len(rows.X))]
+    predicted = np.minimum(np.concatenate([np.empty(0, dtype=np.int64), *said]), classes - 1)
+    patients = [len(np.unique(rows.patients[group == number])) for number in range(groups)]
+    small = [number for number in range(groups - 1) if patients[number] < site.least_patients]
+    group[np.isin(group, small)] = groups - 1
+    if 0 < len(np.unique(rows.patients[group == groups - 1])) < site.least_patients:
+        return SubgroupsAnswer(np.zeros((groups, classes, classes)))
+    return SubgroupsAnswer(
+        np.stack(
+            [
+                confusion_counts(rows.classes[group == number], predicted[group == number], classes)
+                for number in range(groups)
+            ]
+        )
+    )
+
+
+def _groups(site: Site, question: SubgroupsQuestion, X: Floats) -> Ints:
+    """Return the group of each record; FederationError if the question is no column's or category's."""
+    schema, features, cuts = site.schema(), question.features, question.cuts
+    if not features or not set(features) <= set(schema.columns) or (np.diff(cuts) <= 0).any():
+        raise FederationError(f"Site '{site.name}' was asked for groups that there are not. {NOT_FOLLOWED}")
+    cells = X[:, [schema.columns.index(name) for name in features]]
+    found = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
+    return np.where(np.isnan(cells).any(axis=1), groups_of(question) - 1, found).astype(np.int64)
+
+
+def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> DecidingModel:
     """Return the model, after checking that it is one of the run's columns and classes, and all its numbers doubles.
 
     Texts where numbers belong, or complex numbers, would take longer with one record than `_most_seconds` allows for.

@@ -22,7 +22,9 @@ def local_scores(site: Site, question: LocalScoresQuestion) -> LocalScoresAnswer
     """Train an SVM on the site's training rows, and count its test rows by true and predicted class."""
     test, classes = site.test(), len(site.schema().classes)
     site.check_size(float(classes) ** 2)
-    return LocalScoresAnswer(confusion_counts(test.classes, classify(site, question, test.X), classes))
+    predicted = classify(site, question, test.X)
+    counts = confusion_counts(test.classes, predicted, classes)
+    return LocalScoresAnswer(counts, site.squares(predicted, question))
 
 
 def classify(site: Site, question: LocalScoresQuestion, X: Floats) -> Ints:

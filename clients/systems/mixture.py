@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from flwr.common.logger import log
@@ -10,9 +10,10 @@ from flwr.common.logger import log
 from clients.site import Site
 from clients.systems import answers
 from clients.systems.scaling import scaled
-from flower_pansvm import records
+from flower_pansvm import constraints, records
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.class_columns import winners
+from flower_pansvm.constraints import Constraint, parse, setting
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.systems.mixture import tasks
@@ -25,13 +26,34 @@ LARGEST_RISK = 1000.0  # Delta_c of the text
 MOST_COMPARED = 2000  # rows, and synthetic ones, for the time that it takes
 
 
+def _risk_weights(value: object) -> tuple[float, ...]:
+    weights = value if isinstance(value, tuple) else tuple(map(float, str(value).split(",")))
+    if len(weights) != 4 or min(weights) < 0 or not abs(sum(weights) - 1) < 1e-6:
+        raise ValueError
+    return weights
+
+
+WEIGHTS = Constraint(
+    "four numbers with commas between them whose sum is 1: weights of re-identification, linkage, confidentiality "
+    "interval and statistical inference",
+    _risk_weights,
+)
+
+
 @dataclass(frozen=True)
 class Preference:
-    """What the hospital has chosen."""
+    """What the hospital has chosen: keys of its node config. The weights are in the order of Tradeoff."""
 
-    bound: float = 0.5  # largest total risk, from 0 to 1
-    utility_share: float = 0.5  # lambda: how much utility counts beside benefit
-    weights: tuple[float, ...] = (0.4, 0.2, 0.2, 0.2)  # of the risks, in the order of Tradeoff
+    risk_bound: float = setting(
+        0.5, constraints.number(least=0, most=1), "Largest total risk of what it shares."
+    )
+    utility_share: float = setting(
+        0.5, constraints.number(above=0, most=1), "What utility weighs beside benefit: lambda."
+    )
+    risk_weights: tuple[float, ...] = setting((0.4, 0.2, 0.2, 0.2), WEIGHTS, "Weights of the four risks.")
+
+    def __post_init__(self) -> None:
+        parse(self)
 
 
 @dataclass(frozen=True)
@@ -47,7 +69,7 @@ class Tradeoff:
     pairs: int  # rows times draws
 
     def normalised(self) -> Floats:
-        """Return the four risks from 0 to 1, shape (4, components): their scales differ by six orders else."""
+        """Return the four risks from 0 to 1, shape (4, components): their scales differ by orders of magnitude."""
         return np.stack(
             [
                 np.minimum(np.sqrt(self.pairs) * self.identification, 1.0),
@@ -70,7 +92,7 @@ class Tradeoff:
         """Return how many components to share: the most useful number within the bound of risk (25); 0 if none is."""
         share = preference.utility_share
         gain = share * self.utility() + (1 - share) * self.benefit
-        allowed = self.total(preference.weights) <= preference.bound
+        allowed = self.total(preference.risk_weights) <= preference.risk_bound
         return int(np.argmax(np.where(allowed, gain, -np.inf))) + 1 if allowed.any() else 0
 
 
@@ -80,7 +102,7 @@ def tradeoff(model: Mixture, X: Floats, benefit: Floats, seed: list[int], draws:
     Parameters
     ----------
     model : Mixture
-        Of all rows of the class, components by weight.
+        Of all rows of the class, components of most patients first.
     X : ndarray of shape (rows, features)
         The rows, in standardised units.
     benefit : ndarray of shape (components,)
@@ -117,7 +139,7 @@ def benefits(model: Mixture, count: int, logs: Floats, others: Floats, members: 
     Parameters
     ----------
     model : Mixture
-        Of the class, components by weight.
+        Of the class, components of most patients first.
     count : int
         How many of them may be shared.
     logs : ndarray of shape (rows, components)
@@ -173,7 +195,7 @@ WIDTH = 4.0  # of the histogram: log odds of a row for each feature
 @answers(tasks.WEAK_MODELS)
 def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassModels:
     """Fit a mixture to each class, and share of each as many components as the hospital's bound of risk allows."""
-    least, train, classes = site.least_rows, site.train(), len(site.schema().classes)
+    least, train, classes = site.least_patients, site.train(), len(site.schema().classes)
     features = train.X.shape[1]
     site.check_size(float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
     if question.min_cluster < least:
@@ -186,17 +208,18 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassMo
     asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
     site.require_same(tasks.WEAK_MODELS.name, asked, refusal)
     X, preference = scaled(site, train.X), preference_of(site, question.risk_bounds)
-    models = class_models(X, train.classes, bool(question.diagonal), question.min_cluster, question.seed)
+    rest = question.min_cluster, question.seed, train.patients
+    models = class_models(X, train.classes, bool(question.diagonal), *rest)
     shared = {}
     for number in np.unique(train.classes).tolist():
         if number in models:
-            risks = tradeoff_of(models, number, X, train.classes, question.min_cluster, question.seed)
+            risks = tradeoff_of(models, number, X, train.classes, *rest)
             count = risks.best(preference) if risks else 0
             if count:
                 shared[number] = models[number].only(np.arange(count))
         if number not in shared:
             text = (
-                "class '%s' is not shared: too few different rows, or no component is within the risk-bound"
+                "class '%s' is not shared: too few rows or patients, or no component is within the risk-bound"
             )
             log(logging.WARNING, text, site.schema().classes[number])
     rows = np.array([float((train.classes == one).sum()) if one in shared else 0.0 for one in range(classes)])
@@ -217,22 +240,38 @@ def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer: 
     sides = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
     scale = WIDTH * test.X.shape[1]
     histograms = [decision_histogram(odds[:, i], side, 0.0, scale) for i, side in enumerate(sides)]
-    return tasks.MixtureScoresAnswer(
-        confusion_counts(test.classes, winners(odds), classes), np.stack(histograms)
-    )
+    counts = confusion_counts(test.classes, winners(odds), classes)
+    return tasks.MixtureScoresAnswer(counts, site.squares(winners(odds), told), np.stack(histograms))
 
 
-def class_models(X: Floats, classes: Ints, diagonal: bool, least: int, seed: int) -> dict[int, Mixture]:
-    """Return the mixture of each class that has at least so many different rows; of few it would give these away."""
+def class_models(
+    X: Floats, classes: Ints, diagonal: bool, least: int, seed: int, patients: Ints | None = None
+) -> dict[int, Mixture]:
+    """Return the mixture of each class that has at least so many different rows; of few it would give these away.
+
+    Components of most patients come first; without ``patients`` each row is one.
+    """
+    whose = np.arange(len(X)) if patients is None else patients
     rows = {number: X[classes == number] for number in np.unique(classes).tolist()}
     rows = {number: own for number, own in rows.items() if len(np.unique(own, axis=0)) >= max(least, 2)}
     first = {number: first_model(own, diagonal, seed) for number, own in rows.items()}
-    return {
-        number: adaptive_em(
-            first[number], own, rivals_of(number, first, rows), np.random.default_rng([seed, number])
+    found = {}
+    for number, own in rows.items():
+        generator = np.random.default_rng([seed, number])
+        model = adaptive_em(first[number], own, rivals_of(number, first, rows), generator)
+        found[number] = model.only(
+            np.argsort(-patients_behind(model, own, whose[classes == number]), kind="stable")
         )
-        for number, own in rows.items()
-    }
+    return found
+
+
+def patients_behind(model: Mixture, X: Floats, patients: Ints) -> Floats:
+    """Return of how many patients each component is: of each the row that is most likely the component's counts."""
+    logs, (there, places) = model.log_components(X), np.unique(patients, return_inverse=True)
+    most = np.zeros((len(there), logs.shape[1]))
+    np.maximum.at(most, places, np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
+    found: Floats = most.sum(axis=0)
+    return found
 
 
 def rivals_of(number: int, models: Mapping[int, Mixture], rows: Mapping[int, Floats]) -> Rivals | None:
@@ -243,14 +282,22 @@ def rivals_of(number: int, models: Mapping[int, Mixture], rows: Mapping[int, Flo
 
 
 def tradeoff_of(
-    models: Mapping[int, Mixture], number: int, X: Floats, classes: Ints, least: int, seed: int
+    models: Mapping[int, Mixture],
+    number: int,
+    X: Floats,
+    classes: Ints,
+    least: int,
+    seed: int,
+    patients: Ints | None = None,
 ) -> Tradeoff | None:
-    """Return risks and benefits of sharing 1, 2, … components of a class's model, the largest first.
+    """Return risks and benefits of sharing 1, 2, … components of a class's model, in the order of the model.
 
-    One that stands for fewer than ``least`` rows is not among them; None if all are such.
+    One that is of fewer than ``least`` patients is not among them; None if all are such. Without ``patients`` each row
+    is one.
     """
     model, members = models[number], classes == number
-    count = int((model.weights * members.sum() >= least).sum())
+    whose = np.arange(len(X)) if patients is None else patients
+    count = int((patients_behind(model, X[members], whose[members]) >= least).sum())
     if not count:
         return None
     others = np.full(len(X), -np.inf)
@@ -264,15 +311,5 @@ def tradeoff_of(
 def preference_of(site: Site, simulated: Floats) -> Preference:
     """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
     if site.partition is not None:
-        return replace(Preference(), bound=float(simulated[site.partition[0] % len(simulated)]))
-    policy = site.policy
-    try:
-        weights = tuple(map(float, policy.risk_weights.split(",")))
-    except ValueError:
-        weights = ()
-    if len(weights) != 4 or min(weights) < 0 or not abs(sum(weights) - 1) < 1e-6:
-        raise SettingError(
-            f"The node config of site '{site.name}' must have as risk-weights four numbers with commas between them "
-            "whose sum is 1: of re-identification, linkage, confidentiality interval and statistical inference."
-        )
-    return Preference(policy.risk_bound, policy.utility_share, weights)
+        return Preference(risk_bound=float(simulated[site.partition[0] % len(simulated)]))
+    return site.policy.part(Preference)

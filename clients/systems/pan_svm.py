@@ -116,7 +116,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
         return F
 
     # Of this run: a map that was sound with another run's kernel has to pass the check again.
-    key = ("mapped", site.run_id, number, *site_map.digests, site.least_rows)
+    key = ("mapped", site.run_id, number, *site_map.digests, site.least_patients)
     return cast("Floats", site.cached(key, all_mapped, cached)).__getitem__
 
 
@@ -137,8 +137,8 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> tasks.LandmarksA
 
 
 def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> tuple[Floats, Ints]:
-    """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean."""
-    asked, least = question.min_cluster, site.least_rows
+    """Return the site's k-means centres for one of the scalings, and of how many patients' rows each is the mean."""
+    asked, least = question.min_cluster, site.least_patients
     if asked < least:
         raise SettingError(
             f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
@@ -146,9 +146,10 @@ def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> t
         )
     rows = len(_rows_outside(site, int(question.folds[number])))
     clusters = min(question.slots_per_site, max(1, round(float(question.shares[number]) * rows)))
-    X = sampled_rows(site, number, int(question.folds[number]), clusters)
+    chosen = sampled_rows(site, int(question.folds[number]), clusters)
+    X, patients = scaled(site, site.train().X[chosen], number), site.train().patients[chosen]
     made = clusters if clusters >= FEW_CENTRES else CLUSTERS_OF_FEW
-    centres, sizes = cluster_centres(X, made, asked, question.seed)
+    centres, sizes = cluster_centres(X, made, asked, question.seed, patients)
     # Those that k-means has first, which begins at random rows.
     return centres[:clusters], sizes[:clusters]
 
@@ -158,15 +159,15 @@ def _rows_outside(site: Site, fold: int) -> Ints:
     return np.flatnonzero((folds_of(site) != fold) | (fold == NO_FOLD))
 
 
-def sampled_rows(site: Site, scaling: int, fold: int, centres: int) -> Floats:
-    """Return the training rows outside of a fold, scaled, or of more than so many centres need some of them.
+def sampled_rows(site: Site, fold: int, centres: int) -> Ints:
+    """Return the numbers of the training rows outside of a fold, or of more than so many centres need some of them.
 
     These are the same each time.
     """
     chosen, most = _rows_outside(site, fold), max(LANDMARK_ROWS, ROWS_A_CENTRE * centres)
     if len(chosen) > most:
         chosen = np.sort(np.random.default_rng(most).choice(chosen, most, replace=False))
-    return scaled(site, site.train().X[chosen], scaling)
+    return chosen
 
 
 WARM_START_ROWS = 10_000
@@ -253,18 +254,23 @@ def scores(site: Site, question: tasks.ScoresQuestion) -> tasks.ScoresAnswer:
     columns, models = question.centres.shape[1], len(question.folds)
     site.check_size(float(models) * (classes**2 + 2 * BINS * columns))
     confusion, histogram = np.zeros((models, classes, classes)), np.zeros((models, columns, 2, BINS))
+    squares = np.zeros((int(question.by_patient), 2 * classes, 2 * classes))
     weights = np.split(question.weights, np.cumsum(len(pairs) * (question.ranks + 1))[:-1])
     for model, (number, fold) in enumerate(zip(question.feature_maps, question.folds, strict=True)):
         points = weights[model].reshape(len(pairs), -1)
         true, binary = _decisions(site, int(number), int(fold), points)
         decisions = class_decisions(binary, pairs, classes)
         confusion[model] = confusion_counts(true, winners(decisions), classes)
+        if question.by_patient and model == 0:
+            if fold != NO_FOLD:
+                raise FederationError(f"Site '{site.name}' counts only test rows by patient. {NOT_FOLLOWED}")
+            squares[0] = site.squares(winners(decisions), question)
         for column in range(columns):
             centre, scale = question.centres[model, column], question.scales[model, column]
             # The one column of two classes is that of class 1.
             positive = true == (column if classes > 2 else 1)
             histogram[model, column] = decision_histogram(decisions[:, column], positive, centre, scale)
-    return tasks.ScoresAnswer(confusion, histogram)
+    return tasks.ScoresAnswer(confusion, histogram, squares)
 
 
 def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints, Floats]:

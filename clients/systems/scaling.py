@@ -5,6 +5,7 @@ import secrets
 import numpy as np
 
 from clients.folds import folds_of
+from clients.patients import count_patients
 from clients.seeds import SLOTS, deal_seed
 from clients.site import Site
 from clients.systems import answers
@@ -29,7 +30,8 @@ def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG0
             for part, values in scaling.moments(X[block][rows[block]]).items():
                 sums[part][fold] += values
     test_rows = np.array([float(len(site.test().classes))])
-    return tasks.MomentsAnswer(_class_rows(site), test_rows, **sums)
+    patients = np.array([float(count_patients(rows.patients)) for rows in (site.train(), site.test())])
+    return tasks.MomentsAnswer(_class_rows(site), test_rows, patients, **sums)
 
 
 @answers(tasks.ROWS)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from clients.patients import count_patients
 from clients.site import Site
 from clients.systems import answers
 from clients.systems.pan_svm import asked_problems, feature_map, labels_of, mapped_train
@@ -25,12 +26,12 @@ def class_moments(site: Site, question: Nothing) -> tasks.ClassMomentsAnswer:  #
     Missing cells are left out and not filled: the filters compare what was measured.
     """
     rows, names = site.train(), site.schema().classes
-    least = site.least_rows
-    counts = np.bincount(rows.classes, minlength=len(names))
+    least = site.least_patients
+    counts = [count_patients(rows.patients[rows.classes == one]) for one in range(len(names))]
     if any(0 < count < least for count in counts):
         raise TableError(
-            f"Site '{site.name}' has a class with fewer than {least} training rows, and sums by class would be about "
-            "these few patients. Merge rare classes with the setting 'positive', lower test-fraction, or lower "
+            f"Site '{site.name}' has a class with fewer than {least} patients to train on, and sums by class would be "
+            "about these few. Merge rare classes with the setting 'positive', lower test-fraction, or lower "
             "min-cluster in the site's node config if the hospital agrees."
         )
     units = scaling_of(site, 0)
@@ -55,13 +56,15 @@ def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
 def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, Bools]:
     """Return alpha_i y_i of one problem, shape (rows,), and which rows are support vectors, shape (2, rows).
 
-    Those of the positive and of the negative side; none of a side that has fewer than the hospital's ``min-cluster``.
+    Those of the positive and of the negative side; none of a side of fewer patients than ``min-cluster``.
     """
     labels = labels_of(site, problem)
     alpha = tasks.row_duals(mapped_train(site, problem.feature_map), labels, duals)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
-    return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= site.least_rows)
+    patients = site.train().patients
+    enough = [count_patients(patients[side]) >= site.least_patients for side in sides]
+    return alpha * labels.y, sides & np.array(enough)[:, None]
 
 
 def _support_of(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, ...]:

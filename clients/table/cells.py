@@ -136,7 +136,7 @@ def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float
 
 
 def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the same of cells that may be anything, shape (cells,)."""
+    """Return the mask for cells of mixed type, shape (cells,)."""
     cells = pd.Series(texts, dtype=object)
     absent = cells.isna()
     is_written = cells.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=np.bool_)

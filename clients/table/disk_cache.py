@@ -1,15 +1,14 @@
 """A private copy of a large table that is quick to read again.
 
 Flower starts a new process for each message to a hospital, and reading a table of some size as text takes it
-seconds, as perturbing its cells does. So a large file is read and checked once, and perturbed once; its numbers, labels
-and row ids are then kept as numpy's ``npz`` in a folder that only this account can open. A copy that is out of date,
-damaged or not of this account's making is never used: it is made again.
+seconds, as perturbing its cells does. So a large file is read and checked once, and perturbed once; its numbers,
+labels, row ids and patients are then kept as numpy's ``npz`` in a folder that only this account can open. A copy that
+is out of date, damaged or not of this account's making is never used: it is made again.
 """
 
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from logging import WARNING
 from pathlib import Path
@@ -19,12 +18,13 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from clients.state_folder import is_private
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
+from flower_pansvm.files import PRIVATE, complete_file
+from flower_pansvm.private_folder import is_private
 
-VERSION = 9
+VERSION = 10
 """Part of every key. Raise it when the copies' format changes, or what `read_table` or `perturbed_table` makes."""
 
 
@@ -111,9 +111,8 @@ def _load(entry: Path, path: Path) -> Table | None:
         with entry.open("rb") as file, np.load(file, allow_pickle=False) as copy:
             # What is read is held against its checksum.
             columns, absent_is_zero, readings = json.loads(str(copy["about"]))
-            ids = copy["ids"]
-            ids = ids if ids.size else None
-            return Table(tuple(columns), copy["X"], copy["labels"], absent_is_zero, ids, readings)
+            ids, patients = (copy[name] if copy[name].size else None for name in ("ids", "patients"))
+            return Table(tuple(columns), copy["X"], copy["labels"], absent_is_zero, ids, readings, patients)
     except FileNotFoundError:
         return None
     except Exception as error:
@@ -125,29 +124,23 @@ def _load(entry: Path, path: Path) -> Table | None:
 def _store(table: Table, entry: Path, path: Path) -> None:
     """Keep a copy of a table, which only this account can read, and remove older ones of the same path.
 
-    It gets its name when it is complete, so that a process that reads, or writes the same, never meets a part.
+    A process that reads, or writes the same, never meets a part.
     """
     about = json.dumps([table.columns, table.absent_is_zero, table.readings])
-    ids = np.empty(0) if table.ids is None else table.ids
     try:
-        with tempfile.NamedTemporaryFile(prefix=f"{entry.name}.", dir=entry.parent) as unfinished:
-            np.savez(
-                unfinished,
-                X=_narrowed(table.X),
-                labels=np.asarray(table.labels),
-                about=np.array(about),
-                ids=ids,
-            )
-            unfinished.flush()
-            entry.unlink(missing_ok=True)
-            os.link(unfinished.name, entry)
+        with (
+            complete_file(entry, overwrite=True, mode=PRIVATE) as unfinished,
+            unfinished.open("wb") as file,
+        ):
+            labels, X = np.asarray(table.labels), _narrowed(table.X)
+            own = {"ids": table.ids, "patients": table.patients}
+            found: dict[str, Any] = {name: np.empty(0) if one is None else one for name, one in own.items()}
+            np.savez(file, X=X, labels=labels, about=np.array(about), **found)
         for other in entry.parent.glob(f"{entry.name.split('-')[0]}-*"):
             if other != entry:
                 other.unlink(missing_ok=True)
     except OSError as error:
-        # Another process may have been first, and then a copy is there.
-        if not entry.is_file():
-            _say("no copy of '%s' could be kept (%s)", path, type(error).__name__)
+        _say("no copy of '%s' could be kept (%s)", path, type(error).__name__)
 
 
 def _narrowed(X: NDArray[np.float64]) -> NDArray[Any]:

@@ -55,13 +55,19 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm
     return np.hstack(parts)
 
 
-def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
-    """Return a yes/no column as 0 and 1, or a category as one such column each; NaN where the cell is missing."""
+def places_of_cells(cells: "pd.Series[str]", column: TableColumn) -> Floats:
+    """Return the place of each cell among a column's categories, no and yes; NaN is missing, infinite is none."""
     names = column.categories if column.kind == CATEGORY else ("no", "yes")
     codes, different = pd.factorize(cells.astype(object))
     found = category_places(map(written, different), names, column.missing)
     # The last is for cells that pandas takes for missing, which have code -1.
-    place = np.append(found, np.nan)[codes]
+    places: Floats = np.append(found, np.nan)[codes]
+    return places
+
+
+def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
+    """Return a yes/no column as 0 and 1, or a category as one such column each; NaN where the cell is missing."""
+    place = places_of_cells(cells, column)
     wrong = np.isinf(place)
     if wrong.any():
         kind = "none of the schema's categories" if column.kind == CATEGORY else "neither yes nor no"
@@ -98,6 +104,9 @@ def category_places(texts: Iterable[str], names: Sequence[str], missing: Sequenc
 
 def without_texts(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> pd.DataFrame:
     """Return columns of numbers without the texts that stand for missing cells, and with a number for ``<5``."""
+    names = [column.name for column in columns]
+    if not any(column.missing or column.below_limit for column in columns):
+        return frame[names]
     return pd.DataFrame({column.name: _without_texts(frame[column.name], column, form) for column in columns})
 
 

@@ -7,32 +7,34 @@ numbers and counts, and never the content of a cell. *Data row 1* is the first r
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 import pandas as pd
 
 from clients.table.form import AS_IT_IS, TableForm
-from clients.table.table import columns_text
+from clients.table.table import FUNCTION, columns_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label, is_number
+from flower_pansvm.lists import listed
 from flower_pansvm.printable import MOST_COLUMNS, name_problem, plain_name, printable
-from flower_pansvm.reading_options import listed
+from flower_pansvm.registry import Registry
 
 LIBSVM_SUFFIXES = (".libsvm", ".svm")
 
-SOURCES = {
-    ".csv": "clients.table.sources.csv",
-    ".tsv": "clients.table.sources.csv",
-    ".parquet": "clients.table.sources.parquet",
-    ".xlsx": "clients.table.sources.excel",
-    ".sql": "clients.table.sources.sql",
-    **dict.fromkeys(LIBSVM_SUFFIXES, "clients.table.sources.libsvm"),
-}
-"""Whose ``read`` reads a file, by its ending, which may be followed by ``.gz``: a site loads only its table's."""
-
-SUFFIXES = tuple(SOURCES)
+SOURCES: Registry[Callable[[bytes, str, TableForm], pd.DataFrame]] = Registry(
+    "kind of file",
+    {
+        ".csv": "clients.table.sources.csv:read",
+        ".tsv": "clients.table.sources.csv:read",
+        ".parquet": "clients.table.sources.parquet:read",
+        ".xlsx": "clients.table.sources.excel:read",
+        ".sql": "clients.table.sources.sql:read",
+        **dict.fromkeys(LIBSVM_SUFFIXES, "clients.table.sources.libsvm:read"),
+    },
+    "flower_pansvm.sources",
+)
+"""What reads a file, by its ending, which may be followed by ``.gz``: a site loads only its table's."""
 
 OTHER_SUFFIXES = {
     **dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods", ".numbers"), "a spreadsheet; save it as .xlsx or CSV"),
@@ -58,15 +60,23 @@ def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
     TableError
         If the file is missing, damaged, of an unknown kind, or its column names cannot be used.
     """
+    if path.name.startswith(FUNCTION):
+        from clients.table.sources import function  # noqa: PLC0415 - few hospitals have one
+
+        return checked_frame(function.read(path.name), path.name, form)
+    if path.is_dir():
+        raise TableError(
+            f"'{path.name or path}' is a folder, not a table. Name the files in it, each by its own name."
+        )
     suffix = suffix_of(path.name)
     if suffix not in SOURCES:
         kind = f" ({OTHER_SUFFIXES[suffix]})" if suffix in OTHER_SUFFIXES else ""
         raise TableError(
             f"'{path.name}' is of an unknown kind{kind}. Save the table as CSV, Excel or Parquet; the file name must "
-            f"end in {', '.join(SUFFIXES)}, or in one of them with .gz."
+            f"end in {', '.join(SOURCES)}, or in one of them with .gz."
         )
-    frame = import_module(SOURCES[suffix]).read(_content(path), path.name, form)
-    return _checked(frame, path.name, form)
+    frame = SOURCES[suffix](_content(path), path.name, form)
+    return checked_frame(frame, path.name, form)
 
 
 def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator[pd.DataFrame]] | None:
@@ -76,8 +86,10 @@ def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator
     """
     if path.suffix.lower() != ".parquet":
         return None
-    found = import_module(SOURCES[".parquet"]).read_in_parts(path)
-    return found and (found[0], (_checked(frame, path.name, form) for frame in found[1]))
+    from clients.table.sources import parquet  # noqa: PLC0415 - most tables are of another kind
+
+    found = parquet.read_in_parts(path)
+    return found and (found[0], (checked_frame(frame, path.name, form) for frame in found[1]))
 
 
 def suffix_of(name: str) -> str:
@@ -112,7 +124,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _checked(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
+def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
     """Return the frame with names in their one form and missing cells as None, after a check that names are names.
 
     Column names are sent to the coordinator. In a file without a header row they would be a patient's row.

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from flower_pansvm.lists import listed
 from flower_pansvm.printable import plain_name
-from flower_pansvm.reading_options import NO_THOUSANDS, ReadingOptions, listed, said_of_reading
+from flower_pansvm.reading_options import NO_THOUSANDS, ReadingOptions, said_of_reading
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 
 PLAIN = json.dumps(["", "", "", NUMBER, (), (), ""])

@@ -60,8 +60,10 @@ def read_table(
     row_id = plain_name(row_id)
     ids = _row_ids(frame, row_id, path.name)
     order = np.argsort(ids, kind="stable")
-    table = table_from_frame(frame.iloc[order].drop(columns=row_id), label, path.name, form)
-    return replace(table, ids=ids[order])
+    frame = frame.iloc[order]
+    if form.schema is None or form.schema.patient_id != row_id:
+        frame = frame.drop(columns=row_id)
+    return replace(table_from_frame(frame, label, path.name, form), ids=ids[order])
 
 
 def read_whole_file(path: Path, form: TableForm) -> Table:
@@ -79,10 +81,11 @@ def read_whole_file(path: Path, form: TableForm) -> Table:
 
 
 def _numbered(cells: "pd.Series[str]") -> NDArray[np.float64]:
-    """Return cells as numbers, other ones as 24 bits of a digest; all are exact in single precision."""
-    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    texts = pd.util.hash_array(cells.astype(str).to_numpy(dtype=object)) % 2**24
-    return np.where(np.isnan(numbers), texts, numbers)
+    """Return cells as numbers, other ones as 24 bits of a digest, which are exact in single precision."""
+    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+    others = np.isnan(numbers)
+    numbers[others] = pd.util.hash_array(cells[others].astype(str).to_numpy(dtype=object)) % 2**24
+    return numbers
 
 
 def without_dropped(frame: pd.DataFrame, drop: Sequence[str], name: str) -> pd.DataFrame:
@@ -113,7 +116,8 @@ def _row_ids(frame: pd.DataFrame, row_id: str, name: str) -> NDArray[np.str_]:
     if len(set(found)) < len(ids):
         raise TableError(
             f"In '{name}', two rows have the same text in column '{row_id}', or one has none. Give each row one of its "
-            "own, the same as in the tables that hold its other columns.",
+            "own, the same as in the tables that hold its other columns. A column that says whose the rows are is the "
+            "schema file's patient-id, and no row-id.",
             detail=f"Of {len(ids)} rows, {len(set(found))} have an id of their own.",
         )
     return np.array(found, dtype=np.str_)
@@ -136,7 +140,8 @@ def _from_parts(rows: int, frames: Iterator[pd.DataFrame], label: str, name: str
         parts.append(replace(part, X=np.empty((0, 0))))
         start += len(frame)
     labels = np.concatenate([part.labels for part in parts if part.labels is not None])
-    return replace(parts[0], X=X, labels=labels)
+    patients = [part.patients for part in parts if part.patients is not None]
+    return replace(parts[0], X=X, labels=labels, patients=np.concatenate(patients) if patients else None)
 
 
 def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm = AS_IT_IS) -> Table:
@@ -145,9 +150,9 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
     Parameters
     ----------
     frame : DataFrame
-        Cells as text or numbers, one row per patient.
+        Cells as text or numbers.
     label : str or None
-        Name of the label column; None if there is none.
+        Name of the label column; None if there is none, and patients do not matter.
     name : str
         What the frame was read from, for errors: a file name without its folder.
     form : TableForm
@@ -156,27 +161,28 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
     Raises
     ------
     TableError
-        If there are no rows or features, labels are missing, or a cell is text or infinite.
+        If there are no rows or features, labels or patients are missing, or a cell is text or infinite.
     """
     if len(frame) == 0:
         raise TableError(
             f"'{name}' has no rows, and a site without rows cannot take part. Is it the right file, or did an "
             "export or a filter go wrong?"
         )
+    schema, patients = form.schema, None
+    if schema is not None and schema.patient_id and label is not None:
+        patients = _patients(frame, schema.patient_id, name)
     frame = without_dropped(frame, form.drop, name)
     columns = [str(column) for column in frame.columns]
     labels = None
     if label is not None:
         if label not in columns:
             raise _no_label_column(label, columns, name)
-        labels = _labels(frame[label], label, name, form.schema.classes if form.schema else ())
+        labels = _labels(frame[label], label, name, schema.classes if schema else ())
         frame = frame.drop(columns=label)
         columns.remove(label)
-    if form.schema is not None:
-        features = form.schema.features
-        return Table(
-            features, encoded(frame, form.schema, name, form), labels, readings=form.readings(features)
-        )
+    if schema is not None:
+        X, readings = encoded(frame, schema, name, form), form.readings(schema.features)
+        return Table(schema.features, X, labels, readings=readings, patients=patients)
     if not columns:
         raise TableError(f"'{name}' has no feature columns. Add the columns to learn from.")
     X = numbers(frame, columns, name, form)
@@ -199,6 +205,26 @@ def _labels(column: "pd.Series[str]", label: str, name: str, classes: Sequence[s
             detail=f"They are {count} of {len(texts)} rows, the first is data row {first}.{footer}",
         )
     return np.array(texts, dtype=np.str_)
+
+
+def _patients(frame: pd.DataFrame, patient_id: str, name: str) -> NDArray[np.str_]:
+    """Return whose each row is, as canonical label."""
+    if patient_id not in frame.columns:
+        raise TableError(
+            f"'{name}' has no column '{patient_id}', which the schema file names as patient-id: it says whose each row "
+            "is. Add the column, or correct the name, at all sites; or take patient-id out of the file, if each "
+            "patient has one row.",
+            detail=nearest_text(patient_id, frame.columns),
+        )
+    ids = canonical_labels(frame[patient_id])
+    missing = np.array([text is None for text in ids])
+    if missing.any():
+        raise TableError(
+            f"In '{name}', there are rows without a text in column '{patient_id}', the patient-id, and they may be of "
+            "patients who have other rows. Fill the column in, or leave these rows out.",
+            detail=f"They are {missing.sum()} of {len(ids)} rows, the first is data row {first_row(missing)}.",
+        )
+    return np.array(ids, dtype=np.str_)
 
 
 def _no_label_column(label: str, columns: Sequence[str], name: str) -> TableError:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Optional, cast
 
 from clients.cache import cached
 from clients.hospital import Hospital
-from clients.table.table import LABEL, Table, digest
+from clients.table.table import FUNCTION, LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.reading_options import READING_KEYS
 
 if TYPE_CHECKING:
     from flower_pansvm.table_schema import TableSchema
@@ -47,10 +46,10 @@ def table_identity(hospital: Hospital) -> Hashable:
     """Return what tells one site's table from another's, and from what it was before its file was changed."""
     schema = schema_of(hospital)
     if hospital.partition is not None:
-        from clients.simulated import sites_module  # noqa: PLC0415 - no hospital has its table of the run
+        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - as above
 
         run = hospital.terms.config
-        stamp = sites_module().stamp_of_node(run, hospital.partition[0])
+        stamp = simulated_tables().stamp_of_node(run, hospital.partition[0])
         keys = ("data", "label", "split", "seed", "data-dir", "drop")
         choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
         return hospital.partition, stamp, choice
@@ -59,7 +58,9 @@ def table_identity(hospital: Hospital) -> Hashable:
     return (
         *(policy.data, policy.label, policy.row_id),
         status and (status.st_mtime_ns, status.st_size),
-        *policy.options,
+        # What a query or a function answers has no mark of its change: each run asks anew.
+        hospital.run_id if _is_asked(policy.data) else None,
+        policy.parts,
         schema and (schema.digest, schema.reading),
     )
 
@@ -67,11 +68,15 @@ def table_identity(hospital: Hospital) -> Hashable:
 def table_version(hospital: Hospital, table: Table) -> str:
     """Return what stays the same until somebody changes the table: of a file when it was written, and how long it is.
 
-    A query has no such mark: it is a digest of the answer.
+    A query and a function have no such mark: it is a digest of the answer.
     """
-    own = table_identity(hospital)
-    queried = ".sql" in Path(hospital.policy.data.lower()).suffixes
-    return hashlib.sha256(repr((own, digest(table) if queried else b"")).encode()).hexdigest()
+    answer = digest(table) if _is_asked(hospital.policy.data) else b""
+    return hashlib.sha256(repr((table_identity(hospital), answer)).encode()).hexdigest()
+
+
+def _is_asked(data: str) -> bool:
+    """Tell whether a table is the answer of a query or a function."""
+    return ".sql" in Path(data.lower()).suffixes or data.lower().startswith(FUNCTION)
 
 
 def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
@@ -80,9 +85,9 @@ def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
     With ``whole_file`` all columns of a hospital's file, those that its schema file leaves out, too.
     """
     if hospital.partition is not None:
-        from clients.simulated import sites_module  # noqa: PLC0415 - as above
+        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - as above
 
-        return cast(Table, sites_module().table_of_node(hospital.terms.config, *hospital.partition))
+        return simulated_tables().table_of_node(hospital.terms.config, *hospital.partition)
     policy = hospital.policy
     if not policy.data:
         raise TableError(
@@ -92,8 +97,9 @@ def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
     path, folder = Path(policy.data), cache_folder(hospital)
     label, row_id = policy.label or None, policy.row_id or None
     from clients.table.form import TableForm  # noqa: PLC0415 - as below
+    from flower_pansvm.reading_options import ReadingOptions  # noqa: PLC0415 - as below
 
-    form = TableForm.of(dict(zip(READING_KEYS, policy.options, strict=True)), schema_of(hospital))
+    form = TableForm.of(policy.part(ReadingOptions).said, schema_of(hospital))
     if whole_file:
         from clients.table.reading import read_whole_file  # noqa: PLC0415 - as below
 
@@ -130,9 +136,9 @@ def cache_folder(hospital: Hospital) -> Path | None:
 def label_place(hospital: Hospital) -> str:
     """Return which column of which file a site's labels are from, for errors; the file without its folder."""
     if hospital.partition is not None:
-        from clients.simulated import sites_module  # noqa: PLC0415 - as above
+        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - as above
 
-        return str(sites_module().label_place_of_node(hospital.terms.config, hospital.partition[0]))
+        return simulated_tables().label_place_of_node(hospital.terms.config, hospital.partition[0])
     return f"column '{label_column(hospital)}' of '{Path(hospital.policy.data).name}'"
 
 

@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
+from flower_pansvm.lists import first_of
 from flower_pansvm.schema import LIBSVM_COLUMN
 from flower_pansvm.secure_sum.wire import join_fields
 
 LABEL = "label"
 """Name of the label column unless a site says otherwise; LIBSVM text has no column names, and gets this one."""
+
+
+FUNCTION = "python:"
+"""How a node config's ``data`` begins that names a function, ``python:module:function``, and no file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +32,8 @@ class Table:
     absent_is_zero: bool = False  # whether a column f<number> that is not there is all zero, as in LIBSVM
     ids: NDArray[np.str_] | None = field(default=None, repr=False)  # (rows,): in order; None without row-id
     readings: Mapping[str, str] = field(default_factory=dict)  # see `TableForm.readings`
+    # (rows,): whose each row is; None without patient-id, where each row counts as a patient.
+    patients: NDArray[np.str_] | None = field(default=None, repr=False)
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:
@@ -65,8 +72,7 @@ def nearest_text(name: str, columns: Iterable[str]) -> str:
 
 def columns_text(columns: Sequence[str]) -> str:
     """Return at most five columns by name and the rest by count, for an error."""
-    more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
-    return f"column {', '.join(map(repr, columns[:5]))}{more}"
+    return f"column {first_of([*map(repr, columns)], 5)}"
 
 
 def digest(table: Table) -> bytes:
@@ -75,6 +81,6 @@ def digest(table: Table) -> bytes:
     found.update(repr(table.X.shape).encode())
     for start in range(0, len(table.X), 100_000):
         found.update(table.X[start : start + 100_000].astype("<f8").tobytes())
-    if table.labels is not None:
-        found.update(join_fields(*(str(label).encode() for label in table.labels)))
+    for texts in (table.labels, table.ids, table.patients):
+        found.update(b"none" if texts is None else join_fields(*map(str.encode, texts.tolist())))
     return found.digest()

@@ -10,13 +10,11 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.class_columns import positive_classes
 from flower_pansvm.fourier_map import FourierMap
 from flower_pansvm.models.decisions import DecidingModel, as_labels
-from flower_pansvm.models.model import MODELS
 from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
 
 
-@MODELS.register("fourier-svc")
 class FourierSVC(DecidingModel):
     """A trained DP-SVM.
 
@@ -68,7 +66,6 @@ class FourierSVC(DecidingModel):
         return cls.from_parts(schema, feature_map, arrays["coef"])
 
 
-@MODELS.register("random-fourier-svc")
 class RandomFourierSVC(FourierSVC):
     """A released private or hybrid SVM, of two classes, without an intercept."""
 

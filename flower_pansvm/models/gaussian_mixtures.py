@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.models.decisions import DecidingModel, as_labels
-from flower_pansvm.models.model import MODELS
 from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.mixture.tasks import ClassModels
 
 
-@MODELS.register("gaussian-mixtures")
 class GaussianMixtures(DecidingModel):
     """Mixtures of scaled rows, one a class.
 

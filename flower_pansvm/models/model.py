@@ -13,12 +13,12 @@ from flower_pansvm.errors import ModelFileError, PanSVMError, SettingError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed
 from flower_pansvm.models.model_file import arrays_of, digest, read_arrays, write_arrays
 from flower_pansvm.printable import is_printable
-from flower_pansvm.registry import Registry, import_modules
+from flower_pansvm.registry import Registry
 from flower_pansvm.schema import Schema
 
 
 class Model(ABC):
-    """Base of the models. A subclass registers in `MODELS` under its kind, and says of which arrays it is made.
+    """Base of the models. A subclass has its kind in `MODELS`, and says of which arrays it is made.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class Model(ABC):
 
     @property
     def kind(self) -> str:
-        """The name under which the model's class is registered."""
-        for kind, registered in MODELS.items():
-            if registered is type(self):
-                return kind
-        raise SettingError(
-            f"{type(self).__name__} has no kind, by which its file could be read again. Write "
-            "@MODELS.register('its-kind') above the class."
-        )
+        """The name of the model's class in `MODELS`."""
+        kind = MODELS.name_of(type(self))
+        if kind is None:
+            raise SettingError(
+                f"{type(self).__name__} has no kind, by which its file could be read again. Give it one in MODELS, or "
+                "as an entry point flower_pansvm.models of its package."
+            )
+        return kind
 
     def sha256(self) -> str:
         """Return a digest of all numbers and names in the model, the same on every machine."""
@@ -94,7 +94,17 @@ class Model(ABC):
         return model
 
 
-MODELS: Registry[type[Model]] = Registry("kind of model")
+MODELS: Registry[type[Model]] = Registry(
+    "kind of model",
+    {
+        "fourier-svc": "flower_pansvm.models.fourier_svc:FourierSVC",
+        "gaussian-mixtures": "flower_pansvm.models.gaussian_mixtures:GaussianMixtures",
+        "pan-svc": "flower_pansvm.models.pan_svc:PanSVC",
+        "random-fourier-svc": "flower_pansvm.models.fourier_svc:RandomFourierSVC",
+        "random-kernel-svc": "flower_pansvm.models.random_kernel_svc:RandomKernelSVC",
+    },
+    "flower_pansvm.models",
+)
 """The models by their kind, which is written in the file."""
 
 
@@ -116,13 +126,12 @@ def model_of(content: bytes, name: str) -> Model:
 
 def _made(kind: str, arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
     _check_names(name, arrays)
-    import_modules("flower_pansvm.models")
     try:
         found = MODELS[kind]
     except SettingError as error:
         raise ModelFileError(
-            f"{name} cannot be read. {error} Install the version of flower-pansvm that wrote it, or import "
-            "the module that defines the model."
+            f"{name} cannot be read. {error} Install the version of flower-pansvm that wrote it, or the "
+            "package that brings the model."
         ) from error
     try:
         return found.from_arrays(arrays)

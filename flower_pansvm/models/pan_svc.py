@@ -12,13 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from flower_pansvm.arrays import Floats, blocks
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_columns import positive_classes
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.decisions import DecidingModel, as_labels
-from flower_pansvm.models.model import MODELS
 from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
-from flower_pansvm.multiclass import Pair, class_decisions
+from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
@@ -32,7 +30,6 @@ def _is_calibrated(model: "PanSVC") -> bool:
     return True
 
 
-@MODELS.register("pan-svc")
 class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[misc]
     """A trained PAN-SVM; ``predict``, ``decision_function`` and ``score`` work as in scikit-learn.
 
@@ -105,7 +102,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         if problems not in known:
             raise ValueError(
                 f"The pairs are neither one versus all nor one versus one of {classes} classes. Make them with "
-                "flower_pansvm.class_pairs.one_versus_all or one_versus_one."
+                "flower_pansvm.multiclass.one_versus_all or one_versus_one."
             )
         columns = len(positive_classes(classes))
         if len(weights) != len(problems) or (calibration and len(calibration.slopes) != columns):

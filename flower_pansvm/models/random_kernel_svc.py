@@ -11,7 +11,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import ModelFileError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.decisions import as_labels
-from flower_pansvm.models.model import MODELS, Model
+from flower_pansvm.models.model import Model
 from flower_pansvm.models.model_file import schema_from_arrays, schema_to_arrays
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
@@ -36,7 +36,6 @@ class RandomKernelParts:
     digests: tuple[str, ...]  # of the random matrix of each column block
 
 
-@MODELS.register("random-kernel-svc")
 class RandomKernelSVC(Model):
     """A 1-norm SVM with a random kernel (Mangasarian & Wild 2008, equations 2.8 and 3.11).
 

@@ -7,6 +7,9 @@ addressed site, each of those sites runs :meth:`SecureSum.respond`. A protocol w
 
 What a site keeps between two steps is its secret: it stays at the site. A site that repeats a step finds
 nothing kept and refuses, so no step can be asked for twice. All refusals are SumErrors.
+
+If a site drops out, the sum is repeated without it; a protocol that *survives* opens the sum over the others instead.
+A coordinator could do both, and subtract. So a site that has helped to open a sum takes part in no repetition of it.
 """
 
 from abc import ABC, abstractmethod
@@ -27,7 +30,8 @@ Words = NDArray[np.uint64]
 Relay = Callable[[int, Mapping[str, bytes]], dict[str, bytes]]
 """``relay(step, {site: payload})`` sends each payload to its site and returns the answers of all of them.
 
-It raises when an answer is missing; the coordinator then repeats the whole sum under a new attempt.
+It raises when an answer is missing, and the coordinator then repeats the whole sum under a new attempt; but for a
+protocol that survives drop-outs it returns the answers that have come.
 """
 
 FEWEST_ENOUGH = 32
@@ -89,6 +93,8 @@ class SecureSum(ABC):
     name: ClassVar[str]  # by which a user selects it
     protected: ClassVar[bool]  # whether a single site's vector is hidden from the coordinator
     by_consent: ClassVar[bool] = False  # whether a node config has to name it, even though it protects
+    # Whether it gives the sum over the sites that have answered, where some have not; `fewest` says how many have to.
+    survives: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         parse(self)
@@ -106,6 +112,14 @@ class SecureSum(ABC):
         Two, the neighbours of a site in a ring, unless a protocol says otherwise.
         """
         return 2
+
+    def fewest(self, this: SumRound) -> int:
+        """Return how many sites of the roster have to answer: all, unless the protocol survives drop-outs."""
+        return len(this.roster)
+
+    def opened_over(self, payload: bytes, this: SumRound) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the sites whose sum a relay step with this payload helps to open; SumError if it does not say."""
+        return this.roster
 
     @abstractmethod
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
@@ -127,4 +141,7 @@ class SecureSum(ABC):
 
     @abstractmethod
     def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
-        """Return the sum over all sites of the roster, modulo 2**64, at the coordinator."""
+        """Return the sum over the sites whose payloads are given, modulo 2**64, at the coordinator.
+
+        They are all sites of the roster, or `fewest` of them.
+        """

@@ -10,7 +10,6 @@ before it makes any mask. The errors about a site's own files may travel to the 
 the file without its folder.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.outside import parse
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
@@ -60,7 +60,7 @@ def load_identity(path: Path) -> Ed25519PrivateKey:
 def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
     """Return the public identities in a roster file, by site name; SettingError if two sites have the same, or none."""
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeats)
+        entries = parse(path.read_text(encoding="utf-8"), "json")
     except OSError as error:
         raise SettingError(f"The roster file '{path.name}' cannot be read: {error.strerror}.") from error
     except ValueError:
@@ -105,10 +105,3 @@ def verify(roster: Mapping[str, Ed25519PublicKey], keys: RunKeys, signature: byt
             f"The keys of site {keys.site!r} are not signed by the identity in the roster file. "
             "They were exchanged on their way, belong to another run, or the site has a new identity."
         ) from error
-
-
-def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        raise ValueError("a name is given twice")
-    return entries

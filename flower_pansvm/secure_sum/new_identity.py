@@ -1,12 +1,12 @@
 """Making a site's long-lived identity, once (:mod:`flower_pansvm.secure_sum.identities`)."""
 
-import os
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.files import PRIVATE, write
 
 
 def create_identity(path: Path) -> str:
@@ -30,18 +30,8 @@ def create_identity(path: Path) -> str:
     identity = Ed25519PrivateKey.generate()
     pem = identity.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError as error:
-        raise SettingError(
-            f"{path} exists already, and an identity is never overwritten. Choose another file name."
-        ) from error
+        write(path, pem, mode=PRIVATE)
     except OSError as error:
-        raise SettingError(f"The identity file {path} cannot be written: {error.strerror}.") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(pem)
-    except OSError as error:
-        path.unlink()  # A part of it would be in the way of the next attempt.
         raise SettingError(f"The identity file {path} cannot be written: {error.strerror}.") from error
     return public_identity(identity)
 

@@ -23,6 +23,10 @@ class Memory:
     roster: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict)  # what each site has published, as first handed out
     settings: str = ""  # digest of the settings that the site joined the run with
+    least: int = 0  # fewest sites over which it helps to open the last sum
+    opened: int = (
+        0  # the last round trip of which it has helped to open a sum over those that had not dropped out
+    )
 
     def to_json(self) -> str:
         """Return the memory as text, to be kept in the site's state."""
@@ -70,6 +74,11 @@ def admit(
             "A message was repeated; ask again under a new attempt.",
         ),
         (
+            this.round_trip == memory.opened,
+            f"it has helped to open the sum of round trip {this.round_trip}",
+            "The difference of that sum and another one would be a site's own numbers. Ask for another round trip.",
+        ),
+        (
             list(this.roster) != sorted(this.roster),
             "the roster is not sorted by name",
             "Neighbours and slots follow from the order of the sites, which is nobody's choice. Does the coordinator "
@@ -94,4 +103,21 @@ def admit(
     for refused, reason, remedy in refusals:
         if refused:
             raise SumError(f"Site {site!r} refuses the secure sum: {reason}. {remedy}")
-    return replace(memory, round_trip=this.round_trip, attempt=this.attempt, roster=this.roster, keys=keys)
+    return replace(
+        memory,
+        round_trip=this.round_trip,
+        attempt=this.attempt,
+        roster=this.roster,
+        keys=keys,
+        least=min_sites,
+    )
+
+
+def admit_opening(memory: Memory, this: SumRound, site: str, over: tuple[str, ...]) -> Memory:
+    """Return the site's new memory if it may help to open the last sum over these sites, others having dropped out."""
+    if len(over) < memory.least:
+        raise SumError(
+            f"Site {site!r} refuses to open a sum over {len(over)} sites: it asks for at least {memory.least}. Wait "
+            "until more sites are back, or lower min-sites if all hospitals agree."
+        )
+    return replace(memory, opened=this.round_trip)

@@ -36,6 +36,8 @@ class Rehearsal:
     # ``(step, site, payload, answer)`` of the last sum's relay steps, in their order.
     relayed: list[tuple[int, str, bytes, bytes]] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)  # what each site keeps
+    # Sites that drop out of a sum once they have sent their first messages: of a protocol that survives it.
+    silent: frozenset[str] = frozenset()
 
     def run(self, vectors: Mapping[str, Words], this: SumRound) -> Words:
         """Return the sum of the roster's vectors, each of shape (words,), as the coordinator learns it."""
@@ -55,7 +57,11 @@ class Rehearsal:
         self.relayed = []
 
         def relay(step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
-            return {name: self.answer(step, name, payload, this) for name, payload in payloads.items()}
+            return {
+                name: self.answer(step, name, payload, this)
+                for name, payload in payloads.items()
+                if name not in self.silent
+            }
 
         return self.protocol.total(self.first, this, relay)
 

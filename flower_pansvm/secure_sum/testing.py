@@ -41,6 +41,7 @@ NAMES = ("Ålesund", "Brest", "Córdoba", *(f"site {number}" for number in range
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "k": ({}, {"k": 2}, {"k": 3}),
     "key_bits": ({"key_bits": 2048},),
+    "threshold": ({}, {"threshold": "half"}),
 }
 """With what a protocol is tried, if its constructor has a parameter of that name."""
 
@@ -135,10 +136,39 @@ def check_missing_and_unknown_answers(protocol: SecureSum) -> None:
     rehearsal = _rehearse(protocol)
     rehearsal.run(_vectors(this, 4), this)
     first = rehearsal.first
-    lost, stranger = this.roster[1], NAMES[3]
-    fewer = {name: payload for name, payload in first.items() if name != lost}
-    _refused(lambda: protocol.total(fewer, this, _no_relay), lost)
+    stranger = NAMES[3]
+    fewer = {name: first[name] for name in this.roster[: protocol.fewest(this) - 1]}
+    _refused(lambda: protocol.total(fewer, this, _no_relay), this.roster[-1])
     _refused(lambda: protocol.total({**first, stranger: b""}, this, _no_relay), stranger)
+
+
+def check_drop_outs(protocol: SecureSum) -> None:
+    """Check, if the protocol survives drop-outs, the sum over the others, and that one lost too many is refused.
+
+    As many sites as may drop out before they send their vectors, in the relay steps, or some at each time. And a site
+    does not help to open a sum twice, or over too few sites, whatever the coordinator says.
+    """
+    this = _round(7)
+    fewest, sites = protocol.fewest(this), len(this.roster)
+    assert protocol.survives or fewest == sites, (
+        "only a protocol that survives drop-outs needs fewer than all sites"
+    )
+    for early in range(sites - fewest + 1):
+        rehearsal, vectors = _rehearse(protocol), _vectors(this, 10)
+        lost, late = this.roster[:early], this.roster[early : sites - fewest]
+        rehearsal.give(vectors, this)
+        for name in lost:
+            del rehearsal.first[name]
+        rehearsal.silent = frozenset(late)
+        assert rehearsal.take(this).tolist() == _exact_sum(vectors, this.roster[early:]), (
+            f"the sum without {early} sites that sent nothing and {len(late)} that dropped out later is wrong"
+        )
+        for step, name, payload, _ in list(rehearsal.relayed):
+            _refused(lambda: rehearsal.answer(step, name, payload, this), name)  # noqa: B023 - called at once
+    if protocol.survives:
+        rehearsal.give(vectors, this)
+        rehearsal.silent = frozenset(this.roster[: sites - fewest + 1])
+        _refused(lambda: rehearsal.take(this), this.roster[0])
 
 
 def check_vectors_of_other_lengths(protocol: SecureSum) -> None:
@@ -211,6 +241,7 @@ CHECKS: tuple[Callable[[SecureSum], None], ...] = (
     check_a_stranger_refuses,
     check_a_site_alone_refuses,
     check_missing_and_unknown_answers,
+    check_drop_outs,
     check_vectors_of_other_lengths,
     check_truncated_messages,
     check_steps_are_done_once_and_in_turn,

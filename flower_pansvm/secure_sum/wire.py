@@ -62,21 +62,23 @@ def same_length(words: Words, expected: int, sender: str) -> Words:
     return words
 
 
-def everyone(payloads: Mapping[str, bytes], this: SumRound) -> None:
-    """Check that there is one payload from each site of the roster and none from others."""
+def everyone(payloads: Mapping[str, bytes], this: SumRound, fewest: int | None = None) -> None:
+    """Check that there are payloads from all sites of the roster, or from ``fewest``, and none from others."""
     missing = [name for name in this.roster if name not in payloads]
     unknown = [name for name in payloads if name not in this.roster]
-    if missing or unknown:
+    needed = len(this.roster) if fewest is None else fewest
+    if len(payloads) - len(unknown) < needed or unknown:
         raise SumError(
-            f"The sum needs one payload from each site of the roster; missing: {missing}, not in the roster: "
-            f"{unknown}. Repeat the sum with the sites that are left, under a new attempt."
+            f"The sum needs one payload from each of {needed} sites of the roster; missing: {missing}, not in the "
+            f"roster: {unknown}. Repeat the sum with the sites that are left, under a new attempt."
         )
 
 
-def add_all(payloads: Mapping[str, bytes], this: SumRound) -> Words:
-    """Return the sum modulo 2**64 over the vectors of all sites of the roster, at the coordinator."""
-    everyone(payloads, this)
-    total = from_bytes(payloads[this.roster[0]], this.roster[0])
-    for name in this.roster[1:]:
+def add_all(payloads: Mapping[str, bytes], this: SumRound, fewest: int | None = None) -> Words:
+    """Return the sum modulo 2**64 over the vectors of all sites, or at least ``fewest``, at the coordinator."""
+    everyone(payloads, this, fewest)
+    first, *others = (name for name in this.roster if name in payloads)
+    total = from_bytes(payloads[first], first)
+    for name in others:
         total += same_length(from_bytes(payloads[name], name), total.size, name)
     return total

@@ -6,7 +6,8 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats, Singles
 from flower_pansvm.errors import FederationError
-from flower_pansvm.systems.pan_svm.tasks import HEADROOM, ProblemsQuestion
+from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion
+from flower_pansvm.systems.scaling import HEADROOM
 from flower_pansvm.tasks import MOST_ROWS, UNKNOWN, Task, summed
 from flower_pansvm.terms import Terms
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.records import Texts
 from flower_pansvm.systems.local_only import LocalScoresQuestion
-from flower_pansvm.tasks import COUNT, Broadcast, Nothing, Task, disclosed, summed
+from flower_pansvm.tasks import COUNT, SQUARES, Broadcast, Nothing, Task, disclosed, summed
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class EnsembleScoresAnswer:
     """Counts of a site's own test rows, by true and predicted class."""
 
     confusion: Floats = summed(COUNT, consent="test-rows", shape=("classes", "classes"), count=True)
+    squares: Floats = summed(SQUARES, consent="test-rows", shape=(-1, -1), count=True)  # see patient_squares
 
 
 ENSEMBLE_SCORES = Task("ensemble_scores", "evaluate", EnsembleScoresQuestion, EnsembleScoresAnswer)

@@ -1,11 +1,11 @@
-"""A trained model tried on true test records: for runs at level perturbed, whose own tests are on copies."""
+"""A trained model tried on test records: on true ones in runs at level perturbed, and by subgroups of patients."""
 
 import math
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Octets
-from flower_pansvm.tasks import Task, dp
+from flower_pansvm.tasks import COUNT, Task, dp, summed
 
 TIME_SHARE = 0.1
 """Share of an answer's cost that its time may tell of a record; its counts may tell the rest."""
@@ -31,3 +31,30 @@ class ModelTestAnswer:
 
 
 MODEL_TEST = Task("model_test", "evaluate", ModelTestQuestion, ModelTestAnswer)
+
+
+@dataclass(frozen=True)
+class SubgroupsQuestion:
+    """A model to be tried on test records, by groups of them: of one column's numbers, or of a category."""
+
+    model: Octets
+    features: tuple[str, ...]  # the column, or all features of the category
+    cuts: Floats  # (cuts,): numbers of the column at which another group begins, increasing
+
+
+def groups_of(question: SubgroupsQuestion) -> int:
+    """Return how many groups there are; the last is of missing cells, and of groups too small to be shown."""
+    features = len(question.features)
+    return 1 + (features if features > 1 else len(question.cuts) + 1)
+
+
+@dataclass(frozen=True)
+class SubgroupsAnswer:
+    """Test records by group, class and predicted class."""
+
+    confusion: Floats = summed(
+        COUNT, "subgroups", shape=lambda asked: (groups_of(asked), "classes", "classes"), count=True
+    )
+
+
+SUBGROUPS = Task("subgroups", "evaluate", SubgroupsQuestion, SubgroupsAnswer)

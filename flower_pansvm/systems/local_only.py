@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.tasks import COUNT, Task, summed
+from flower_pansvm.tasks import COUNT, SQUARES, Task, summed
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class LocalScoresAnswer:
     """Counts of test rows, by true and predicted class."""
 
     confusion: Floats = summed(COUNT, shape=("classes", "classes"), count=True)
+    squares: Floats = summed(SQUARES, shape=(-1, -1), count=True)  # see patient_squares
 
 
 LOCAL_SCORES = Task("local_scores", "evaluate", LocalScoresQuestion, LocalScoresAnswer)

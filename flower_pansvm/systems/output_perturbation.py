@@ -17,6 +17,7 @@ from flower_pansvm.tasks import (
     DECLARATION,
     MOST_ROWS,
     PRIVATE_BOUND,
+    SQUARES,
     UNKNOWN,
     Broadcast,
     Declaration,
@@ -30,11 +31,12 @@ from flower_pansvm.terms import Terms
 LARGEST = 2.0 * MOST_ROWS
 """Bound of sums over rows of length 1, which rounding may make a little longer."""
 
-LARGEST_C, LEAST_TOL = 1e6, 1e-9
-"""Beyond these a solver in double precision may not find weights as exactly as their noise is sized for."""
+LARGEST_C, LEAST_TOL, LARGEST_CONDITION = 1e6, 1e-8, 1e9
+"""Within these, and with C / tol up to the last one, a fixed number of steps finds a site's weights as exactly as their
+noise is sized for, rounding included."""
 
-LEAST_EPSILON = 0.05
-"""Of a site's own weights: that a site refuses to tell them can depend on a row, so few runs get to ask."""
+LEAST_EPSILON = 1e-6
+"""Of a site's own weights: with less, the rounding to the grid of the noise would cost a noticeable part of it."""
 
 RFF = Broadcast("rff", RandomFourierMap)
 
@@ -96,6 +98,7 @@ class RffScoresAnswer:
     """Counts of test rows: by class and predicted class, and of decision values in each bin."""
 
     confusion: Floats = summed(COUNT, shape=(2, 2), count=True)
+    squares: Floats = summed(SQUARES, shape=(4, 4), count=True)  # see patient_squares
     histogram: Floats = summed(COUNT, shape=(2, BINS), count=True)
 
 

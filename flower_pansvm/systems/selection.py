@@ -7,7 +7,8 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats, Ints, blocks
 from flower_pansvm.systems.pan_svm.cuts import Duals, Labels, Mapped, Question, RowFactors
-from flower_pansvm.systems.pan_svm.tasks import HEADROOM, ProblemsQuestion, pieces, scaled
+from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion, pieces
+from flower_pansvm.systems.scaling import HEADROOM, scaled
 from flower_pansvm.tasks import COUNT, MOST_ROWS, UNKNOWN, Nothing, Task, summed
 from flower_pansvm.terms import Terms
 

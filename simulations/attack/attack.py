@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
+from flower_pansvm.result_file import read_result
 from flower_pansvm.systems.scaling import MOMENTS
 from simulations.attack.copies import SiteRecords, records_of
 from simulations.attack.counting import MOST_FITTED, Attack, counted
@@ -25,7 +26,6 @@ from simulations.attack.moments import records_in_moments
 from simulations.attack.spaces import search_spaces
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum, read_transcript
-from strategies.results import read_result
 from strategies.settings import Settings, settings_from
 
 SAME_SITES = ("data", "label", "schema", "drop", "positive", "sites", "split", "seed", "noise")

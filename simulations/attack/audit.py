@@ -1,8 +1,9 @@
 """What a curious coordinator can find out from what it received in a run: ``pansvm run --audit``.
 
-Each system's file in ``simulations/systems`` says what its answers give away. Besides, the audit says how many numbers
-were received for each unknown cell, and what level the run was at: at `exact` how many records Hessians determine, at
-`perturbed` the most that can be made of all copies. A task that no file examines is named, and never counts as 0.
+Each system's file in `simulations.attack.systems` counts what its answers give away. Besides, the audit says how many
+numbers were received for each unknown cell, and what level the run was at: at `exact` how many records Hessians
+determine, at `perturbed` the most that can be made of all copies. A task that no system's words name as examined is
+named, and never counts as 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +13,15 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from flower_pansvm.result_file import read_result, write_result
 from simulations.attack.attack import records_of_sites
 from simulations.attack.copies import WholeCopy, whole_copy
 from simulations.attack.counting import determined_by_hessians
 from simulations.attack.knowledge import numbers_received, unknown_cells
+from simulations.attack.systems.system import every_audit
 from simulations.data.simulated_sites import SimulatedSites
-from simulations.systems.system import every_system, sentences
 from strategies.federation.transcript import TranscriptSum, read_transcript
-from strategies.results import read_result, write_result
+from strategies.report.words.system import every_system, sentences
 from strategies.settings import Settings
 
 
@@ -27,7 +29,7 @@ from strategies.settings import Settings
 class Audit:
     """What was found."""
 
-    # What the systems say (:attr:`simulations.systems.system.SystemWords.texts`).
+    # What the systems say (:attr:`strategies.report.words.system.SystemWords.texts`).
     figures: dict[str, float | None] = field(default_factory=dict)
     # How many numbers each result has brought the coordinator: each is an equation about the rows.
     numbers: dict[str, int] = field(default_factory=dict)
@@ -72,13 +74,13 @@ class Audit:
 
 def audit(settings: Settings, folder: Path) -> Audit:
     """Look at everything the coordinator received in a run of simulated sites, which its folder has the record of."""
-    transcript, systems = read_transcript(folder), every_system()
+    transcript = read_transcript(folder)
     sites = SimulatedSites(settings)
     figures: dict[str, float | None] = {}
     # One thread, as at the sites: the same numbers to the last bit.
     with threadpool_limits(limits=1):
-        for system in systems:
-            figures.update(system.figures(sites, transcript))
+        for of_system in every_audit().values():
+            figures.update(of_system(sites, transcript))
         records = records_of_sites(settings, transcript)
         determined = (
             determined_by_hessians(transcript, records) if settings.level == "exact" and records else None
@@ -88,7 +90,7 @@ def audit(settings: Settings, folder: Path) -> Audit:
         numbers=numbers_received(transcript),
         unknown=unknown_cells(transcript),
         not_examined=sorted(
-            _answered(transcript, folder) - {task for one in systems for task in one.examined}
+            _answered(transcript, folder) - {task for one in every_system().values() for task in one.examined}
         ),
         rows=sum(int(one.trained.sum()) for one in records),
         determined=determined,

@@ -9,8 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clients.perturb_kept import settled_column
+from clients.classes import public_classes
+from clients.ledger.lasting_split import key_of
+from clients.perturb.draws import GROUP_OF, SHARES, PerturbedTerms, units_of
+from clients.perturb.settling import settled_of
 from clients.site import Site
+from clients.table.source import label_column, schema_of
 from clients.table.table import align
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.terms import replaced_share
@@ -23,9 +27,9 @@ class SiteRecords:
 
     true: Floats  # (rows, columns): the true records
     seen: Floats  # (rows, columns): their copies, at another level the records
-    # (rows, columns): the true records, but a measurement beyond the ends that enough records share is the
-    # end: what is beyond never leaves.
+    # (rows, columns): the true records, but a measurement beyond the ends of copies is the end.
     within: Floats
+    at_end: Bools  # (rows, columns): copies that were pulled in to an end
     trained: Bools  # (rows,): which rows have a part in the training
     measured: Bools  # (rows, columns): which cells are measurements; the others are codes
     mean: Floats  # (columns,): of each column's measurements, as the site has settled it; of codes that of its cells
@@ -37,23 +41,29 @@ class SiteRecords:
 def records_of(site: Site) -> SiteRecords:
     """Return a site's records; it has been told the schema."""
     columns = [name for name, own in zip(site.schema().columns, site.own_columns(), strict=True) if own]
-    true, seen = (align(one.table(), columns).X for one in (replace(site, level="exact"), site))
-    least, noise = site.policy.min_cluster, site.terms.noise
+    table, seen = replace(site, level="exact").table(), align(site.table(), columns).X
+    true, noise, schema = align(table, columns).X, site.terms.noise, schema_of(site)
     r, ratio = replaced_share(noise), 1.0
-    measured, mean, deviation = np.zeros(true.shape, dtype=np.bool_), *np.zeros((2, true.shape[1]))
-    within = true.copy()
-    for place, cells in enumerate(true.T):
-        column = settled_column(cells, False, least)
-        mean[place], deviation[place] = np.nanmean(cells), np.nanstd(cells)
-        if column.counts[-1]:
-            mean[place], deviation[place] = column.mean, column.deviation
-            rows = measured[:, place] = ~np.isnan(cells) & ~np.isin(cells, column.values)
-            within[rows, place] = cells[rows].clip(column.low, column.high)
-        shares = np.array([count for count in column.counts if count]) / max(1, sum(column.counts))
+    how = PerturbedTerms(noise, site.policy.min_cluster, public_classes(site))
+    # At another level there is no copy, and nothing is settled of it: what it would be with some key.
+    key = key_of(site) if site.level == "perturbed" else bytes(32)
+    kept = settled_of(table, label_column(site), schema, how, key)
+    (measured, at_end), within = np.zeros((2, *true.shape), dtype=np.bool_), true.copy()
+    mean, deviation = np.nanmean(true, axis=0), np.nanstd(true, axis=0)
+    for unit, column in zip(units_of(table, schema), kept.features, strict=True):
+        shares = np.mean(np.array(column.shares)[GROUP_OF], axis=0)[column.listed] / SHARES
         if len(shares) > 1:
             ratio = max(ratio, float(((1 - r + r * shares) / (r * shares)).max()))
+        name = table.columns[unit.places[0]]
+        if column.measured and name in columns:
+            place = columns.index(name)
+            mean[place], deviation[place] = column.mean, column.deviation
+            cells = true[:, place]
+            rows = measured[:, place] = ~np.isnan(cells) & ~np.isin(cells, column.values)
+            within[rows, place] = cells[rows].clip(column.low, column.high)
+            at_end[:, place] = np.isin(seen[:, place], [column.low, column.high])
     trained = _places(seen, site.train().X)
-    return SiteRecords(true, seen, within, trained, measured, mean, deviation, noise, ratio)
+    return SiteRecords(true, seen, within, at_end, trained, measured, mean, deviation, noise, ratio)
 
 
 @dataclass(frozen=True)
@@ -119,10 +129,10 @@ def _nearest_copy(true: Floats, copies: Floats, sites: Sequence[SiteRecords]) ->
 def distance(sites: Sequence[SiteRecords], guesses: Sequence[Floats]) -> float:
     """Return the root mean square distance of guesses from the true measurements, in deviations; 0 without any.
 
-    A measurement beyond the column's ends is taken for the end: the distance to the cell itself is larger.
+    But for those whose copy is an end: it tells that the cell is likely to be beyond, and not by how much.
     """
     parts = [
-        ((guess - one.within) / _units(one))[one.measured & ~np.isnan(guess)]
+        ((guess - one.true) / _units(one))[one.measured & ~one.at_end & ~np.isnan(guess)]
         for one, guess in zip(sites, guesses, strict=True)
     ]
     off = np.concatenate(parts)

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.cluster import KMeans
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_approximation import Nystroem
+from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
-from simulations.baselines.registry import BaselineFigures, baselines, judge
+from simulations.baselines.registry import BaselineFigures, judge
 from simulations.data.pooling import PooledRows
 from strategies.steps.feature_maps import scale_gamma
 from strategies.steps.scaling import scaling_of_rows
@@ -90,7 +91,6 @@ def _converged(classifier: Any) -> bool | None:
     return None
 
 
-@baselines.register("central:svc")
 def svc(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
     """Train scikit-learn's SVC with the kernel of the run: the best that a federated one comes near.
 
@@ -102,7 +102,6 @@ def svc(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> Baseli
     return measure(classifier, *rows)
 
 
-@baselines.register("central:linear")
 def linear(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
     """Train scikit-learn's SVC with a linear kernel, whatever the kernel of the run."""
     rows = scaled(settings, train, test)
@@ -110,7 +109,6 @@ def linear(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> Bas
     return measure(SVC(C=C, kernel="linear", class_weight=class_weight(settings)), *rows)
 
 
-@baselines.register("central:nystroem")
 def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
     """Train PAN-SVM's model without a federation: as many landmarks, Nyström map and linear SVM on all rows.
 
@@ -118,17 +116,45 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
     federation. Several classes are one versus the rest.
     """
     train, test = scaled(settings, train, test)
-    landmarks = KMeans(settings.landmark_count(len(train.X)), n_init=1, random_state=settings.seed).fit(
-        train.X
-    )
-    (C,) = settings.C_values
+    found = KMeans(settings.landmark_count(len(train.X)), n_init=1, random_state=settings.seed).fit(train.X)
+    landmarks = found.cluster_centers_
+    return _on_map(settings, _nystroem(settings, train, len(landmarks)).fit(landmarks), train, test)
+
+
+def random_rows(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
+    """Do as ``central:nystroem`` with rows drawn at random as landmarks (Williams & Seeger 2001)."""
+    train, test = scaled(settings, train, test)
+    feature_map = _nystroem(settings, train, settings.landmark_count(len(train.X)))
+    return _on_map(settings, feature_map.fit(train.X), train, test)
+
+
+def fourier(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
+    """Do as ``central:nystroem`` with as many random Fourier features, which no row decides (Rahimi & Recht 2007)."""
+    if settings.kernel != "rbf":
+        raise SettingError(
+            "central:fourier has features of the kernel rbf only. Leave it out, or choose kernel=rbf."
+        )
+    train, test = scaled(settings, train, test)
+    features = settings.landmark_count(len(train.X))
+    feature_map = RBFSampler(gamma=_gamma(settings, train), n_components=features, random_state=settings.seed)
+    return _on_map(settings, feature_map.fit(train.X), train, test)
+
+
+def _gamma(settings: PanSvmSettings, train: PooledRows) -> float:
     (gamma,) = settings.gamma_values(scale_gamma(train.X.shape[1], float(train.X.var())))
-    feature_map = Nystroem(
-        kernel=settings.kernel,
-        gamma=gamma,
-        n_components=len(landmarks.cluster_centers_),
-        random_state=settings.seed,
-    ).fit(landmarks.cluster_centers_)
+    return gamma
+
+
+def _nystroem(settings: PanSvmSettings, train: PooledRows, landmarks: int) -> Nystroem:
+    gamma, seed = _gamma(settings, train), settings.seed
+    return Nystroem(kernel=settings.kernel, gamma=gamma, n_components=landmarks, random_state=seed)
+
+
+def _on_map(
+    settings: PanSvmSettings, feature_map: TransformerMixin, train: PooledRows, test: PooledRows
+) -> BaselineFigures:
+    """Train a linear SVM on mapped rows, and judge it."""
+    (C,) = settings.C_values
     linear = LinearSVC(
         C=C,
         loss="hinge",
@@ -140,7 +166,6 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
     return measure(linear, train, test)
 
 
-@baselines.register("central:naive-bayes")
 def naive_bayes(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
     """Train scikit-learn's GaussianNB; with balanced class weights, all classes are as likely beforehand."""
     classes = len(np.unique(train.classes))
@@ -148,10 +173,18 @@ def naive_bayes(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -
     return measure(GaussianNB(priors=priors), *scaled(settings, train, test))
 
 
-@baselines.register("central:tree")
 def tree(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
     """Train scikit-learn's DecisionTreeClassifier (CART)."""
     classifier = DecisionTreeClassifier(
         min_samples_split=SMALLEST_SPLIT, class_weight=class_weight(settings), random_state=settings.seed
     )
     return measure(classifier, *scaled(settings, train, test))
+
+
+def boosting(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
+    """Train scikit-learn's HistGradientBoostingClassifier with its defaults: boosted trees (Friedman 2001)."""
+    classifier = HistGradientBoostingClassifier(
+        class_weight=class_weight(settings), random_state=settings.seed
+    )
+    # A number of trees is no end that it might miss.
+    return replace(measure(classifier, *scaled(settings, train, test)), converged=None)

@@ -1,7 +1,4 @@
-"""The baselines by name, and what each has to tell, in the measures of the strategies.
-
-Each enters itself, in its own file: a new baseline is a new file in this folder.
-"""
+"""The baselines by name, and what each has to tell, in the measures of the strategies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from flower_pansvm.counts import BINS, confusion_counts
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.registry import Registry, import_modules
+from flower_pansvm.registry import Registry
 from simulations.data.pooling import PooledRows
 from strategies.svm_settings import PanSvmSettings
 
@@ -59,11 +56,24 @@ The settings are those that PAN-SVM has in the same run; C and gamma are not ``a
 something to it: scaling, kernel, gamma, C, class weights, landmarks, seed.
 """
 
-baselines: Registry[Baseline] = Registry("baseline")
-"""What has entered itself so far; its ``register`` is the decorator for a baseline."""
-
-
-def all_baselines() -> Registry[Baseline]:
-    """Return the baselines of all files in this folder."""
-    import_modules("simulations.baselines")
-    return baselines
+BASELINES: Registry[Baseline] = Registry(
+    "baseline",
+    {
+        "central:boosting": "simulations.baselines.central:boosting",
+        "central:fourier": "simulations.baselines.central:fourier",
+        "central:linear": "simulations.baselines.central:linear",
+        "central:naive-bayes": "simulations.baselines.central:naive_bayes",
+        "central:nystroem": "simulations.baselines.central:nystroem",
+        "central:random-rows": "simulations.baselines.central:random_rows",
+        "central:svc": "simulations.baselines.central:svc",
+        "central:tree": "simulations.baselines.central:tree",
+        "dp-fedavg:logistic": "simulations.baselines.gradient_descent:dp_fedavg_logistic",
+        "fedavg:logistic": "simulations.baselines.fedavg_logistic:fedavg_logistic",
+        "fedavg:network": "simulations.baselines.gradient_descent:fedavg_network",
+        "fedprox:logistic": "simulations.baselines.gradient_descent:fedprox_logistic",
+        "fedprox:network": "simulations.baselines.gradient_descent:fedprox_network",
+        "scaffold:logistic": "simulations.baselines.gradient_descent:scaffold_logistic",
+        "scaffold:network": "simulations.baselines.gradient_descent:scaffold_network",
+    },
+)
+"""All baselines by name."""

@@ -5,7 +5,7 @@ true records. ``pansvm compare`` runs the same comparisons of whatever is named.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pandas as pd
 
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
-from simulations.comparison.run import run_case
+from simulations.comparison.run import line_of, run_case
 from simulations.comparison.summary import frame, overview, summary
 from simulations.comparison.workers import run_each
 
@@ -58,7 +58,7 @@ def lines(
         common={"data-dir": str(data_dir)},
         varied={"C": (10.0,)},
     )
-    means = _means(plan)
+    means = means_of(plan)
     found = []
     for split in SPLITS:
         own = means[means["split"] == split]
@@ -84,23 +84,28 @@ def at_levels(
             common={"data-dir": str(data_dir), "privacy": level, **settings},
             varied={"noise": noises},
         )
-        for one in _means(plan).to_dict("records"):
-            figures = {key: one[key] for key in FIGURES}
+        for one in means_of(plan).to_dict("records"):
             yield {
                 "data": data,
                 "system": one["strategy"],
                 "level": level,
                 "noise": None if level == "exact" else float(one["settings"].removeprefix("noise=")),
-                **{key: None if isnan(value) else value for key, value in figures.items()},
+                **figures_of(one, FIGURES),
             }
 
 
-def _means(plan: Plan) -> pd.DataFrame:
+def figures_of(line: Mapping[Any, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return some figures of a line of `means_of`, ready for JSON; None where a mean of one run has no deviation."""
+    return {name: None if isnan(line[name]) else line[name] for name in names}
+
+
+def means_of(plan: Plan) -> pd.DataFrame:
+    """Return the summary of a comparison, whose runs are made on all processors."""
     plan.check()
     cases = plan.cases()
     # They end in any order.
     ended = sorted(run_each(cases, os.cpu_count() or 1, run_case), key=lambda one: cases.index(one[0]))
-    return summary(frame([{**case.key, **result} for case, result in ended]))
+    return summary(frame([line_of(case, result) for case, result in ended]))
 
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:

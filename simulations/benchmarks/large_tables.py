@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from flower_pansvm.terms import Scalar
-from simulations.baselines.registry import all_baselines
+from simulations.baselines.registry import BASELINES
 from simulations.benchmarks.results import (
     RESULTS,
     DataDir,
@@ -73,8 +73,8 @@ def train(table: LargeTable, contestant: str, data_dir: Path) -> dict[str, Any]:
         settings = settings_from({**config, "test-fraction": 0.0 if table.test else 0.2})
         assert isinstance(settings, PanSvmSettings)
         rows = pool_of(settings, table.test)
-        if contestant in all_baselines():
-            work = partial(all_baselines()[contestant], settings, rows.train, rows.test)
+        if contestant in BASELINES:
+            work = partial(BASELINES[contestant], settings, rows.train, rows.test)
             central, used = timed(work)
             return {**used, "accuracy": central.evaluation.accuracy, "converged": central.converged}
         settings = replace(settings, privacy=contestant)

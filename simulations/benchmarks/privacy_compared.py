@@ -17,11 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from clients.hospital import simulated_name
+from clients.prediction import with_simulated_matrices
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
+from flower_pansvm.result_file import RESULT_FILE
+from flower_pansvm.site_names import simulated_name
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar
 from simulations.attack.active.levels import TABLES, lines
@@ -33,10 +35,8 @@ from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from simulations.prediction import with_simulated_matrices
 from strategies.app import run
 from strategies.mixture import WeakMixtures
-from strategies.results import RESULT_FILE
 from strategies.settings import Settings, settings_from
 from strategies.strategy import PhasedStrategy
 

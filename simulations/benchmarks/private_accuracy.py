@@ -14,7 +14,7 @@ import numpy as np
 
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
-from simulations.baselines.registry import all_baselines
+from simulations.baselines.registry import BASELINES
 from simulations.benchmarks.results import (
     RESULTS,
     DataDir,
@@ -89,7 +89,7 @@ def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -
         return accuracy_of(strategy.outcome.model, rows)
     if method == EXACT:
         assert isinstance(settings, PanSvmSettings)
-        accuracy = all_baselines()["central:svc"](settings, rows.train, rows.test).evaluation.accuracy
+        accuracy = BASELINES["central:svc"](settings, rows.train, rows.test).evaluation.accuracy
         assert accuracy is not None
         return accuracy
     return float(np.mean(rows.test.classes == np.bincount(rows.train.classes).argmax()))

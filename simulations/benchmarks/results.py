@@ -5,12 +5,10 @@ import logging
 import os
 import platform
 import resource
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -19,12 +17,14 @@ import numpy as np
 import pandas as pd
 import typer
 
+from clients.patients import patient_numbers
 from clients.table.table import align
+from flower_pansvm.files import write
 from flower_pansvm.schema import class_names
 from simulations.data.datasets import load_dataset
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.flower_log import quieter
-from strategies.results import versions
+from simulations.origin import origin
 from strategies.settings import Settings
 
 Table = Sequence[Mapping[str, Any]]
@@ -38,26 +38,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def commit() -> str | None:
-    """Return the commit of this checkout, marked if it has changes; None outside of a checkout."""
-    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    try:
-        done = subprocess.run(command, cwd=Path(__file__).parent, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
-
-
-COMMIT = commit()
-"""Of the code that is measured; the checkout may have another by the end of a long benchmark."""
-
-
 def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
     """Write the tables of a benchmark, and what they were measured with, into a file of its name, and return that."""
     found = {
         "benchmark": name,
-        "commit": COMMIT,
-        "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
+        **origin(),
         "machine": {
             "cores": os.cpu_count(),
             "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
@@ -65,12 +50,11 @@ def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
             "system": platform.system(),
             "load": [round(load, 1) for load in os.getloadavg()],
         },
-        "versions": {"python": platform.python_version(), **versions()},
         "tables": tables,
     }
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.json"
-    file.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write(file, json.dumps(found, indent=1, allow_nan=False) + "\n", overwrite=True)
     return file
 
 
@@ -106,7 +90,8 @@ def pool_of(settings: Settings, test: str = "") -> Pooled:
     table = load_dataset(test, "", Path(settings.data_dir))
     classes = rows.schema.indices(class_names(() if table.labels is None else table.labels, ()))
     nobody = np.full(len(classes), -1)
-    return replace(rows, test=PooledRows(align(table, rows.schema.columns).X, classes, nobody, nobody))
+    X = align(table, rows.schema.columns).X
+    return replace(rows, test=PooledRows(X, classes, nobody, nobody, patient_numbers(table)))
 
 
 def accuracy_of(model: Any, rows: Pooled) -> float:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import protocol_class
+from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
@@ -28,7 +28,7 @@ ONCE_SECONDS, LONGEST_SECONDS = 3.0, 30.0
 
 Result = TypeVar("Result")
 
-AGGREGATIONS = ("plain", "ring", "ring-hops", "k-secure", "k-secure-hops", "paillier")
+AGGREGATIONS = ("plain", "ring", "ring-hops", "k-secure", "double-mask", "k-secure-hops", "paillier")
 """k is the number of sites."""
 
 
@@ -57,7 +57,7 @@ class Bench:
 
     def __init__(self, aggregation: str, roster: tuple[str, ...]) -> None:
         self.aggregation, self.roster = aggregation, roster
-        self.protocol = protocol_class(aggregation)()
+        self.protocol = PROTOCOLS[aggregation]()
         self.members = gather_members(self.protocol, roster)
         self.sums = 0
 

@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from flower_pansvm.terms import Scalar
-from simulations.baselines.registry import all_baselines
+from simulations.baselines.registry import BASELINES
 from simulations.benchmarks.results import RESULTS, DataDir, Out, pool_of, run_benchmark, write_results
 from simulations.engines.running import train_in_process
 from simulations.papers.lu2016_sets import (
@@ -98,7 +98,7 @@ def accuracies(
                 scores[name].append(strategy.evaluation.accuracy or 0.0)
                 counts[name].append(strategy.training.progress[0].rounds)
             rows = pool_of(settings)
-            central = all_baselines()["central:svc"](settings, rows.train, rows.test)
+            central = BASELINES["central:svc"](settings, rows.train, rows.test)
             scores["central SVC"].append(central.evaluation.accuracy or 0.0)
         for name, found in scores.items():
             yield {

@@ -3,17 +3,25 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
+from flower_pansvm.command_line import (
+    LISTS,
+    OF_COMMANDS,
+    Given,
+    Set,
+    check_can_be_folder,
+    command,
+    given,
+    single,
+)
 from flower_pansvm.errors import SettingError
-from flower_pansvm.reading_options import listed
-from simulations.cli.app import TRAINING, cli
-from simulations.cli.options import LISTS, OF_COMMANDS, Given, Set, SettingsCommand, given, single
-from simulations.cli.output import check_can_be_folder
-from simulations.files import made_folder
+from flower_pansvm.lists import listed
+from simulations.cli.options import Cluster, SettingsCommand, remote
+from strategies.run_folder import made_folder
 from strategies.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,18 +38,28 @@ class CompareCommand(SettingsCommand):
     without = (*OF_COMMANDS, "strategy", "split", "aggregation")
 
 
-@cli.command("compare", cls=CompareCommand, rich_help_panel=TRAINING)
+@command(cls=CompareCommand)
 def compare(
     context: typer.Context,
     strategies: Annotated[
         str, typer.Option(help="Strategies and baselines, by commas.")
     ] = "pan-svm,local-only,central:svc",
     splits: Annotated[
-        str, typer.Option(help="iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS, by commas.")
+        str,
+        typer.Option(
+            help="iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, feature:COLUMN, by:COLUMN or checkerboard:RxS, by commas."
+        ),
     ] = DEFAULTS.split,
     aggregations: Annotated[
         str, typer.Option(help="Secure-sum protocols, by commas.")
     ] = DEFAULTS.aggregation,
+    leave_out: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out",
+            help="Leave each site's file out in turn, and try what the others train on all of its rows.",
+        ),
+    ] = False,
     repeats: Annotated[
         int, typer.Option(min=1, help="Number of splits, each by a seed of its own from --seed on.")
     ] = 5,
@@ -49,6 +67,11 @@ def compare(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
     ] = None,
+    cluster: Cluster = "",
+    format_: Annotated[
+        Literal["csv", "md", "latex"],
+        typer.Option("--format", help="Form of the printed table, which is also in a file."),
+    ] = "md",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -65,18 +88,23 @@ def compare(
     # Flower, scikit-learn and pandas take seconds to import; `pansvm --help` should not wait for them.
     from joblib import cpu_count  # noqa: PLC0415
 
+    from flower_pansvm.study.processes import exit_on_signals  # noqa: PLC0415
     from simulations.comparison.comparing import compare as run_comparison  # noqa: PLC0415
-    from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
     plan = _plan(
-        given(context, set_ or ()), _words(strategies), _words(splits), _words(aggregations), repeats
+        given(context, set_ or ()),
+        _words(strategies),
+        _words(splits),
+        _words(aggregations),
+        repeats,
+        leave_out,
     )
     if out is not None:
         check_can_be_folder(out.absolute())
     console = Console(highlight=False, markup=False)
     with exit_on_signals(), made_folder(out) as folder:
         try:
-            failed = run_comparison(plan, folder, jobs or cpu_count(), console)
+            failed = run_comparison(plan, folder, jobs or cpu_count(), console, format_, remote(cluster))
         except (KeyboardInterrupt, SystemExit):
             typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
             raise
@@ -90,6 +118,7 @@ def _plan(
     splits: tuple[str, ...],
     aggregations: tuple[str, ...],
     repeats: int,
+    leave_out: bool,
 ) -> "Plan":
     from simulations.comparison.plan import Plan  # noqa: PLC0415 - takes seconds to import
 
@@ -107,7 +136,12 @@ def _plan(
         repeats=repeats,
         seed=seed,
         common={"data-dir": "", **common, **paths},
-        varied={key: values for key, values in found.items() if key not in (*ONCE, "data")},
+        # A simulation's rows are the researcher's own, and baselines train on the true ones.
+        varied={
+            "privacy": ("exact",),
+            **{key: values for key, values in found.items() if key not in (*ONCE, "data")},
+        },
+        leave_out=leave_out,
     )
 
 

@@ -1,4 +1,4 @@
-"""``pansvm reproduce`` and ``attack``: papers run again, and a coordinator that breaks the rules."""
+"""``pansvm reproduce``, ``attack`` and ``demo``: papers run again, a malicious coordinator, a study on one machine."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,9 +7,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from flower_pansvm.command_line import assignments, check_can_be_folder
 from flower_pansvm.errors import SettingError
-from simulations.cli.app import STUDIES, TRAINING, cli
-from simulations.cli.output import check_can_be_folder
+from simulations.cli.options import Cluster, remote
+from strategies.run_display import RunDisplay
 
 if TYPE_CHECKING:
     from simulations.comparison.workers import Result
@@ -19,11 +20,6 @@ TOLD = ("strategy", "data", "seed")
 """What is told of a run when it has ended."""
 
 
-@cli.command(
-    "reproduce",
-    help="Run the tables and figures of a paper again, and compare them with the paper's.",
-    rich_help_panel=TRAINING,
-)
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Tables or figures; --list names them.")] = None,
     data_dir: Annotated[
@@ -35,9 +31,17 @@ def reproduce(
     repeats: Annotated[
         int | None, typer.Option(min=1, help="So many repeats.", show_default="the table's")
     ] = None,
+    rows: Annotated[
+        list[str] | None,
+        typer.Option("--row", metavar="ROW", help="Only this row of the table; may be given several times."),
+    ] = None,
+    cluster: Cluster = "",
     list_: Annotated[bool, typer.Option("--list", help="List what there is, and how long it takes.")] = False,
 ) -> None:
-    """Do the runs that are missing, and write what all of them say."""
+    """Run the tables and figures of a paper again, and compare them with the paper's.
+
+    The runs that are missing in --out are done, and what all of them say is written.
+    """
     from simulations.papers import writing  # noqa: PLC0415
     from simulations.papers.declared import all_reproductions  # noqa: PLC0415
     from simulations.papers.running import do_runs  # noqa: PLC0415
@@ -57,7 +61,8 @@ def reproduce(
     check_can_be_folder(out)
     if data_dir is not None and not data_dir.is_dir():
         raise SettingError(f"There is no folder {data_dir}. Correct --data-dir.")
-    for name, what in [(name, all_reproductions()[name]) for name in names]:
+    chosen = [(name, all_reproductions()[name]) for name in names]
+    for name, what in [(name, what.of_rows(rows) if rows else what) for name, what in chosen]:
         count = repeats or what.repeats
         runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
         about = what.minutes * count / what.repeats
@@ -69,7 +74,9 @@ def reproduce(
                 f"{' '.join(str(value) for key, value in run.items if key in TOLD)}: {told}; {left} left"
             )
 
-        results = do_runs(runs, data_dir, out, 1 if what.timed else 2, show)
+        # Times are those of one machine.
+        nodes = "" if what.timed else remote(cluster)
+        results = do_runs(runs, data_dir, out, 1 if what.timed else 2, show, nodes)
         cells = what.cells(count, results)
         seconds = sum(result.get("wall", 0.0) for result in results.values())
         failed = sum("error" in result for result in results.values())
@@ -83,7 +90,6 @@ def reproduce(
         console.print(f"Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
 
 
-@cli.command(rich_help_panel=STUDIES)
 def attack(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[ATTACK]...", help="Attacks to play; all if none is named.")
@@ -104,3 +110,17 @@ def attack(
     typer.echo(NOT_PLAYED)
     if broken:
         raise typer.Exit(1)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="New folder for everything.")] = Path("pansvm-demo"),
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the run, for instance --set steps=0."),
+    ] = None,
+) -> None:
+    """Try a study on this machine: hospitals with synthetic tables, a coordinator, one training."""
+    from simulations.trial import run_trial  # noqa: PLC0415
+
+    with RunDisplay() as display:
+        run_trial(out, dict(assignments(set_ or [])), display.show)

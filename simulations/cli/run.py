@@ -10,12 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from flower_pansvm.command_line import STOPPED_BY_CTRL_C, Given, Overwrite, Set, command, given, single
 from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import EngineError, SettingError
-from simulations.cli.app import STOPPED_BY_CTRL_C, TRAINING, cli
-from simulations.cli.display import RunDisplay
-from simulations.cli.options import Given, Set, SettingsCommand, given, single
-from simulations.cli.output import Overwrite, cautions_of, check_folder_early, run_folder
+from flower_pansvm.result_file import MODEL_FILE, read_result
+from simulations.cli.options import SettingsCommand
+from strategies.run_display import RunDisplay
+from strategies.run_folder import cautions_of, check_folder_early, run_folder
 from strategies.settings import Settings, make_settings, settings_from
 
 DEFAULT_ENGINE = "simulation"
@@ -43,7 +44,7 @@ Resume = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.", rich_help_panel=PANEL)]
 
 
-@cli.command(cls=SettingsCommand, rich_help_panel=TRAINING)
+@command(cls=SettingsCommand)
 def run(
     context: typer.Context,
     set_: Set = None,
@@ -88,7 +89,7 @@ def run(
     training.run(training.settings({}), audit, attack_minutes or DEFAULT_ATTACK_MINUTES, audit_also or ())
 
 
-@cli.command(cls=SettingsCommand, rich_help_panel=TRAINING)
+@command(cls=SettingsCommand)
 def tune(
     context: typer.Context,
     set_: Set = None,
@@ -112,7 +113,7 @@ def tune(
     training.run(settings)
 
 
-@cli.command(cls=SettingsCommand, rich_help_panel=TRAINING)
+@command(cls=SettingsCommand)
 def select(
     context: typer.Context,
     set_: Set = None,
@@ -126,12 +127,12 @@ def select(
 
     --step 1 says how many features go at a time, --features 10 how many are left.
     """
-    from strategies.registry import all_strategies  # noqa: PLC0415
+    from strategies.registry import STRATEGIES  # noqa: PLC0415
 
     training = Training("select", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     settings = training.settings({"strategy": DEFAULT_SELECTION})
     if not settings.selects:
-        able = [name for name in all_strategies() if make_settings(strategy=name).selects]
+        able = [name for name in STRATEGIES if make_settings(strategy=name).selects]
         raise SettingError(
             f"The strategy {settings.strategy} selects no features. Select with one of {', '.join(able)}, or train "
             "with 'pansvm run'."
@@ -171,7 +172,13 @@ class Training:
             return running.resumed(self.resume, single(self.given))
         if self.out is not None:
             check_folder_early(self.out.absolute(), self.overwrite)
-        settings = running.with_sites_of_data(settings_from({**usual, **with_paths(self.given)}))
+        asked = settings_from({**usual, **with_paths(self.given)})
+        settings = running.with_sites_of_data(asked)
+        if "sites" in self.given and asked.sites != settings.sites:
+            raise SettingError(
+                f"--sites is {asked.sites}, but the data are {settings.sites} sites: each of several files is one, or "
+                "the split says it. Leave --sites out."
+            )
         running.check(settings)
         for text in running.doubts_of(settings):
             typer.echo(f"Warning: {text}", err=True)
@@ -181,8 +188,8 @@ class Training:
         self, settings: Settings, audit: str = "", minutes: float = 0.0, also: Sequence[Path] = ()
     ) -> None:
         """Train, audit if that is wanted, and print what was found."""
+        from flower_pansvm.study.processes import exit_on_signals  # noqa: PLC0415
         from simulations import running  # noqa: PLC0415
-        from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
         brief = self.command != "run"
         progress = RunDisplay(quiet=self.quiet, brief=brief)
@@ -217,15 +224,13 @@ class Training:
 
     def _print(self, folder: Path) -> None:
         """Print what ``tune`` has chosen or ``select`` selected, and the figures of the run."""
-        from strategies.results import read_result  # noqa: PLC0415
-
         result = read_result(folder)
         if self.command == "tune":
-            from simulations.tuning import print_choice  # noqa: PLC0415
+            from strategies.report.tuning import print_choice  # noqa: PLC0415
 
             print_choice(result, self._engine_option)
         if self.command == "select":
-            from simulations.selecting import print_selection  # noqa: PLC0415
+            from strategies.report.selecting import print_selection  # noqa: PLC0415
 
             print_selection(result, folder)
         _print_figures(folder)
@@ -262,8 +267,7 @@ def _check_audit(audit: str, attack_minutes: float | None, audit_also: list[Path
 
 def _print_figures(folder: Path) -> None:
     """Print the figures of a run and where its files are."""
-    from simulations.report.page import headline  # noqa: PLC0415
-    from strategies.results import MODEL_FILE, read_result  # noqa: PLC0415
+    from strategies.report.page import headline  # noqa: PLC0415
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in headline(read_result(folder)).items():

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,22 +12,26 @@ import pandas as pd
 from rich.console import Console
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.files import write
+from flower_pansvm.locking import locked
 from simulations.comparison.finished import RUNS_FILE, check_folder, finish, succeeded
-from simulations.comparison.page import PAGE_FILE, SUMMARY_FILE, write_summary
+from simulations.comparison.page import ENDINGS, PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.plan import Plan
-from simulations.comparison.run import COLUMNS, Case, run_case
-from simulations.comparison.summary import PLACE, frame, summary
+from simulations.comparison.run import COLUMNS, Case, line_of, run_case
+from simulations.comparison.summary import frame, named
 from simulations.comparison.workers import Result
 from simulations.data.datasets import locate
-from simulations.data.sites import SEPARATOR
-from strategies.locking import locked
+from simulations.origin import origin
 from strategies.results import versions
+from strategies.settings import SEPARATOR
 
 PLAN_FILE = "comparison.json"
 TABLE_FILE = "comparison.csv"
 
 
-def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
+def compare(
+    plan: Plan, folder: Path, jobs: int, console: Console, form: str = "md", cluster: str = ""
+) -> int:
     """Run what is missing of a comparison, write what all of it says, and return how many runs have failed.
 
     A folder of the same comparison is gone on with. PanSVMError if something is wrong that can be known before the
@@ -45,14 +49,17 @@ def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
     with opened(folder, plan):
         if there := len(succeeded(cases, folder)):
             console.print(f"{there} of {len(cases)} runs are in {folder} already.", soft_wrap=True)
-        results = finish(cases, folder, jobs, run_case, show)
-        lines = [{**case.key, **result} for case, result in results.items()]
+        results = finish(cases, folder, jobs, run_case, show, cluster)
+        lines = [line_of(case, result) for case, result in results.items()]
         pd.DataFrame(lines, columns=COLUMNS, dtype=object).to_csv(folder / TABLE_FILE, index=False)
-        runs = frame(lines)
-        write_summary(folder, runs, notes)
-    for mean in summary(runs).dropna(subset="accuracy").to_dict("records"):
-        console.print(_mean(mean), markup=False, soft_wrap=True)
-    files = ", ".join((TABLE_FILE, SUMMARY_FILE, PAGE_FILE, PLAN_FILE, RUNS_FILE))
+        runs = named(frame(lines))
+        table = write_summary(folder, runs, notes, origin(), form)
+    console.print(table, markup=False, soft_wrap=True)
+    for (data, error), group in runs[runs["error"] != ""].groupby(["data", "error"], sort=False):
+        place = ", ".join([str(data), *dict.fromkeys(group["split"])])
+        who = ", ".join(dict.fromkeys(group["strategy"]))
+        console.print(f"{len(group)} failed on {place} ({who}): {error}", markup=False, soft_wrap=True)
+    files = ", ".join((f"table.{ENDINGS[form]}", TABLE_FILE, SUMMARY_FILE, PAGE_FILE, PLAN_FILE, RUNS_FILE))
     console.print(f"The comparison is in {folder}: {files}", soft_wrap=True)
     failed = sum("error" in result for result in results.values())
     if failed:
@@ -71,15 +78,6 @@ def _told(result: Result) -> str:
     return f"accuracy {accuracy}{trips}, {result['seconds']:.1f} s"
 
 
-def _mean(line: Mapping[Hashable, Any]) -> str:
-    """Return a line of the summary: mean and standard deviation of the accuracy over the repeats, and round trips."""
-    case = ", ".join(filter(None, (line[name] for name in ("strategy", *PLACE, "aggregation"))))
-    deviation = f" ± {line['accuracy_sd']:.4f}" if line["runs"] > line["failed"] + 1 else ""
-    return (
-        f"Mean of {case}: accuracy {line['accuracy']:.4f}{deviation}, {line['round_trips']:.0f} round trips"
-    )
-
-
 @contextmanager
 def opened(folder: Path, plan: Plan) -> Iterator[None]:
     """Make the folder of a comparison, or open it to go on; no other process can have it open as well.
@@ -91,7 +89,7 @@ def opened(folder: Path, plan: Plan) -> Iterator[None]:
     with locked(folder):
         check_folder(folder, PLAN_FILE, "comparison")
         if not file.exists():
-            file.write_text(json.dumps(here, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            write(file, json.dumps(here, indent=2, ensure_ascii=False) + "\n")
         try:
             there = json.loads(file.read_text(encoding="utf-8"))
         except ValueError:

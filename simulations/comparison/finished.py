@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.locking import COMMAND
+from simulations.comparison.cluster import run_on_cluster
 from simulations.comparison.workers import Result, W, run_each
-from strategies.locking import COMMAND
 
 RUNS_FILE = "runs.jsonl"
 """A line a run: what says which run it is, and what it has found."""
@@ -53,11 +54,12 @@ def finish(
     jobs: int,
     run: Callable[[W], Result],
     show: Callable[[W, Result, int], None],
+    cluster: str = "",
 ) -> dict[W, Result]:
     """Do the runs that are not on file or have failed, keep each at once, and return what all of them have found.
 
     No other process works in the folder. ``show`` receives each run that has ended, what it has found, and how many
-    are left; the other parameters are those of `run_each`.
+    are left; the other parameters are those of `run_each`. With the address of a Ray cluster they are done there.
     """
     done = succeeded(works, folder)
     missing = [work for work in works if work not in done]
@@ -65,9 +67,8 @@ def finish(
         file.seek(0)
         if file.read()[-1:] not in ("", "\n"):
             file.write("\n")  # Ends a line that was cut off.
-        for left, (work, result) in zip(
-            range(len(missing) - 1, -1, -1), run_each(missing, jobs, run), strict=True
-        ):
+        results = run_on_cluster(missing, cluster, run) if cluster else run_each(missing, jobs, run)
+        for left, (work, result) in zip(range(len(missing) - 1, -1, -1), results, strict=True):
             done[work] = result
             file.write(json.dumps([work.key, result]) + "\n")
             file.flush()

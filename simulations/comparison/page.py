@@ -1,25 +1,33 @@
 """What a comparison says, for a person: ``summary.csv`` and ``comparison.html``, of its table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from simulations.baselines.registry import all_baselines
+from flower_pansvm.files import write
+from simulations.baselines.registry import BASELINES
 from simulations.comparison.plots import accuracy_figure, limits_of
 from simulations.comparison.significance import (
     FEWEST_BLOCKS,
+    FEWEST_REPEATS,
     LEVEL,
     mean_ranks,
     pair_tests,
+    resampled_tests,
 )
-from simulations.comparison.summary import PLACE, blocks_of, overview, summary
-from simulations.report.section import svg, templates
+from simulations.comparison.summary import PLACE, SIZES, blocks_of, overview, repeats_of, summary
+from simulations.markdown import markdown
+from simulations.origin import versions_text
+from strategies.report.section import svg, templates
 
 SUMMARY_FILE, PAGE_FILE = "summary.csv", "comparison.html"
+ENDINGS = {"csv": "csv", "md": "md", "latex": "tex"}
 
 SHOWN = {
     "strategy": ("", "{}"),
+    "failed_runs": ("failed runs", "{}"),
     "better": ("better", "{}"),
     "worse": ("worse", "{}"),
     "accuracy": ("accuracy", "{:.4f}"),
@@ -28,6 +36,8 @@ SHOWN = {
     "f1": ("F1", "{:.4f}"),
     "below": ("points below the best", "{:.2f}"),
     "apart": ("points apart", "{:+.2f}"),
+    "low": ("95 %, from", "{:+.2f}"),
+    "high": ("to", "{:+.2f}"),
     "p": ("p", "{:.3g}"),
     "corrected": ("p, corrected", "{:.3g}"),
     "round_trips": ("round trips", "{:.0f}"),
@@ -37,25 +47,38 @@ SHOWN = {
 """Title and form of each column that people are shown, in the order of all tables."""
 
 
-def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> None:
-    """Write means and deviations as CSV, and a page of them with tests and plots, below notes of what is unusual."""
+def write_summary(
+    folder: Path, runs: pd.DataFrame, notes: Sequence[str], known: Mapping[str, Any], form: str
+) -> str:
+    """Write means and deviations as CSV, and a page of them with tests and plots, below notes of what is unusual.
+
+    Return the table of all means in a form: csv, md or latex, which is also in a file. ``known`` is the origin.
+    """
     means, blocks = summary(runs), blocks_of(runs)
+    told = origin_line(means, known)
     means.to_csv(folder / SUMMARY_FILE, index=False)
     tested = blocks.shape[0] >= FEWEST_BLOCKS and blocks.shape[1] >= 2
     pairs = pair_tests(blocks) if tested else None
     page = (
-        templates("comparison", "report")
+        templates("simulations/comparison", "strategies/report")
         .get_template("comparison.html.j2")
         .render(
             runs=runs,
             levels=_levels(runs),
             blocks=blocks,
             notes=notes,
+            origin=told,
+            resampled=_resampled(runs),
+            fewest_repeats=FEWEST_REPEATS,
             places=[
-                (", ".join(filter(None, map(str, name))), _shown(_named(group)), _plot(name, runs))
+                (
+                    _place_text(name),
+                    _shown(_named(group).assign(failed_runs=_failed(group))),
+                    _plot(name, runs),
+                )
                 for name, group in means.groupby(PLACE, sort=False)
             ],
-            overview=_shown(overview(means).reset_index()),
+            overview=_shown(overview(means).reset_index().assign(strategy=_of_finished, failed_runs=_failed)),
             ranks={} if pairs is None else mean_ranks(blocks),
             pairs=None if pairs is None else _shown(pairs),
             differ=0 if pairs is None else int((pairs["corrected"] < LEVEL).sum()),
@@ -67,7 +90,57 @@ def write_summary(folder: Path, runs: pd.DataFrame, notes: Sequence[str]) -> Non
             disclosed=_disclosed(means),
         )
     )
-    (folder / PAGE_FILE).write_text(page, encoding="utf-8")
+    write(folder / PAGE_FILE, page, overwrite=True)
+    table = _table(means, told, form)
+    write(folder / f"table.{ENDINGS[form]}", table, overwrite=True)
+    return table
+
+
+def origin_line(means: pd.DataFrame, known: Mapping[str, Any]) -> str:
+    """Return date, commits, versions, seeds and sizes of a comparison, on one line."""
+    commits = dict.fromkeys(" ".join(means["commit"]).split()) or [known["commit"] or "unknown"]
+    sizes = "; ".join(
+        f"{line['data']}: {line['sites']:.0f} sites, {line['rows_train']:.0f} rows to train and "
+        f"{line['rows_test']:.0f} to test"
+        for line in means.dropna(subset=SIZES).drop_duplicates(["data", *SIZES]).to_dict("records")
+    )
+    seeds = f"seeds {means['first_seed'].min()} to {means['last_seed'].max()}"
+    return (
+        f"{known['date']}, commit {' '.join(commits)}, {seeds}. {sizes}. {versions_text(known['versions'])}."
+    )
+
+
+def _table(means: pd.DataFrame, told: str, form: str) -> str:
+    """Return the means as a table in a form, with its origin below."""
+    shown = _shown(_named(means).assign(failed_runs=_failed(means)))
+    shown.insert(0, "table", list(map(_place_text, means[PLACE].to_numpy())))
+    shown = shown.rename(columns={"": "system"})
+    if form == "csv":
+        return f"{shown.to_csv(index=False)}# {told}\n"
+    if form == "latex":
+        return f"{shown.style.hide(axis='index').format(escape='latex').to_latex(hrules=True)}% {told}\n"
+    return f"{markdown(list(shown.columns), shown.to_numpy().tolist())}\n{told}\n"
+
+
+def _place_text(place: Iterable[object]) -> str:
+    """Return data set, split and settings in one text."""
+    return ", ".join(filter(None, map(str, place)))
+
+
+def _failed(means: pd.DataFrame) -> list[str]:
+    """Return how many runs of how many failed."""
+    return [f"{failed} of {runs}" for failed, runs in zip(means["failed"], means["runs"], strict=True)]
+
+
+def _resampled(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the resampled t-test of each place that has repeats enough."""
+    found = {}
+    for place, own in repeats_of(runs).groupby(PLACE, sort=False):
+        sizes = runs[(runs[PLACE] == list(place)).all(axis=1)][SIZES].dropna()
+        if len(own) >= FEWEST_REPEATS and own.shape[1] >= 2 and len(sizes):
+            share = float((sizes["rows_test"] / sizes["rows_train"]).mean())
+            found[_place_text(place)] = _shown(resampled_tests(own.droplevel([*PLACE]), share))
+    return found
 
 
 def _shown(frame: pd.DataFrame) -> pd.DataFrame:
@@ -85,14 +158,18 @@ def _shown(frame: pd.DataFrame) -> pd.DataFrame:
 def _named(means: pd.DataFrame) -> pd.DataFrame:
     """Return means with what tells two lines of a strategy apart and what went wrong behind its name."""
     protocols = set(means["aggregation"]) - {""}
-    names = [
-        line["strategy"]
-        + (f" ({line['aggregation']})" if line["aggregation"] and len(protocols) > 1 else "")
-        + (f", {line['failed']} of {line['runs']} failed" if line["failed"] else "")
-        + (f", {line['not_converged']} not converged" if line["not_converged"] else "")
+    named = [
+        line["strategy"] + (f" ({line['aggregation']})" if line["aggregation"] and len(protocols) > 1 else "")
         for line in means.to_dict("records")
     ]
-    return means.assign(strategy=names)
+    unfinished = [f", {count} not converged" if count else "" for count in means["not_converged"]]
+    return means.assign(strategy=named).assign(strategy=lambda known: _of_finished(known) + unfinished)
+
+
+def _of_finished(means: pd.DataFrame) -> "pd.Series[str]":
+    """Return the names of strategies, with how many runs the mean is of where some failed."""
+    left = (means["runs"] - means["failed"]).astype(str) + " of " + means["runs"].astype(str)
+    return means["strategy"] + (", mean of " + left + " splits").where(means["failed"] > 0, "")
 
 
 def _plot(place: Sequence[object], runs: pd.DataFrame) -> str:
@@ -100,7 +177,8 @@ def _plot(place: Sequence[object], runs: pd.DataFrame) -> str:
     of_data = runs[runs["data"] == place[0]]
     here = of_data[(of_data[PLACE] == list(place)).all(axis=1)]
     strategies, limits = list(dict.fromkeys(runs["strategy"])), limits_of(of_data["accuracy"])
-    return svg(accuracy_figure(here, limits, strategies, all_baselines()))
+    baselines = [name for name in strategies if name.split(" (")[0] in BASELINES]
+    return svg(accuracy_figure(here, limits, strategies, baselines))
 
 
 def _levels(runs: pd.DataFrame) -> dict[str, list[str]]:

@@ -6,20 +6,21 @@ from itertools import product
 
 import numpy as np
 
-from clients.hospital import simulated_name
 from flower_pansvm.constraints import check_choice, near_matches
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum import PROTOCOLS
+from flower_pansvm.site_names import simulated_name
 from flower_pansvm.terms import Scalar
 from simulations import running
 from simulations.baselines.central import check_given
-from simulations.baselines.registry import all_baselines
+from simulations.baselines.registry import BASELINES
+from simulations.comparison.left_out import check_left_out, names_of
 from simulations.comparison.run import Case, settings_of
 from simulations.data.pooling import pooled
-from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
-from simulations.report.cautions import FEW
-from strategies.registry import all_strategies, check_classes
-from strategies.settings import Settings, all_settings, options_class, owners, setting_fields
+from simulations.data.sites import join_data, whole_rows_of
+from strategies.registry import STRATEGIES
+from strategies.report.cautions import FEW
+from strategies.settings import SEPARATOR, Settings, all_settings, options_class, owners, setting_fields
 from strategies.svm_settings import PanSvmSettings
 
 BY_FILE = "by file"
@@ -44,6 +45,8 @@ class Plan:
     common: dict[str, Scalar]  # the run config that all runs share
     # Values of the other settings that are given; of several values each is compared.
     varied: dict[str, tuple[Scalar, ...]]
+    # Whether each site of the files is left out in turn, and tested on.
+    leave_out: bool = False
 
     def cases(self) -> list[Case]:
         """Return all runs in the order of the table; a baseline once for all secure sums."""
@@ -51,19 +54,24 @@ class Plan:
         seeds = range(self.seed, self.seed + self.repeats)
         for name in self.data:
             data = join_data(name.split(SEPARATOR), str(self.common["data-dir"]))
-            splits = (BY_FILE,) if SEPARATOR in data else self.splits
-            for split, (text, chosen) in product(splits, self._choices()):
+            splits: dict[str, int | None] = dict.fromkeys(self.splits)
+            if SEPARATOR in data:
+                splits = {BY_FILE: None}
+            if self.leave_out:
+                splits = {f"tried on {part}": number for number, part in enumerate(names_of(name))}
+            for (split, left_out), (text, chosen) in product(splits.items(), self._choices()):
                 for (repeat, seed), strategy in product(enumerate(seeds), self.strategies):
-                    federated = strategy not in all_baselines()
+                    federated = strategy not in BASELINES
                     for aggregation in self.aggregations if federated else ("",):
                         config = {
                             **self.common,
                             **_known_to(strategy, aggregation, chosen),
                             "data": data,
-                            "split": "iid" if split == BY_FILE else split,
+                            "split": "iid" if SEPARATOR in data else split,
                             "seed": seed,
                         }
-                        found.append(Case(strategy, name, split, text, aggregation, repeat, seed, config))
+                        case = Case(strategy, name, split, text, aggregation, repeat, seed, config, left_out)
+                        found.append(case)
         return found
 
     def check(self) -> list[str]:
@@ -73,22 +81,32 @@ class Plan:
         """
         self._check_names()
         self._check_settings()
+        for data in self.data if self.leave_out else ():
+            check_left_out(data, self.strategies)
         single: dict[str, dict[str, None]] = {}
         fewest: dict[str, int] = {}
-        checked: set[tuple[str, str, str, int]] = set()
+        classes: dict[tuple[str, str, str, int], tuple[str, ...]] = {}
         for case in self.cases():
             settings = settings_of(case)
-            if case.strategy in all_baselines():
+            if case.strategy in BASELINES:
                 assert isinstance(settings, PanSvmSettings)
                 check_given(settings)
             place = (case.data, case.split, case.settings, case.seed)
-            if place not in checked:
-                checked.add(place)
-                found, rows = self._check_sites(case, settings)
-                fewest[case.data] = min(rows, fewest.get(case.data, rows))
-                if found:
-                    where = f"{', '.join(found)} with seed {case.seed}"
-                    single.setdefault(f"{case.data}, split {case.split}", {})[where] = None
+            try:
+                if place not in classes:
+                    classes[place] = running.check_data(settings)
+                    if case.left_out is not None:
+                        continue
+                    found, rows = _check_sites(settings)
+                    fewest[case.data] = min(rows, fewest.get(case.data, rows))
+                    if found:
+                        where = f"{', '.join(found)} with seed {case.seed}"
+                        single.setdefault(f"{case.data}, split {case.split}", {})[where] = None
+                if case.strategy not in BASELINES:
+                    running.check_strategy(settings, classes[place])
+            except PanSVMError as error:
+                where = f"{case.data}, split {case.split}, seed {case.seed}"
+                raise type(error)(f"{where}: {error}", error.detail) from None
         return [
             f"{place}: all training rows are of one class at {'; '.join(where)}"
             for place, where in single.items()
@@ -107,31 +125,8 @@ class Plan:
             found.append((text, chosen))
         return found
 
-    def _check_sites(self, case: Case, settings: Settings) -> tuple[list[str], int]:
-        """Check that every site trains on rows; return those with one class, and the fewest test rows of a class."""
-        where = f"{case.data}, split {case.split}, seed {case.seed}"
-        try:
-            running.check(settings)
-            pool = pooled(settings)
-            for strategy in self.strategies:
-                if strategy in all_strategies():
-                    check_classes(strategy, pool.schema.classes)
-        except PanSVMError as error:
-            raise type(error)(f"{where}: {error}", error.detail) from None
-        parts = range(len(whole_rows_of(settings)))
-        classes = [np.unique(pool.train.classes[pool.train.sites == part]) for part in parts]
-        empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
-        if empty:
-            raise SettingError(
-                f"{where}: {', '.join(empty)} would have no row to train on. Lower test-fraction or the number of "
-                "sites, choose another split, or begin with another --seed."
-            )
-        tested = np.bincount(pool.test.classes, minlength=len(pool.schema.classes))
-        single = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
-        return single, int(tested.min())
-
     def _check_names(self) -> None:
-        known = [*all_strategies(), *all_baselines()]
+        known = [*STRATEGIES, *BASELINES]
         for name in self.strategies:
             check_choice("strategy or baseline", name, known)
         for name in self.aggregations:
@@ -165,9 +160,24 @@ class Plan:
                 raise SettingError(f"{key} is given the same value twice. Give it once.")
 
 
+def _check_sites(settings: Settings) -> tuple[list[str], int]:
+    """Check that every site trains on rows; return those with one class, and the fewest test rows of a class."""
+    pool, parts = pooled(settings), range(len(whole_rows_of(settings)))
+    classes = [np.unique(pool.train.classes[pool.train.sites == part]) for part in parts]
+    empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
+    if empty:
+        raise SettingError(
+            f"{', '.join(empty)} would have no row to train on. Lower test-fraction or the number of sites, choose "
+            "another split, or begin with another --seed."
+        )
+    tested = np.bincount(pool.test.classes, minlength=len(pool.schema.classes))
+    single = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
+    return single, int(tested.min())
+
+
 def _settings_known(strategy: str, aggregation: str) -> set[str]:
     """Return the settings that mean something to a strategy with a secure sum; a baseline reads those of PAN-SVM."""
-    strategies = all_strategies()
+    strategies = STRATEGIES
     own = strategies[strategy].settings_class if strategy in strategies else PanSvmSettings
     options = set(setting_fields(options_class(aggregation))) if aggregation else set()
     return {*setting_fields(own), *options}

@@ -3,18 +3,24 @@
 Wilcoxon's signed-rank test says which pairs differ, and Holm's correction keeps the probability of a single false
 finding among all pairs below 5 % (Demšar 2006, "Statistical comparisons of classifiers over multiple data sets"; pairs
 by Wilcoxon's test as in Benavoli, Corani and Mangili 2016).
+
+On one table the corrected resampled t-test compares pairs over its repeats (Nadeau and Bengio 2003, "Inference for the
+generalization error", Machine Learning 52, section 3).
 """
 
 from itertools import combinations
 
 import pandas as pd
-from scipy.stats import PermutationMethod, wilcoxon
+from scipy.stats import PermutationMethod, t, wilcoxon
 
 LEVEL = 0.05
 """Probability below which a difference counts as found."""
 
 FEWEST_BLOCKS = 6
 """Blocks that Wilcoxon's test needs to get below 5 %: with five, the smallest p-value is 0.06."""
+
+FEWEST_REPEATS = 5
+"""Repeats of one table from which the resampled t-test is shown."""
 
 MOST_EXACT = 13
 """Blocks of which all ways to swap signs are counted; of more, the normal distribution is near enough."""
@@ -43,6 +49,28 @@ def pair_tests(blocks: pd.DataFrame) -> pd.DataFrame:
         wilcoxon(difference, zero_method="zsplit", method=method).pvalue if difference.any() else 1.0
         for difference in differences
     ]
+    return _holm(found)
+
+
+def resampled_tests(repeats: pd.DataFrame, test_to_train: float) -> pd.DataFrame:
+    """Return the corrected resampled t-test of each pair, from accuracies by repeat and strategy of one table.
+
+    Repeats share rows, so that the variance of their mean is (1 / repeats + test rows / training rows) times that of
+    one (Nadeau and Bengio 2003). Columns are those of `pair_tests`, and ``low`` and ``high``: the 95 % interval of
+    ``apart``, in points, without correction for several pairs.
+    """
+    count = len(repeats)
+    lines = []
+    for better, worse in combinations(repeats.mean().sort_values(ascending=False, kind="stable").index, 2):
+        difference = (100 * (repeats[better] - repeats[worse])).round(DIGITS)
+        mean, error = difference.mean(), difference.std() * (1 / count + test_to_train) ** 0.5
+        reach = t.ppf(1 - LEVEL / 2, count - 1) * error
+        p = 2 * t.sf(abs(mean) / error, count - 1) if error else float(mean == 0)
+        lines.append((better, worse, mean, mean - reach, mean + reach, p))
+    return _holm(pd.DataFrame(lines, columns=["better", "worse", "apart", "low", "high", "p"]))
+
+
+def _holm(found: pd.DataFrame) -> pd.DataFrame:
+    """Return tests sorted by p, with p after Holm's correction (1979): the smallest times their number, and so on."""
     found = found.sort_values(["p", "apart"], ascending=[True, False], kind="stable", ignore_index=True)
-    # Holm (1979): the smallest times their number, the next times one less.
-    return found.assign(corrected=(found["p"] * (len(pairs) - found.index)).cummax().clip(upper=1.0))
+    return found.assign(corrected=(found["p"] * (len(found) - found.index)).cummax().clip(upper=1.0))

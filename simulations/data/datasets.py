@@ -9,14 +9,14 @@ import pandas as pd
 import sklearn.datasets
 
 from clients.table.cells import canonical_labels
-from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
+from clients.table.file import OTHER_SUFFIXES, SOURCES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, read_table, table_from_frame
 from clients.table.table import LABEL, Table
+from clients.table.units import check_units
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.printable import plain_name
-from simulations.checking.units import check_units
 from simulations.data.partition import column_place
 
 SHIPPED = {
@@ -47,7 +47,7 @@ def load_dataset(
         - `breast_cancer`, `digits`, `iris`, `wine`, which scikit-learn ships; their label column is ``label``;
         - ``openml:NAME``, fetched over the network unless scikit-learn has it in its cache; OpenML's own target
           becomes the column ``label``;
-        - a path that ends in one of `clients.table.file.SUFFIXES`, or ends so before ``.gz``;
+        - a path that ends in one of `clients.table.file.SOURCES`, or ends so before ``.gz``;
         - ``NAME`` for ``NAME.csv.gz`` or ``NAME.libsvm.gz`` in the folder of data sets.
     label : str or None
         Name of the label column; None for the schema's, or ``label``.
@@ -112,7 +112,7 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
     """Return the file of a data set, None if it is shipped or from OpenML; SettingError if there is none."""
     if name in SHIPPED or name.startswith(OPENML):
         return None
-    if suffix_of(name) in (*SUFFIXES, *OTHER_SUFFIXES):
+    if suffix_of(name) in (*SOURCES, *OTHER_SUFFIXES):
         return Path(name)
     usual = os.environ.get(FOLDER_VARIABLE)
     folder = data_dir or (Path(usual) if usual else None)
@@ -120,7 +120,7 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
         raise SettingError(
             f"There is no data set '{name}' among those that scikit-learn ships, and no folder of data sets was named. "
             f"{near_matches(name, SHIPPED)} For a data set in a folder, name the folder with the setting data-dir or "
-            f"the environment variable {FOLDER_VARIABLE}; a file must end in {', '.join(SUFFIXES)}."
+            f"the environment variable {FOLDER_VARIABLE}; a file must end in {', '.join(SOURCES)}."
         )
     if not folder.is_dir():
         raise SettingError(

@@ -3,15 +3,18 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clients.patients import patient_numbers, rarest_classes
 from clients.table.table import Table, nearest_text
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 
-SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
+SPLITS = ("iid", "dirichlet:A or dirichlet:A:N", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
 CHECKERBOARD = "checkerboard:"
 
 Rows = NDArray[np.int64]
@@ -20,6 +23,8 @@ Rows = NDArray[np.int64]
 
 def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     """Give every row to exactly one site; a site keeps its rows in the order of the table.
+
+    All rows of a patient go to one site, where the schema file names a patient-id: *row* is to be read as patient then.
 
     Parameters
     ----------
@@ -30,14 +35,15 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     split : str
         - ``iid``: shuffled, parts of equal size.
         - ``dirichlet:A``: label skew. The rows of each class are dealt out in shares drawn from a symmetric Dirichlet
-          distribution; the smaller A (above 0), the fewer classes a site has.
+          distribution; the smaller A (above 0), the fewer classes a site has. With ``dirichlet:A:N`` each site gets N
+          rows of each class first, so that none lacks a class.
         - ``feature:COLUMN``: sorted by the column's value, missing ones last, and cut into consecutive segments of
-          equal size (Lu 2016, section 3.3.2.3, scenario 2).
+          equal size (Lu 2016, section 3.3.2.3, scenario 2). A patient's value is the mean of its rows'.
         - ``checkerboard:RxS``: shuffled into R blocks of rows, and the columns into S consecutive blocks; one site for
           each of the R S cells, row block by row block. Every cell has the labels of its rows, and the rows' numbers
           as ids. Between R and S may be an x or a multiplication sign.
         - ``by:COLUMN``: one site for each distinct value of the column, in the order of the values. The column is
-          no feature then.
+          no feature then. A patient with rows of several sites goes to the one that has most of them.
     seed : int
         Seed of numpy's generator, for ``iid``, ``dirichlet`` and ``checkerboard``.
 
@@ -61,20 +67,30 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
         return _by_column(table, argument)
     if kind == "checkerboard":
         return _cells(table, split, seed)
-    if not 1 <= sites <= len(table.X):
+    patients = patient_numbers(table)
+    count = int(patients.max()) + 1
+    if not 1 <= sites <= count:
         raise SettingError(
-            f"{len(table.X)} rows cannot be dealt out to {sites} sites: there must be at least one site, and a row "
-            "for each. Change the setting sites."
+            f"{count} {'rows' if table.patients is None else 'patients'} cannot be dealt out to {sites} sites: there "
+            "must be at least one site, and one for each. Change the setting sites."
         )
     generator = np.random.default_rng(seed)
     if kind == "iid":
-        parts = np.array_split(generator.permutation(len(table.X)), sites)
+        parts = np.array_split(generator.permutation(count), sites)
     elif kind == "dirichlet":
         parts = _label_skew(table, sites, argument, generator)
     else:
-        values = table.X[:, column_place(table.columns, argument)]
+        values = _means(table.X[:, column_place(table.columns, argument)], patients)
         parts = np.array_split(np.argsort(values, kind="stable"), sites)
-    return [_rows(table, np.sort(rows)) for rows in parts]
+    return [_rows(table, np.flatnonzero(np.isin(patients, part))) for part in parts]
+
+
+def _means(values: Floats, patients: Ints) -> Floats:
+    """Return the mean of each patient's values, shape (patients,); NaN where all are missing."""
+    there = ~np.isnan(values)
+    count = np.bincount(patients[there], minlength=patients.max() + 1)
+    total = np.bincount(patients[there], values[there], minlength=patients.max() + 1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def checkerboard(split: str) -> tuple[int, int]:
@@ -90,21 +106,23 @@ def checkerboard(split: str) -> tuple[int, int]:
 
 def _cells(table: Table, split: str, seed: int) -> list[Table]:
     rows, columns = checkerboard(split)
-    if rows > len(table.X) or columns > len(table.columns):
+    patients = patient_numbers(table)
+    if rows > patients.max() + 1 or columns > len(table.columns):
         raise SettingError(
             f"A table of {len(table.X)} rows and {len(table.columns)} columns has no {rows} blocks of rows and "
             f"{columns} of columns. Write smaller numbers into the split."
         )
     if rows * columns < 2:
         raise SettingError("The split 'checkerboard:1x1' is one site. Write larger numbers.")
-    shuffled = np.array_split(np.random.default_rng(seed).permutation(len(table.X)), rows)
+    shuffled = np.array_split(np.random.default_rng(seed).permutation(patients.max() + 1), rows)
     column_blocks = np.array_split(np.arange(len(table.columns)), columns)
     cells = []
-    for part in map(np.sort, shuffled):
-        labels = None if table.labels is None else table.labels[part]
+    for part in shuffled:
+        part_rows = np.flatnonzero(np.isin(patients, part))
+        own = replace(_rows(table, part_rows), ids=np.char.add("row-", part_rows.astype(np.str_)))
         for block in column_blocks:
             names = tuple(table.columns[place] for place in block)
-            cells.append(Table(names, table.X[np.ix_(part, block)], labels, ids=part.astype(np.str_)))
+            cells.append(replace(own, columns=names, X=own.X[:, block]))
     return cells
 
 
@@ -113,21 +131,31 @@ def _label_skew(table: Table, sites: int, argument: str, generator: np.random.Ge
         raise SettingError(
             "A split by 'dirichlet' goes by the labels, and this table has none. Choose another split."
         )
+    written, _, fewest = argument.partition(":")
     try:
-        concentration = float(argument)
+        concentration, least = float(written), int(fewest or 0)
     except ValueError:
-        concentration = math.nan
+        concentration, least = math.nan, 0
     # Beyond a million, shares are equal to three digits; numpy overflows at 1e308.
-    if not 0 < concentration <= 1e6:
+    if not (0 < concentration <= 1e6 and least >= 0):
         raise SettingError(
-            f"In the split 'dirichlet:{argument}', A must be a number above 0 and at most 1e6."
+            f"In the split 'dirichlet:{argument}', A must be a number above 0 and at most 1e6; N, if it is there, a "
+            "whole number."
         )
     parts: list[Rows] = [np.empty(0, dtype=np.int64) for _ in range(sites)]
-    for label in np.unique(table.labels):
-        rows = generator.permutation(np.flatnonzero(table.labels == label))
+    strata, _ = rarest_classes(table.labels, patient_numbers(table))
+    for stratum, name in enumerate(np.unique(table.labels)):
+        rows = generator.permutation(np.flatnonzero(strata == stratum))
+        if len(rows) < least * sites:
+            raise SettingError(
+                f"The split 'dirichlet:{argument}' gives each of {sites} sites {least} rows of each class, and the "
+                f"class '{name}' has {len(rows)}. Write a smaller number, or take fewer sites."
+            )
+        first, others = rows[: least * sites], rows[least * sites :]
         shares = generator.dirichlet(np.full(sites, concentration))
-        cuts = np.round(np.cumsum(shares)[:-1] * len(rows)).astype(np.int64)
-        parts = [np.concatenate(pair) for pair in zip(parts, np.split(rows, cuts), strict=True)]
+        cuts = np.round(np.cumsum(shares)[:-1] * len(others)).astype(np.int64)
+        dealt = zip(parts, np.split(first, sites), np.split(others, cuts), strict=True)
+        parts = [np.concatenate(own) for own in dealt]
     for site in range(sites):
         if len(parts[site]) == 0:
             largest = max(range(sites), key=lambda other: len(parts[other]))
@@ -146,13 +174,14 @@ def _by_column(table: Table, column: str) -> list[Table]:
         )
     if len(table.columns) == 1:
         raise SettingError(f"The split 'by:{column}' leaves no feature: the table has no other column.")
-    features = Table(
-        table.columns[:place] + table.columns[place + 1 :],
-        np.delete(table.X, place, axis=1),
-        table.labels,
-        table.absent_is_zero,
-    )
-    return [_rows(features, np.flatnonzero(values == value)) for value in np.unique(values)]
+    names = table.columns[:place] + table.columns[place + 1 :]
+    features = replace(table, columns=names, X=np.delete(table.X, place, axis=1))
+    there, sites = np.unique(values, return_inverse=True)
+    patients = patient_numbers(table)
+    counts = np.zeros((patients.max() + 1, len(there)), dtype=np.int64)
+    np.add.at(counts, (patients, sites), 1)
+    found = counts.argmax(axis=1)[patients]
+    return [_rows(features, np.flatnonzero(found == site)) for site in np.unique(found)]
 
 
 def column_place(columns: Sequence[str], column: str) -> int:
@@ -168,4 +197,5 @@ def column_place(columns: Sequence[str], column: str) -> int:
 def _rows(table: Table, rows: Rows) -> Table:
     """Return some rows of a table."""
     labels = None if table.labels is None else table.labels[rows]
-    return Table(table.columns, table.X[rows], labels, table.absent_is_zero)
+    patients = None if table.patients is None else table.patients[rows]
+    return replace(table, X=table.X[rows], labels=labels, patients=patients)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.hospital import simulated_name
+from clients.patients import fold_places, patient_numbers
 from clients.table.table import Table, align
 from flower_pansvm.schema import Schema, class_names
+from flower_pansvm.site_names import simulated_name
 from flower_pansvm.systems.scaling import NO_FOLD
-from simulations.data.sites import fold_numbers, test_rows, whole_rows_of
+from simulations.data.sites import drawn_split, whole_rows_of
 from strategies.settings import Settings
 from strategies.steps.schema import common_schema
 
@@ -29,6 +30,7 @@ class PooledRows:
     folds: NDArray[np.int64]
     # (rows,): number of the site that holds each row; of the row block where cells of a checkerboard do.
     sites: NDArray[np.int64]
+    patients: NDArray[np.int64]  # (rows,): number of each row's patient, over all sites
 
     def of(self, chosen: NDArray[np.bool_]) -> "PooledRows":
         """Return some of the rows, which a mask of shape (rows,) picks."""
@@ -50,17 +52,22 @@ def pooled(settings: Settings) -> Pooled:
     tables, positive = whole_rows_of(settings), settings.positive_labels
     schema = schema_of_tables(tables, positive)
     place = {name: index for index, name in enumerate(schema.classes)}
-    train, test = [], []
+    train, test, before = [], [], 0
     for site, table in enumerate(tables):
         own = class_names(() if table.labels is None else table.labels, positive)
         classes = np.array([place[name] for name in own.tolist()], dtype=np.int64)
-        left_out = test_rows(own, settings.test_fraction, settings.seed)
-        folds = np.full(len(own), NO_FOLD)
+        patients = patient_numbers(table)
+        split = drawn_split(own, patients, settings.test_fraction, settings.seed, site)
+        trained, folds = ~split.kept, np.full(len(own), NO_FOLD)
         if settings.folds:
-            folds[~left_out] = fold_numbers(classes[~left_out], settings.folds, settings.seed)
-        rows = PooledRows(align(table, schema.columns).X, classes, folds, np.full(len(own), site))
-        train.append(rows.of(~left_out))
-        test.append(rows.of(left_out))
+            order = split.of_patients[trained]
+            folds[trained] = fold_places(classes[trained], patients[trained], order, split.fold_start)
+            folds[trained] %= settings.folds
+        numbers, before = before + patients, before + patients.max(initial=-1) + 1
+        X = align(table, schema.columns).X
+        rows = PooledRows(X, classes, folds, np.full(len(own), site), numbers)
+        train.append(rows.of(trained))
+        test.append(rows.of(split.kept))
     return Pooled(_joined(train), _joined(test), schema)
 
 

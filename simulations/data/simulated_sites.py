@@ -4,7 +4,9 @@ from flwr.app import RecordDict
 
 from clients.hospital import BROADCAST, Hospital, SimulatedContext, hospital_of
 from clients.site import Site
+from clients.table.simulated import use_tables
 from flower_pansvm import records
+from simulations.data import sites
 from strategies.federation.transcript import TranscriptSum
 from strategies.settings import Settings
 
@@ -13,6 +15,7 @@ class SimulatedSites:
     """The sites of a finished run once more, in this process."""
 
     def __init__(self, settings: Settings) -> None:
+        use_tables(sites)
         self.settings = settings
         self._run_config = settings.run_config
         self._told: object = None

@@ -4,31 +4,36 @@ A simulated ClientApp may run in any process and keeps nothing from message to m
 again each time. The same settings always give the same tables; a cache spares the reading and dealing out.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clients.ledger.lasting_split import LastingSplit
+from clients.patients import rarest_classes
 from clients.table.form import TableForm
 from clients.table.reading import label_of
 from clients.table.table import Table
-from flower_pansvm.arrays import Bools, Ints
+from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import SettingError
+from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import load_dataset, locate
 from simulations.data.partition import CHECKERBOARD, checkerboard, partition
-from strategies.settings import Settings
+from strategies.settings import SEPARATOR, Settings
 
 SPLIT_STREAM, FOLD_STREAM = 1, 2
 """Distinguish the draws of test rows and of folds from other draws by the same seed."""
 
-SEPARATOR = "|"
-"""Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
-means nothing within the quotes of a run config: ``--run-config "data='/a/north.csv|/a/south.csv'"``."""
+MOST_KEPT = 256  # tables of sites that a process keeps
+
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 Stamp = tuple[Path, int, int] | None
 """Path, time of last change (nanoseconds) and size of a file; None for a data set that is no file."""
@@ -129,7 +134,7 @@ def label_place(settings: Settings, site: int) -> str:
     return f"column '{label}' of '{source if path is None else path.name}'"
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=MOST_KEPT)
 def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp) -> Table:  # noqa: ARG001
     """Return a data set that is one site's table; the stamp makes a changed file a new entry of the cache."""
     return _frozen(load_dataset(source, label, _folder(data_dir), form=form))
@@ -171,9 +176,9 @@ def _folder(data_dir: str) -> Path | None:
 
 
 def _frozen(table: Table) -> Table:
-    table.X.setflags(write=False)
-    if table.labels is not None:
-        table.labels.setflags(write=False)
+    for part in (table.X, table.labels, table.ids, table.patients):
+        if part is not None:
+            part.setflags(write=False)
     return table
 
 
@@ -195,24 +200,65 @@ def _check_site(site: int, sites: int, found: int) -> None:
         raise SettingError(f"There is no site {site}: {sites} sites are numbered from 0 to {sites - 1}.")
 
 
-def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> Bools:
-    """Return which rows are kept for evaluation: the same share of each class, from 0 to below 1, drawn by the seed."""
-    kept = np.zeros(len(classes), dtype=np.bool_)
+def split_of_node(
+    config: Mapping[str, Scalar],
+    site: int,
+    classes: NDArray[np.str_],
+    patients: Ints,
+    fraction: float,
+    seed: int,
+) -> LastingSplit:
+    """Return :func:`drawn_split` of a node's site; cells of a checkerboard with the same rows share theirs."""
+    split = str(config.get("split", Settings.split))
+    block = site // checkerboard(split)[1] if split.startswith(CHECKERBOARD) else site
+    return drawn_split(classes, patients, fraction, seed, block)
+
+
+def labels_of_run(config: Mapping[str, Scalar]) -> tuple[str, ...]:
+    """Return the labels of all sites' tables, on which hospitals would agree beforehand; none if they are too many."""
+    settings = Settings.common(config)
+    sites = number_of_sites(settings)
+    tables = (table_of(replace(settings, sites=sites), site) for site in range(min(sites, MOST_KEPT)))
+    found = {
+        label for table in tables if table.labels is not None for label in np.unique(table.labels).tolist()
+    }
+    return tuple(sorted(found)) if len(found) <= MOST_CLASSES else ()
+
+
+def drawn_split(
+    classes: NDArray[np.str_], patients: Ints, fraction: float, seed: int, site: int
+) -> LastingSplit:
+    """Draw which patients are kept for evaluation, of each class a share, and their order.
+
+    Of n patients of a class, test_fraction · n is no whole number. The fraction of a patient is carried on from site to
+    site: a site rounds up where a number from 0 to 1 is high enough, and these numbers are spread evenly over
+    consecutive sites (a Kronecker sequence by the golden ratio, begun at random). So in expectation each class is
+    tested in its share, and over many small sites with hardly any deviation.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (rows,)
+        Name of each row's class; a patient counts for the rarest of its rows'.
+    patients : ndarray of shape (rows,)
+        Number of each row's patient.
+    fraction : float
+        Share to be kept, from 0 to below 1.
+    seed, site : int
+        The run's seed, and the number of the site.
+    """
+    strata, places = rarest_classes(classes, patients)
+    kept = np.zeros(len(strata), dtype=np.bool_)
     # A stream of its own: a simulation deals the rows to the sites by the same seed.
     generator = np.random.default_rng([seed, SPLIT_STREAM])
-    for name in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == name))
-        kept[members[: round(fraction * len(members))]] = True
-    return kept
-
-
-def fold_numbers(classes: Ints, folds: int, seed: int) -> Ints:
-    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together."""
-    numbers = np.empty(len(classes), dtype=np.int64)
-    generator = np.random.default_rng([seed, FOLD_STREAM])
-    dealt = 0
-    for one in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == one))
-        numbers[members] = (dealt + np.arange(len(members))) % folds
-        dealt += len(members)
-    return numbers
+    for number, name in enumerate(np.unique(classes)):
+        members = generator.permutation(np.flatnonzero(strata == number))
+        begin = np.random.default_rng([seed, SPLIT_STREAM, crc32(str(name).encode())]).random()
+        carried = (begin + site * GOLDEN) % 1.0
+        # A product such as 0.29 · 100 is a little less than the whole number that is meant.
+        kept[members[: math.floor(round(fraction * len(members), 9) + carried)]] = True
+    if kept.all():
+        kept[-1:] = False  # a site has to train on somebody
+    generator = np.random.default_rng([seed, FOLD_STREAM, site])
+    start = int(generator.integers(2**16))
+    of_patients = generator.permutation(len(strata))[places]
+    return LastingSplit(kept[places], generator.permutation(len(classes)), of_patients, start)

@@ -22,8 +22,8 @@ from pathlib import Path
 import tomli_w
 from joblib import cpu_count
 
-from flower_pansvm.errors import EngineError
-from simulations.engines.processes import (
+from flower_pansvm.errors import EngineError, install
+from flower_pansvm.study.processes import (
     exit_on_signals,
     flower_environment,
     free_port,
@@ -33,6 +33,8 @@ from simulations.engines.processes import (
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
 START_SECONDS = 60.0
 """Longest wait for the SuperLink to listen."""
+CLUSTER_SECONDS = 10.0
+"""Longest wait for a Ray cluster that runs already."""
 TAIL_LINES = 25
 """Lines at the end of a log that an error shows."""
 
@@ -54,8 +56,8 @@ def run_on_flower(
     """
     if importlib.util.find_spec("ray") is None:
         raise EngineError(
-            "Flower's simulation engine needs the package ray, which is not installed. Install it with: "
-            "pip install 'flower-pansvm[simulation]', or run in this process (--engine in-process)."
+            "Flower's simulation engine needs the package ray, which is not installed. Install it "
+            f"{install('simulation')}; or run in this process (--engine in-process)."
         )
     with temporary_folder() as folder:
         build_app(folder / "app", map(_package_folder, PACKAGES), config)
@@ -65,7 +67,7 @@ def run_on_flower(
 def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | int | float | bool]) -> None:
     """Write a Flower app: copies of packages and a ``pyproject.toml``, which an installed package lacks.
 
-    The packages hold ``strategies.app`` and ``clients.app`` and what these import.
+    The packages hold ``strategies.app`` and ``simulations.app`` and what these import.
     """
     for package in packages:
         shutil.copytree(package, app / package.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -77,7 +79,7 @@ def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | in
     }
     flower = {
         "publisher": "flower-pansvm",
-        "components": {"serverapp": "strategies.app:app", "clientapp": "clients.app:app"},
+        "components": {"serverapp": "strategies.app:app", "clientapp": "simulations.app:app"},
         "config": dict(config),
     }
     text = tomli_w.dumps({"project": project, "tool": {"flwr": {"app": flower}}})
@@ -93,6 +95,7 @@ def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
         )
     port = free_port()
     environment = _environment(folder, port)
+    check_cluster(environment.get("RAY_ADDRESS", ""))
     link_log = folder / "superlink.log"
     link_command = ["flower-superlink", "--insecure", "--simulation", "--isolation", "process"]
     link_command += ["--host", "127.0.0.1", "--port", str(port)]
@@ -143,6 +146,19 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
     return flower_environment(home) | {"RAY_TMPDIR": str(folder), "RAY_USAGE_STATS_ENABLED": "0"}
 
 
+def check_cluster(address: str) -> None:
+    """Raise an EngineError if nothing listens where a Ray cluster should, since Ray would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CLUSTER_SECONDS).close()
+        except OSError as error:
+            raise EngineError(
+                f"RAY_ADDRESS or --cluster names a Ray cluster at '{address}', which does not answer ({error}). Start "
+                "it with 'ray start --head', correct the address, or unset it to run on this machine alone."
+            ) from None
+
+
 def _wait_until_listening(superlink: subprocess.Popen[str], port: int, log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while superlink.poll() is None and time.monotonic() < deadline:
@@ -160,9 +176,11 @@ def _wait_until_listening(superlink: subprocess.Popen[str], port: int, log: Path
 
 def _submit(app: Path, sites: int, environment: Mapping[str, str], show: Callable[[str], None]) -> list[str]:
     """Hand the app to the SuperLink, show what the ServerApp logs until the run ends, and return the whole log."""
-    # No more workers than sites: each has a Python process of its own, and Ray would start one per core.
-    workers = min(sites, cpu_count())
-    engine = f"num-supernodes={sites} client-resources-num-cpus=1 init-args-num-cpus={workers}"
+    engine = f"num-supernodes={sites} client-resources-num-cpus=1"
+    if environment.get("RAY_ADDRESS", "") in ("", "local"):
+        # No more workers than sites: each has a Python process of its own, and Ray would start one per core. A cluster
+        # that runs already refuses a number.
+        engine += f" init-args-num-cpus={min(sites, cpu_count())}"
     command = ["flwr", "run", ".", "--stream", "--federation-config", engine]
     log: list[str] = []
     with started_process(command, app, environment) as run:

@@ -2,10 +2,10 @@
 
 from typing import TypeVar
 
-from clients.app import app
 from flower_pansvm.terms import Scalar
+from simulations.app import app
 from simulations.engines.in_process import InProcessGrid
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings
 from strategies.strategy import PhasedStrategy
 
@@ -14,7 +14,7 @@ Kind = TypeVar("Kind", bound=InProcessGrid)
 
 def train_in_process(settings: Settings) -> PhasedStrategy:
     """Run the strategy with all sites in this process and return it, trained."""
-    strategy: PhasedStrategy = all_strategies()[settings.strategy](settings)
+    strategy: PhasedStrategy = STRATEGIES[settings.strategy](settings)
     strategy.start(in_process_grid(settings))
     return strategy
 

@@ -14,13 +14,12 @@ from sklearn.svm import SVC
 
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.class_columns import winners
-from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.multiclass import Pair, signs
+from flower_pansvm.multiclass import Pair, one_versus_all, signs
 from flower_pansvm.scaling import moments
 from simulations.data.pooling import PooledRows, pooled
-from simulations.papers.reproduction import experiment
+from simulations.papers.reproduction import experiment, tested_by_folds
 from strategies.federation.exchange import Costs
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.selection.criteria import rsvm, svm_rfe, svm_t
 from strategies.selection.elimination import Elimination, EliminationLog, SelectionSettings
 from strategies.selection.filters import ClassMoments
@@ -130,12 +129,13 @@ def curve(strategy: str, settings: Settings) -> dict[str, Any]:  # noqa: ARG001
     assert isinstance(settings, SelectionSettings)
     found = select(settings)
     points = [asdict(point) for point in found.points]
-    return {"accuracy_by_count": points, "selected": len(found.selected)}
+    by_folds = {} if settings.test_fraction else tested_by_folds(settings.folds)
+    return {"accuracy_by_count": points, "selected": len(found.selected), **by_folds}
 
 
 def select(settings: SelectionSettings) -> Selection:
     """Run the selection that ``settings.strategy`` names, with LIBSVM on the pooled rows; C and gamma are given."""
-    bases: tuple[Any, ...] = (PooledElimination, all_strategies()[settings.strategy])
+    bases: tuple[Any, ...] = (PooledElimination, STRATEGIES[settings.strategy])
     strategy: PooledElimination = type("PooledSelection", bases, {})(settings)
     strategy.subsets = PooledSubsets(settings)
     strategy.record = PooledLog(strategy.subsets)

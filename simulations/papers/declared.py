@@ -3,16 +3,19 @@
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from flower_pansvm.registry import Registry, import_modules
+from flower_pansvm.registry import Registry
 from simulations.papers.plots import bars, curves
-from simulations.papers.reproduction import ACCURACY, Measure, Place, Reproduction, Setup
+from simulations.papers.reproduction import ACCURACY, FOLD_DEVIATION, Measure, Place, Reproduction, Setup
 
-REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
+REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure", {})
 """What has entered itself so far: see `all_reproductions`."""
 
 PLOTS: Mapping[str, Callable[..., Figure]] = {"bars": bars, "curves": curves}
@@ -23,6 +26,7 @@ def declared(
     name: str,
     setups: Mapping[Place, Sequence[Setup]],
     measure: Measure = ACCURACY,
+    deviation: Measure = FOLD_DEVIATION,
     paper: Mapping[Place, float] | None = None,
 ) -> Reproduction:
     """Return what is run and drawn for a table or a figure with what its paper's file says of it, and enter it.
@@ -34,21 +38,27 @@ def declared(
     columns = rows.pop("columns", ())
     printed = {(row, column): own[place] for row, own in rows.items() for place, column in enumerate(columns)}
     drawn = dict(entry.pop("plot", {}))
-    return REPRODUCTIONS.register(name)(
-        Reproduction(
-            setups=setups,
-            measure=measure,
-            plot=partial(PLOTS[drawn.pop("kind")], **drawn) if drawn else None,
-            paper=printed if paper is None else paper,
-            **entry,
-        )
+    REPRODUCTIONS[name] = Reproduction(
+        setups=setups,
+        measure=measure,
+        deviation=deviation,
+        plot=partial(PLOTS[drawn.pop("kind")], **drawn) if drawn else None,
+        paper=printed if paper is None else paper,
+        **entry,
     )
+    return REPRODUCTIONS[name]
 
 
 def all_reproductions() -> Registry[Reproduction]:
     """Return the tables and figures of all papers, by name: those of all files in this folder."""
-    import_modules("simulations.papers")
+    import_papers()
     return REPRODUCTIONS
+
+
+def import_papers() -> None:
+    """Import the files of all papers, so that what they declare is known."""
+    for module in iter_modules([str(Path(__file__).parent)], "simulations.papers."):
+        import_module(module.name)
 
 
 @cache
@@ -65,7 +75,7 @@ def _entries() -> Mapping[str, Mapping[str, Any]]:
                     for key in ("said", "substituted", "errors")
                     if key in entry
                 }
-                found[name] = {**entry, **texts}
+                found[name] = {**entry, **texts, "work": file.name.removesuffix(".toml")}
     return found
 
 

@@ -2,7 +2,8 @@
 
 A selection gives accuracies by number of features. ``before`` is that with all features, ``after`` the highest point of
 the mean curve over the seeds, of equal ones that with the fewest features: picked by hindsight, as the paper's are as
-far as one can see. ``chosen`` is the subset that was chosen within the training rows: what a user may expect.
+far as one can see. ``chosen`` is the subset that was chosen within the training rows, beside each number by hindsight:
+what a user may expect.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,9 @@ METHODS = {
 
 Scheme = Literal["CV1", "CV2"]
 Classifier = Literal["PAN", "LIBSVM"]
-What = Literal["before", "after", "gain", "features", "chosen"]
+What = Literal["before", "after", "gain", "features", "chosen", "gain chosen", "features chosen"]
+CHOSEN: Mapping[What, What] = {"after": "chosen", "gain": "gain chosen", "features": "features chosen"}
+"""The same of the subset that was chosen without hindsight."""
 
 
 class Column(NamedTuple):
@@ -61,40 +64,60 @@ def selection(one: ThesisSet, column: Column) -> Setup:
     )
 
 
-def values(results: Sequence[Result], scheme: Scheme, what: What) -> list[float]:
-    """Return the number of each selection, accuracies in percent; features are those of the mean curve's best point.
+def curves_of(results: Sequence[Result], scheme: Scheme) -> pd.DataFrame:
+    """Return the accuracy in percent by features (index, few first) and selection.
 
+    Where a selection has no such subset, it is that of the next larger one.
     CV1 is the accuracy over the folds of the selection itself, CV2 that on the rows left out before.
     """
+    part = "test_accuracy" if scheme == "CV2" else "accuracy"
+    by_count = pd.DataFrame(
+        [
+            {point["features"]: 100.0 * point[part] for point in one["accuracy_by_count"][::-1]}
+            for one in results
+        ]
+    )
+    return by_count.T.sort_index().bfill()
+
+
+def values(results: Sequence[Result], scheme: Scheme, what: What) -> list[float]:
+    """Return the number of each selection, accuracies in percent; features are those of the mean curve's best point."""
     if not results:
         return []
-    part, points = (
-        "test_accuracy" if scheme == "CV2" else "accuracy",
-        [one["accuracy_by_count"] for one in results],
-    )
-    # By features, few first, and selection; where there is no such subset, that of the next larger one.
-    by_count = pd.DataFrame(
-        [{point["features"]: 100.0 * point[part] for point in own[::-1]} for own in points]
-    )
-    curves = by_count.T.sort_index().bfill()
+    curves, points = curves_of(results, scheme), [one["accuracy_by_count"] for one in results]
     # Filters leave more features with one seed than with another: the curve goes on where all have models.
     start = min(max((point["features"] for point in own[1:]), default=1) for own in points)
     able = curves[(curves.index <= start) | (curves.index == max(point["features"] for point in points[0]))]
     # Of equal points the one with the fewest features comes first.
     best = able.mean(axis=1).round(9).idxmax()
     before, after = curves.ffill().iloc[-1], curves.loc[best]
+    selected = [int(one["selected"]) for one in results]
+    chosen = pd.Series([curves[number][count] for number, count in enumerate(selected)], index=before.index)
     numbers: Mapping[What, Iterable[float]] = {
         "before": before,
         "after": after,
         "gain": after - before,
         "features": [float(best)] * len(results),
-        "chosen": [float(curves[number][one["selected"]]) for number, one in enumerate(results)],
+        "chosen": chosen,
+        "gain chosen": chosen - before,
+        "features chosen": selected,
     }
     return list(map(float, numbers[what]))
 
 
-def selections(name: str, columns: Mapping[str, Column], sets: Sequence[ThesisSet] = SIX) -> None:
+def with_chosen(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return columns with, after them, those of what was chosen without hindsight."""
+    beside = {
+        f"{title.removesuffix(' after')} chosen": column._replace(what=CHOSEN[column.what])
+        for title, column in columns.items()
+        if column.what in CHOSEN
+    }
+    return {**columns, **beside}
+
+
+def selections(name: str, printed: Mapping[str, Column], sets: Sequence[ThesisSet] = SIX) -> None:
     """Enter a table: a row a set, a column, by its title, a method, a classifier and a scheme."""
+    columns = with_chosen(printed)
 
     def measure(place: Place, results: Sequence[Result]) -> Sequence[float]:
         column = columns[place[1]]
@@ -122,12 +145,8 @@ for number, classifier in zip(("5.2", "5.3"), CLASSIFIERS, strict=True):
     selections(
         f"lu-table-{number}",
         {
-            **{
-                f"{scheme} {what}": Column("PPFSVW", classifier, scheme, what)
-                for scheme, what in product(SCHEMES, GAINED)
-            },
-            # It is not the paper's.
-            "CV2 chosen": Column("PPFSVW", classifier, "CV2", "chosen"),
+            f"{scheme} {what}": Column("PPFSVW", classifier, scheme, what)
+            for scheme, what in product(SCHEMES, GAINED)
         },
     )
 selections(
@@ -151,6 +170,31 @@ selections(
         for title, what in FEATURES_AND_ACCURACY.items()
         for method in WRAPPERS
     },
+)
+COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+"""Numbers of features on the axis of Figure 5.8."""
+
+
+def at_count(place: Place, results: Sequence[Result]) -> Sequence[float]:
+    """Return the accuracy of each selection with so many features, or the next larger subset."""
+    if not results:
+        return []
+    curves = curves_of(results, "CV2")
+    return list(map(float, curves[curves.index >= int(place[1].split()[0])].iloc[0]))
+
+
+declared(
+    "lu-figure-5.8",
+    {
+        (f"{one.name}, {method}", f"{count} features"): [
+            selection(one, Column(method, "PAN", "CV2", "after"))
+        ]
+        for one in SIX
+        for method in WRAPPERS
+        for count in COUNTS
+        if count <= one.features
+    },
+    at_count,
 )
 selections(
     "lu-table-6.2",

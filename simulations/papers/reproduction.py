@@ -1,16 +1,19 @@
 """What a table or a figure of a paper is here: runs, the paper's numbers, and what was put in their place."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy.stats import t
 
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
 from simulations.comparison.workers import Result
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings, setting_fields, settings_from
 
 Place = tuple[str, str]
@@ -88,7 +91,7 @@ def make_run(strategy: str, data: str, **values: Scalar) -> Run:
     Papers train on the true records, and so do these runs: ``privacy`` is ``exact``.
     """
     config = {name.replace("_", "-"): value for name, value in values.items()}
-    own = setting_fields(all_strategies()[_settings_of(strategy)].settings_class)
+    own = setting_fields(STRATEGIES[_settings_of(strategy)].settings_class)
     config = {key: value for key, value in {"privacy": "exact", **config}.items() if key in own}
     return Run(tuple(sorted({"strategy": strategy, "data": data, **config}.items())))
 
@@ -126,11 +129,39 @@ class Cell:
     deviation: float | None
     runs: int  # how many these are
     paper: float | None  # what is printed in the paper, if anything is
+    tested: float = 0.0  # share of the rows that a run leaves out for its test; 0 if it leaves none out
+    folds: int = 1  # tests that a run's number is the mean of
+    within: float | None = None  # variance of these in a run, the mean over the runs; None if it is not known
+    commits: tuple[str, ...] = ()  # of the code that the runs were done with
+    date: str = ""  # of the last of them
 
     @property
     def difference(self) -> float | None:
         """Ours minus the paper's."""
         return None if self.ours is None or self.paper is None else self.ours - self.paper
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of our mean, by Student's t over all tests; None with fewer than two runs.
+
+        Tests share most of their training rows, so that the variance of their mean is (1 / tests + test rows / training
+        rows) times that of one (Nadeau and Bengio 2003, "Inference for the generalization error", doi
+        10.1023/A:1024068626366). Of k folds the ratio is 1 / (k - 1), and each fold is a test (Bouckaert and Frank
+        2004, "Evaluating the replicability of significance tests for comparing learning algorithms", doi
+        10.1007/978-3-540-24775-3_3). Where only means over folds are known, a fold is taken to vary k times as much as
+        they do: the interval is too short if folds of a run balance each other.
+        """
+        if self.ours is None or self.deviation is None or self.runs < 2:
+            return None
+        tests = self.runs * self.folds
+        freedom = (self.runs if self.within is None else tests) - 1
+        square = self.deviation**2
+        # Deviations are those of the numbers themselves, divided by their number.
+        square = self.folds * square if self.within is None else square + self.within
+        variance = square * (freedom + 1) / freedom
+        error = np.sqrt(variance * (1 / tests + self.tested / (1 - self.tested)))
+        half = float(t.ppf(0.975, freedom) * error)
+        return self.ours - half, self.ours + half
 
 
 Measure = Callable[[Place, Sequence[Result]], Sequence[float]]
@@ -161,14 +192,36 @@ ACCURACY = per_run(_accuracy)
 """Accuracy in percent: over the folds if the run has cross-validated, else on the rows left out."""
 
 
+def _fold_deviation(result: Result) -> float | None:
+    found = result.get("fold_deviation")
+    return None if found is None else 100.0 * float(found)
+
+
+FOLD_DEVIATION = per_run(_fold_deviation)
+"""Standard deviation over the folds of a run, of the accuracy in percent."""
+
+
+def tested_by_folds(folds: int) -> dict[str, Any]:
+    """Return what a run says whose numbers are means over so many folds of all rows."""
+    return {"tested": 1 / folds, "folds": folds}
+
+
+def of_folds(accuracies: Floats) -> dict[str, Any]:
+    """Return what a run says that has found these accuracies over folds of all rows."""
+    mean, deviation = float(accuracies.mean()), float(accuracies.std())
+    return {"accuracy": mean, "fold_deviation": deviation, **tested_by_folds(len(accuracies))}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
     """A table or a figure."""
 
     title: str  # what it shows
+    work: str = ""  # the paper it is of: the name of the paper's file without its ending
     setups: Mapping[Place, Sequence[Setup]]  # what is run for each cell, by row and column
     minutes: float  # how long it takes on two cores
     measure: Measure = ACCURACY  # see `Measure`
+    deviation: Measure = FOLD_DEVIATION  # of the same numbers over the folds of a run, where they are known
     unit: str = "%"  # of all numbers
     digits: int = 2  # digits after the point
     repeats: int = 5  # seeds
@@ -192,12 +245,25 @@ class Reproduction:
         """Return all cells, with ours as far as there are results: those that are run, sums, and what is only cited."""
         found = []
         for place, runs in self.plan(repeats).items():
-            done = [results[run] for run in runs if run in results and "error" not in results[run]]
-            found.append(self.cell(place, self.measure(place, done)))
+            known = {run: results[run] for run in runs if run in results and "error" not in results[run]}
+            cell = self.cell(place, self.measure(place, list(known.values())))
+            within = np.square(self.deviation(place, list(known.values())))
+            known_within = float(within.mean()) if len(within) == cell.runs > 0 else None
+            found.append(replace(cell, within=known_within, **_origin_of(known)))
         columns = dict.fromkeys(cell.column for cell in found) if self.summed else ()
         found += [self._sum(column, found) for column in columns]
         there = {(cell.row, cell.column) for cell in found}
         return found + [self.cell(place, []) for place in self.paper if place not in there]
+
+    def of_rows(self, rows: Sequence[str]) -> "Reproduction":
+        """Return the part of a table that is in some of its rows; SettingError if it has no such row."""
+        there = dict.fromkeys(row for row, _ in self.setups)
+        for row in rows:
+            if row not in there:
+                raise SettingError(f"{self.title} has no row '{row}'. Its rows are: {'; '.join(there)}.")
+        setups = {place: setups for place, setups in self.setups.items() if place[0] in rows}
+        paper = {place: number for place, number in self.paper.items() if place[0] in rows}
+        return replace(self, setups=setups, paper=paper, summed=False)
 
     def cell(self, place: Place, values: Sequence[float]) -> Cell:
         """Return the mean of several runs' numbers as a cell."""
@@ -212,3 +278,16 @@ class Reproduction:
         return Cell(
             "SUM", column, ours, None, min(cell.runs for cell in own), self.paper.get(("SUM", column))
         )
+
+
+def _origin_of(results: Mapping[Run, Result]) -> dict[str, Any]:
+    """Return the share of rows tested, folds, commits and last date of the runs of a cell."""
+    tested = {
+        float(result.get("tested", run.config.get("test-fraction", 0.0))) for run, result in results.items()
+    }
+    return {
+        "tested": max(tested, default=0.0),
+        "folds": max((int(result.get("folds", 1)) for result in results.values()), default=1),
+        "commits": tuple(sorted({str(result.get("commit")) for result in results.values()})),
+        "date": max((str(result.get("date", "")) for result in results.values()), default=""),
+    }

@@ -1,9 +1,12 @@
 """Does the runs of a table: trainings of strategies, and what is no training of one."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,21 +14,32 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from clients.table.file import read_frame, suffix_of
-from flower_pansvm.registry import import_modules
-from simulations.baselines.registry import all_baselines
-from simulations.comparison.finished import RUNS_FILE, check_folder, finish
+from clients.table.table import Table
+from flower_pansvm.arrays import Ints
+from flower_pansvm.errors import SettingError
+from flower_pansvm.locking import locked
+from flower_pansvm.systems.scaling import NO_FOLD
+from simulations.baselines.registry import BASELINES
+from simulations.comparison.finished import RUNS_FILE, check_folder, finish, succeeded
 from simulations.comparison.workers import Result
-from simulations.data.datasets import SHIPPED, locate
-from simulations.data.pooling import pooled
+from simulations.data.datasets import SHIPPED, load_dataset, locate
+from simulations.data.pooling import PooledRows, pooled
+from simulations.data.sites import drawn_split
 from simulations.engines.running import train_in_process
-from simulations.papers import li2014, lu2016_sets
-from simulations.papers.reproduction import EXPERIMENTS, Prepared, Run, experiment
-from strategies.locking import locked
+from simulations.origin import origin
+from simulations.papers import li2014, lu2016_sets, luo2009, mangasarian2008
+from simulations.papers.declared import import_papers
+from simulations.papers.reproduction import EXPERIMENTS, Prepared, Run, experiment, of_folds, tested_by_folds
 from strategies.results import describe
 from strategies.settings import Settings
 from strategies.svm_settings import PanSvmSettings
 
-PREPARED: dict[str, Prepared] = {**lu2016_sets.PREPARED, **li2014.PREPARED}
+PREPARED: dict[str, Prepared] = {
+    **lu2016_sets.PREPARED,
+    **li2014.PREPARED,
+    **luo2009.PREPARED,
+    **mangasarian2008.PREPARED,
+}
 """Data sets that are made from files of the folder, by the name that runs use."""
 
 KEPT = (
@@ -33,6 +47,12 @@ KEPT = (
     *("accuracy_by_count", "selected"),
 )
 """What is kept of a ``result.json``, if it is there."""
+
+FIFTHS = 5
+"""Parts of a table of which one is left out for the test."""
+
+load_once = lru_cache(2)(load_dataset)
+"""Tables of genes take seconds to read."""
 
 Show = Callable[[Run, Result, int], None]
 """Receives each run that has ended, what it has found, and how many are left."""
@@ -70,11 +90,13 @@ def _read(path: Path) -> pd.DataFrame:
 def execute(run: Run, data_dir: Path | None, folder: Path) -> Result:
     """Do a run in this process; data sets that have to be prepared are kept in ``folder``."""
     # In a process of its own no paper's file has entered its experiments yet.
-    import_modules("simulations.papers")
-    settings, started = run.settings(source(str(run.config["data"]), data_dir, folder)), time.perf_counter()
+    import_papers()
+    settings = run.settings(source(str(run.config["data"]), data_dir, folder))
+    started, used = time.perf_counter(), time.process_time()
     word, colon, name = run.strategy.partition(":")
     found = EXPERIMENTS[word].work(name, settings) if colon else federated(settings)
-    return {**found, "wall": time.perf_counter() - started}
+    spent = {"wall": time.perf_counter() - started, "cpu": time.process_time() - used}
+    return {**found, **spent, **origin()}
 
 
 def federated(settings: Settings) -> dict[str, Any]:
@@ -83,7 +105,10 @@ def federated(settings: Settings) -> dict[str, Any]:
     found = {key: described[key] for key in KEPT if key in described}
     if described.get("chosen"):
         # With one point in the grid, this is cross-validation of that point.
-        found["cv_accuracy"] = described["chosen"]["grid"][0]["accuracy"]
+        point = described["chosen"]["grid"][0]
+        found |= {"cv_accuracy": point["accuracy"], "fold_deviation": point["deviation"]}
+    if settings.folds and not settings.test_fraction:
+        found |= tested_by_folds(settings.folds)
     if "selected" in found:
         found["selected"] = len(found["selected"])
     return found
@@ -94,26 +119,77 @@ def central(name: str, settings: Settings) -> dict[str, Any]:
     """Return how good a classifier is that is trained on all rows in one place."""
     assert isinstance(settings, PanSvmSettings)
     rows = pooled(settings)
-    evaluation = all_baselines()[f"central:{name}"](settings, rows.train, rows.test).evaluation
+    evaluation = BASELINES[f"central:{name}"](settings, rows.train, rows.test).evaluation
     return {"accuracy": evaluation.accuracy, "auc": evaluation.auc}
+
+
+@experiment("rotated", "pan-svm")
+def rotated(name: str, settings: Settings) -> dict[str, Any]:
+    """Return the accuracy on one fifth of all rows, which is left out before the others are dealt to the sites.
+
+    Seeds 0 to 4 leave out one fifth after the other, seeds 5 to 9 those of another draw, and so on. A fifth has the
+    classes' shares of the whole table, so that a class with fewer rows than sites is tested as often as others: where
+    each site leaves out a fifth of its own rows, such a class has hardly a test row. ``name`` is ``pan-svm``, or a
+    central classifier and the share of the other rows that it is trained on, in percent.
+    """
+    assert isinstance(settings, PanSvmSettings)
+    table = load_once(settings.data)
+    assert table.labels is not None
+    folds = StratifiedKFold(FIFTHS, shuffle=True, random_state=settings.seed // FIFTHS)
+    # A class of fewer rows than folds has rows in some of them only; scikit-learn warns of it.
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        inside, out = list(folds.split(table.X, table.labels))[settings.seed % FIFTHS]
+    accuracy = (_federated_on if name == "pan-svm" else partial(_central_on, name))(
+        settings, table, inside, out
+    )
+    return {"accuracy": accuracy, "tested": 1 / FIFTHS}
+
+
+def _federated_on(settings: PanSvmSettings, table: Table, inside: Ints, out: Ints) -> float:
+    """Return the accuracy of PAN-SVM, whose sites have some rows of a table, on others."""
+    frame, labels = pd.DataFrame(table.X, columns=list(table.columns)), np.asarray(table.labels)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "train.csv"
+        frame.iloc[inside].assign(label=labels[inside]).to_csv(file, index=False)
+        model = train_in_process(replace(settings, data=str(file))).outcome.model
+    assert model is not None
+    return float(np.mean(model.predict(frame.iloc[out]).astype(str) == labels[out]))
+
+
+def _central_on(name: str, settings: PanSvmSettings, table: Table, inside: Ints, out: Ints) -> float:
+    """Return the accuracy of a central classifier, trained on a share of some rows of a table, on others."""
+    baseline, share = name.split()
+    classes = np.unique(np.asarray(table.labels), return_inverse=True)[1]
+    nobody = np.full(len(classes), NO_FOLD)
+    rows = PooledRows(table.X, classes, nobody, nobody, np.arange(len(classes)))
+    labels = classes[inside].astype(str)
+    unused = drawn_split(labels, np.arange(len(labels)), 1 - int(share) / 100, settings.seed, 0).kept
+    train, test = (np.isin(np.arange(len(classes)), own) for own in (inside[~unused], out))
+    found = BASELINES[baseline](settings, rows.of(train), rows.of(test)).evaluation.accuracy
+    assert found is not None
+    return found
 
 
 @experiment("folds", "pan-svm")
 def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
-    """Return the mean accuracy of a central classifier over five folds of all training rows."""
+    """Return the mean accuracy of a central classifier over the folds of all training rows."""
     assert isinstance(settings, PanSvmSettings)
     rows = pooled(settings).train
     folds = StratifiedKFold(settings.cv_folds, shuffle=True, random_state=settings.seed)
     accuracies = []
     for _, inside in folds.split(rows.X, rows.classes):
         out = np.isin(np.arange(len(rows.X)), inside)
-        found = all_baselines()[baseline](settings, rows.of(~out), rows.of(out)).evaluation
-        accuracies.append(found.accuracy)
-    return {"accuracy": float(np.mean([accuracy for accuracy in accuracies if accuracy is not None]))}
+        accuracies.append(BASELINES[baseline](settings, rows.of(~out), rows.of(out)).evaluation.accuracy)
+    return of_folds(np.array(accuracies, dtype=float))
 
 
 def do_runs(
-    runs: Iterable[Run], data_dir: Path | None, folder: Path, processes: int, show: Show
+    runs: Iterable[Run],
+    data_dir: Path | None,
+    folder: Path,
+    processes: int,
+    show: Show,
+    cluster: str = "",
 ) -> Mapping[Run, Result]:
     """Return what the runs have found, so many at a time; those on file are not done again, unless they failed.
 
@@ -124,4 +200,23 @@ def do_runs(
         check(data, data_dir)
     with locked(folder):
         check_folder(folder, RUNS_FILE, "reproduction")
-        return finish(wanted, folder, processes, partial(execute, data_dir=data_dir, folder=folder), show)
+        _check_versions(succeeded(wanted, folder).values(), folder)
+        run = partial(execute, data_dir=data_dir, folder=folder)
+        return finish(wanted, folder, processes, run, show, cluster)
+
+
+def _check_versions(done: Iterable[Result], folder: Path) -> None:
+    """Check that runs on file had the packages of this environment; SettingError if a table would mix versions."""
+    here = origin()["versions"]
+    other = {
+        f"{package} {version}"
+        for result in done
+        for package, version in result.get("versions", {}).items()
+        if here.get(package) != version
+    }
+    if other:
+        raise SettingError(
+            f"Runs in '{folder}' were done with {', '.join(sorted(other))}, and this environment has "
+            f"{', '.join(f'{package} {here.get(package)}' for package in sorted(one.split()[0] for one in other))}. A "
+            "table of both would compare versions. Install those versions, or name another folder by --out."
+        )

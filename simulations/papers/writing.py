@@ -3,13 +3,20 @@
 import csv
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from simulations.markdown import markdown
 from simulations.papers.reproduction import Cell, Reproduction
 
 NOT_RUN = "–"
+
+HEADER = (
+    *("name", "row", "column", "unit", "ours", "deviation", "low", "high", "runs", "paper"),
+    *("commit", "date"),
+)
+"""Of the CSV files; ``low`` and ``high`` are the ends of the 95 % interval of ours."""
 
 
 def text_of(cell: Cell | None, digits: int) -> str:
@@ -32,6 +39,14 @@ def grid_of(cells: Sequence[Cell], digits: int) -> tuple[list[str], list[list[st
     return ["", *columns], lines
 
 
+def line_of(name: str, what: Reproduction, cell: Cell) -> list[object]:
+    """Return a cell as a line of a CSV file, in the order of `HEADER`; numbers have six digits."""
+    low, high = cell.interval or (None, None)
+    numbers = (cell.ours, cell.deviation, low, high, cell.runs, cell.paper)
+    texts = ["" if number is None else f"{number:.6g}" for number in numbers]
+    return [name, cell.row, cell.column, what.unit, *texts, " ".join(cell.commits), cell.date]
+
+
 def write(
     name: str, what: Reproduction, cells: Sequence[Cell], took: Sequence[str], folder: Path
 ) -> list[Path]:
@@ -42,10 +57,8 @@ def write(
     files = [folder / f"{name}.csv", folder / f"{name}.md"]
     with files[0].open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["name", "row", "column", "unit", "ours", "deviation", "runs", "paper", "difference"])
-        for cell in cells:
-            known = (cell.ours, cell.deviation, cell.runs, cell.paper, cell.difference)
-            writer.writerow([name, cell.row, cell.column, what.unit, *known])
+        writer.writerow(HEADER)
+        writer.writerows(line_of(name, what, cell) for cell in cells)
     parts = [
         f"# {what.title}, {what.unit}\n",
         "Ours ± deviation over seeds (the paper's; the difference).\n",
@@ -75,9 +88,3 @@ def machine() -> str:
         f"Measured on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {os.cpu_count()} cores ({platform.machine()}, "
         f"Python {platform.python_version()}); load average over 1, 5 and 15 minutes at the end: {load}."
     )
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is left-aligned, the others right-aligned."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -74,7 +74,7 @@ def fitted_map(p: Floats, low: Floats, high: Floats, counting: float, seed: int)
     columns = len(low)
     below = np.cumsum(p, axis=1) - p / 2
     spread = np.maximum(np.sqrt((p * np.square(below - 0.5)).sum(axis=1, keepdims=True)), 1e-3)
-    mean = p @ MIDDLES
+    mean = (p * MIDDLES).sum(axis=1)
     variance = (p * (np.square(MIDDLES - mean[:, None]) + WIDTHS**2 / 12)).sum(axis=1)
     gamma = float(np.clip(counting / 250, SMOOTHEST, ROUGHEST))
     count = int(np.clip(counting / 16, LEAST_FREQUENCIES, MOST_FREQUENCIES))

@@ -31,14 +31,19 @@ from flower_pansvm.systems.dp_svm import (
     PrivateMomentsQuestion,
     PrivateWeightsQuestion,
 )
+from strategies.api import (
+    AggregateResult,
+    Budget,
+    Federation,
+    Outcome,
+    PhasedStrategy,
+    Problems,
+    PromiseSettings,
+    evaluated,
+    join_with_ranges,
+    warn_of_early_end,
+)
 from strategies.dp_svm.fit import NoisyRidge, fitted_map, shares, symmetric
-from strategies.federation.federation import Federation
-from strategies.outcome import Outcome
-from strategies.registry import strategies
-from strategies.settings import PromiseSettings
-from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
-from strategies.steps.public_ranges import join_with_ranges
-from strategies.strategy import PhasedStrategy
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,6 @@ class DpSvmSettings(PromiseSettings):
         return True
 
 
-@strategies.register("dp-svm")
 class DpSvm(PhasedStrategy):
     """Public ranges, a private histogram of each column, private moments, private steps: then the budget is spent."""
 
@@ -116,13 +120,13 @@ class DpSvm(PhasedStrategy):
         """Return the feature map, and how many training rows there are, give or take the noise."""
         rho, columns = self.plan.scaling * self.budget.rho, len(low)
         question = BinsQuestion(rho, low, high)
-        counted = self.budget.ask(PRIVATE_BINS, question, rows=(1,), cells=(columns, BINS))
+        counted = self.budget.ask(PRIVATE_BINS, question, wrong_bins, rows=(1,), cells=(columns, BINS))
         rows = max(float(counted.rows[0]), 1.0)
-        counting = rows * math.sqrt(self.budget.rho)
+        counting = rows * math.sqrt(self.budget.rho) / self.settings.rows_per_patient
         if counting < LEAST_ROWS or columns > rows:
             raise TrainingError(
                 f"No useful model can come of about {rows:.0f} training rows with {columns} columns at epsilon "
-                f"{self.settings.epsilon:g}: it takes {LEAST_ROWS / math.sqrt(self.budget.rho):.0f} rows, and more "
+                f"{self.settings.epsilon:g}: it takes {LEAST_ROWS * rows / counting:.0f} rows, and more "
                 f"than there are columns. The run stops with {1 - self.plan.scaling:.0%} of its budget unspent. Find "
                 "more hospitals, use fewer columns, or, if they agree, a larger epsilon."
             )
@@ -137,6 +141,7 @@ class DpSvm(PhasedStrategy):
         sums = self.budget.ask(
             PRIVATE_MOMENTS,
             PrivateMomentsQuestion(rho),
+            wrong_products,
             diagonal=(size,),
             above=(above,),
             classes=(size, columns),
@@ -209,3 +214,19 @@ def first_weights(ridge: NoisyRidge) -> Floats:
 def as_asked(weights: Floats) -> Floats:
     """Return weights that sites answer questions about: those of exact arithmetic that are nearest."""
     return rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT)
+
+
+def wrong_bins(result: AggregateResult) -> Problems:
+    """Yield what is wrong of counts by bin: each row is in one bin of a column at most."""
+    if result.exceeds("cells", result.sums["rows"], "rows"):
+        yield "'cells' has more cells in a bin than there are rows"
+
+
+def wrong_products(result: AggregateResult) -> Problems:
+    """Yield what is wrong of second moments: a product is no larger than the mean of the two squares."""
+    diagonal, size = result.sums["diagonal"], result.sums["diagonal"].size
+    yield from result.wrong_shape(above=(size * (size - 1) // 2,), classes=(size, -1))
+    row, column = np.triu_indices(size, 1)
+    squares = (diagonal[row] + diagonal[column]) / 2
+    if (np.abs(result.sums["above"]) > squares + result.tolerance("above", "diagonal")).any():
+        yield "'above' holds a sum of products that is larger than the squares"

@@ -7,7 +7,6 @@ the sites were asked and told, and stays when the run is over (:mod:`strategies.
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from logging import INFO
 from pathlib import Path
@@ -18,6 +17,7 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.files import PRIVATE, complete_file
 from flower_pansvm.records import Values, values_of
 from flower_pansvm.tasks import Broadcast
 from flower_pansvm.terms import Scalar
@@ -98,7 +98,7 @@ class Checkpoint:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.folder.chmod(0o700)
         text = json.dumps(settings.to_config(), indent=2)
-        self._replace(SETTINGS_FILE, lambda file: file.write(f"{text}\n".encode()))
+        self._write(SETTINGS_FILE, lambda file: file.write(f"{text}\n".encode()))
 
     def next(self, task: str) -> tuple[tuple[str, ...], Sums] | None:
         """Return the sites and the sums of the next entry if it is of this task; None when there is none."""
@@ -141,17 +141,17 @@ class Checkpoint:
             key: np.array(value, dtype=np.str_) if isinstance(value, list) else value
             for key, value in values.items()
         }
-        self._replace(f"{name}.npz", lambda file: np.savez(file, **arrays))
+        self._write(f"{name}.npz", lambda file: np.savez(file, **arrays))
 
-    def _replace(self, name: str, write: Callable[[BinaryIO], object]) -> None:
-        """Write a file that gets its name when it is complete."""
-        unfinished = self.folder / f"{name}.part"
+    def _write(self, name: str, content: Callable[[BinaryIO], object]) -> None:
+        """Write a file that no other account can read; FederationError if it cannot be written."""
         try:
-            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                write(file)
-            unfinished.replace(self.folder / name)
+            with (
+                complete_file(self.folder / name, overwrite=True, mode=PRIVATE) as unfinished,
+                unfinished.open("wb") as file,
+            ):
+                content(file)
         except OSError as error:
-            unfinished.unlink(missing_ok=True)
             raise FederationError(
                 f"The checkpoint {self.folder} cannot be written: {error.strerror}. Its earlier sums are there. Make "
                 "room, or set right who may write there, and go on with the run."
@@ -168,7 +168,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the checkpoint: the run begins anew, or there is nothing to go on from."""
         # First what makes it one: of a checkpoint that is removed in part, no run may go on.
-        for path in [self.folder / SETTINGS_FILE, *self.folder.glob("*.npz"), *self.folder.glob("*.part")]:
+        for path in [self.folder / SETTINGS_FILE, *self.folder.glob("*.npz"), *self.folder.glob(".*")]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
@@ -199,3 +199,8 @@ class Checkpoint:
                 ) from error
             entries.append((path.stem.split("-", 1)[1], sites, sums))
         return entries
+
+
+def alike(now: Floats, before: Floats) -> bool:
+    """Tell whether a sum is the same, but for how another processor or version of numpy may round."""
+    return now.shape == before.shape and np.allclose(now, before, rtol=1e-9, atol=1e-6)

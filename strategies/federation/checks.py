@@ -2,13 +2,13 @@
 
 A site can contribute what it likes, and a sum hides it. But counts cannot be negative, nor a loss, and each row counts
 once. A sum that breaks such a rule ends the run; whose fault it is, a sum cannot say. What keeps within the rules goes
-unnoticed (docs/threat-model.md). Rules for one result are declared with the field of the task's answer, those between
-several are in :mod:`strategies.federation.relations`.
+unnoticed (docs/threat-model.md). Rules for one result are declared with the field of the task's answer. Those between
+several, or with earlier sums, stand beside the strategy or step that asks for the sum, which hands them over with it.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.systems.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks import Task
+from strategies.federation.shapes import length
 
 ROUNDING = 1e-9
 """Relative error that sums of many numbers may have."""
@@ -32,19 +32,9 @@ class KnownRows:
 
     train: Floats  # (folds, classes): training rows
     test: float  # rows kept for evaluation
+    patients: Floats  # (2,): those of the training rows and of the test rows
     train_sites: tuple[str, ...]  # the sites whose training rows they are; later sums may be over fewer
     test_sites: tuple[str, ...]  # those whose test rows they are
-
-
-def rows_known(
-    task: Task[Any, Any], sums: Mapping[str, Floats], sites: tuple[str, ...], before: KnownRows | None
-) -> KnownRows | None:
-    """Return what is known of the sites' rows after a sum of a task over some sites."""
-    if task is MOMENTS:
-        return KnownRows(sums["rows"], float(sums["test_rows"].sum()), sites, sites)
-    if task is ROWS and before is not None:
-        return replace(before, train=sums["rows"], train_sites=sites)
-    return before
 
 
 @dataclass(frozen=True)
@@ -57,9 +47,10 @@ class Request:
     bounds: Mapping[str, float]  # largest absolute value of each result at one site; infinite if unknown
     # By how much any number of a result may be off, besides rounding, by the noise of level dp. 0 if not named.
     slack: Mapping[str, float]
-    # How many ``classes``, ``columns`` and ``folds`` there are, by these names; without those not known yet.
+    # How many there are of what a shape may name (:mod:`.shapes`); empty before the sites have joined.
     sizes: Mapping[str, int]
     rows: KnownRows | None  # what is known of the sites' rows so far
+    relations: "Relations | None" = None  # what holds between the results, whatever the sites' rows are
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,7 @@ class AggregateResult:
         """Yield which results have another shape than expected; sides as in `flower_pansvm.tasks.Shape`."""
         for name, sides in expected.items():
             shape = self.sums[name].shape
-            known = [self.request.sizes.get(side, -1) if isinstance(side, str) else side for side in sides]
+            known = [length(side, self.request.sizes) if isinstance(side, str) else side for side in sides]
             if len(shape) != len(known) or any(
                 side not in (-1, own) for own, side in zip(shape, known, strict=True)
             ):
@@ -109,18 +100,27 @@ class AggregateResult:
         bound = len(self.sites) * self.request.bounds[name] * (1 + ROUNDING)
         return bool(np.abs(self.sums[name]).max(initial=0.0) > bound + self.request.slack.get(name, 0.0))
 
+    def negative_variance(self) -> Problems:
+        """Yield if ``count``, ``total`` and ``square`` are not numbers, sums and sums of squares of the same cells."""
+        count, total, square = (self.sums[name] for name in ("count", "total", "square"))
+        count = count[..., None] if count.ndim < total.ndim else count
+        tolerance = self.tolerance("count") * np.abs(square) + self.tolerance("square") * count
+        tolerance += 2 * self.tolerance("total") * np.abs(total)
+        if (np.square(total) > count * square * (1 + ROUNDING) + tolerance).any():
+            yield "'total' holds a sum too large for its number of cells and sum of squares"
 
-def check_sum(
-    result: AggregateResult, relations: Callable[[AggregateResult], Problems] | None = None, site: str = ""
-) -> None:
+
+Relations = Callable[[AggregateResult], Problems]
+"""Yields which relations between a sum's results do not hold; each check may rely on those before it."""
+
+
+def check_sum(result: AggregateResult, site: str = "") -> None:
     """Check that a sum is valid.
 
     Parameters
     ----------
     result : AggregateResult
         The sum.
-    relations : callable or None
-        Yields which relations between the task's results do not hold.
     site : str
         The site, where what one site has contributed can be seen.
 
@@ -129,6 +129,7 @@ def check_sum(
     FederationError
         If it is not. The text says which result of which task, and why.
     """
+    relations = result.request.relations
     problem = next(_declared(result), None) or (next(relations(result), None) if relations else None)
     if problem is None:
         return

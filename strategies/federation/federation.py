@@ -23,10 +23,10 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import RELAY, AllKeys, RelayStep
+from flower_pansvm.summing import RELAY, AllKeys, as_bytes
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
-from strategies.federation.checkpoint import Checkpoint
-from strategies.federation.checks import KnownRows, Request, rows_known
+from strategies.federation.checkpoint import Checkpoint, alike
+from strategies.federation.checks import KnownRows, Relations, Request
 from strategies.federation.exchange import Costs, exchange
 from strategies.federation.messages import (
     Contact,
@@ -34,9 +34,11 @@ from strategies.federation.messages import (
     notes_by_receiver,
     open_sums,
     payload_of,
-    put_sum,
+    question_of_step,
+    question_of_sum,
     sender_of,
 )
+from strategies.federation.shapes import sizes_of
 from strategies.settings import Settings
 
 Q = TypeVar("Q")
@@ -74,14 +76,14 @@ class Federation:
     schema : Schema or None
         Columns and classes, once the sites have agreed on them.
     rows : KnownRows or None
-        What sums have told of the sites' rows.
+        What sums have told of the sites' rows: the step that asks for these sums writes it down.
     costs : Costs
         What the run cost.
     differences : list of str
         In what sites differ that most likely should not, a sentence each.
-    pending : Pending
-        What rides on the next messages.
     """
+
+    lengths = staticmethod(sizes_of)
 
     def __init__(
         self,
@@ -97,9 +99,6 @@ class Federation:
         self.run = str(grid.run.run_id)
         self.terms = settings.terms
         self.protocol = protocol_of(self.terms)
-        if not self.protocol.protected:
-            text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
-            log(WARNING, text, settings.aggregation)
         self.sites: dict[str, Contact] = {}
         self.schema: Schema | None = None
         self.costs = Costs()
@@ -114,16 +113,17 @@ class Federation:
         """The columns that the sites have agreed on; none before they have joined."""
         return self.schema.columns if self.schema else ()
 
-    @property
-    def tested_on(self) -> str:
-        """Whose test records a model's accuracy is of: the true ones, or at level perturbed their copies."""
-        true = self.settings.level != "perturbed" or all(site.simulated for site in self.sites.values())
-        return "true records" if true else "perturbed records"
-
-    def secure_sum(self, task: Task[Q, A], question: Q, slack: Mapping[str, float] | None = None) -> A:
+    def secure_sum(
+        self,
+        task: Task[Q, A],
+        question: Q,
+        slack: Mapping[str, float] | None = None,
+        relations: Relations | None = None,
+    ) -> A:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
 
-        A site that does not answer is left out from then on, and the sum is repeated with the others.
+        A site that does not answer is left out from then on, and the sum is repeated with the others, or opened over
+        them where the protocol survives drop-outs.
 
         Parameters
         ----------
@@ -134,6 +134,8 @@ class Federation:
         slack : mapping of str to float, optional
             At level dp only: by how much any number of a sum may be off, besides rounding, since the sites add noise;
             0 for a result that is not named.
+        relations : callable, optional
+            What must hold between the results, besides what their fields declare: it yields what does not.
 
         Returns
         -------
@@ -146,15 +148,15 @@ class Federation:
             If a site reports an error, fewer than ``min-sites`` sites are left, or a sum is invalid.
         """
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
-        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
+        asked = task, question, slack or {}, relations
+        sums = self._replay(*entry) if entry else self._sum_of_all_left(*asked)
         sites = tuple(self.sites)
-        self.rows = rows_known(task, sums, sites, self.rows)
         if self.checkpoint:
             self.checkpoint.write(task.name, question, sites, sums)
         if entry and task.deals:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
-            again = self._sum_of_all_left(task, question, slack or {})
-            if tuple(self.sites) == sites and not all(_alike(again[name], sums[name]) for name in sums):
+            again = self._sum_of_all_left(*asked)
+            if tuple(self.sites) == sites and not all(alike(again[name], sums[name]) for name in sums):
                 raise FederationError(
                     "A site's table has changed since the run was stopped: the sums of its records are others now, and "
                     "a model of both would be of neither. Put the table back and resume again, or start a new run."
@@ -162,19 +164,28 @@ class Federation:
         return task.answer(**sums)
 
     def _sum_of_all_left(
-        self, task: Task[Q, A], question: Q, slack: Mapping[str, float]
+        self, task: Task[Q, A], question: Q, slack: Mapping[str, float], relations: Relations | None
     ) -> dict[str, Floats]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.costs.round_trips + 1
-        public = {name: site.keys.public_key + site.keys.published for name, site in self._joined.items()}
-        keys, inputs = keys_digest(public), records.values_of(question)
+        keys = keys_digest(as_bytes({name: site.keys for name, site in self._joined.items()}))
+        inputs = records.values_of(question)
         attempt = 0
         while True:
             roster = tuple(self.sites)
             bounds = bounds_of(task, question, self.terms, len(roster))
             name = sum_name(task, inputs, bounds, self.pending.digests, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
-            request = Request(this, task, question, bounds, slack, self._sizes(), self.rows)
+            request = Request(
+                this,
+                task,
+                question,
+                bounds,
+                slack,
+                self.lengths(self.schema, max(self.settings.folds, 1)),
+                self.rows,
+                relations,
+            )
             try:
                 return self._attempt(request, inputs)
             except SitesLostError as lost:
@@ -277,73 +288,63 @@ class Federation:
                 )
         return sums
 
-    def _sizes(self) -> dict[str, int]:
-        """Return the lengths that are known of sides of sums, by their names in `flower_pansvm.tasks.Shape`."""
-        if self.schema is None:
-            return {}
-        lengths = {"classes": len(self.schema.classes), "columns": len(self.schema.columns)}
-        return {**lengths, "folds": max(self.settings.folds, 1)}
-
     def _replay(self, sites: tuple[str, ...], sums: dict[str, Floats]) -> dict[str, Floats]:
         """Return the sums of a checkpoint's entry, after leaving out the sites that were lost by then."""
-        missing = [name for name in sites if name not in self.sites]
-        if missing:
+        if missing := [name for name in sites if name not in self.sites]:
             raise FederationError(
                 f"The checkpoint holds sums over site '{missing[0]}', which has not joined. Start its SuperNode and "
                 "resume again, or start a new run without it."
             )
-        left_out = [name for name in self.sites if name not in sites]
-        if left_out:
+        if left_out := [name for name in self.sites if name not in sites]:
             self.sites = {name: self.sites[name] for name in sites}
             self.note_lost(left_out, len(self.sites))
         return sums
 
     def _attempt(self, request: Request, inputs: Values) -> dict[str, Floats]:
         """Ask all sites that are left for a sum, and open it."""
-        asked = RecordDict()
-        records.put(asked, "inputs", inputs)
-        put_sum(asked, request.this, self._joined)
-        contents = {}
-        for name in request.this.roster:
-            contents[name] = RecordDict(dict(asked))
-            self.pending.put(contents[name], name)
-        replies = self._exchange_all(contents, request.task)
+        asked = question_of_sum(request.this, inputs, self._joined)
+        contents = {name: RecordDict(dict(asked)) for name in request.this.roster}
+        for name, content in contents.items():
+            self.pending.put(content, name)
+        # Of what sites deal to each other, nothing may be missing.
+        survives = self.protocol.survives and not request.task.deals
+        replies = self._exchange_all(contents, request.task, self._fewest(request) if survives else None)
         sums = self.open(request, replies)
+        if lost := [name for name in request.this.roster if name not in replies]:
+            self.sites = {name: self.sites[name] for name in replies}
+            self.note_lost(lost, len(self.sites))
         self.pending.delivered(notes_by_receiver(replies))
         self.after_round(self.costs.round_trips, request.task.name, sums)
         return sums
 
+    def _fewest(self, request: Request) -> int:
+        """Return over how many sites a sum may be opened: as many as protocol, settings and noise ask for."""
+        noisy = len(request.this.roster) - self.terms.colluders if request.task.dp else 0
+        return max(self.protocol.fewest(request.this), self.settings.min_sites, noisy)
+
     def _relay(self, this: SumRound, step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
         """Take one step of a protocol that needs several; the payloads are ciphertext to the coordinator."""
-        contents = {}
-        for name, payload in payloads.items():
-            contents[name] = RecordDict()
-            put_sum(contents[name], this, self._joined)
-            records.write(contents[name], "step", RelayStep(step, payload))
-        replies = self._exchange_all(contents, RELAY)
+        contents = {
+            name: question_of_step(this, step, payload, self._joined) for name, payload in payloads.items()
+        }
+        replies = self._exchange_all(contents, RELAY, self.protocol.fewest(this))
         return {name: payload_of(content, name) for name, content in replies.items()}
 
     def _exchange_all(
-        self, contents: Mapping[str, RecordDict], task: Task[Any, Any]
+        self, contents: Mapping[str, RecordDict], task: Task[Any, Any], fewest: int | None = None
     ) -> dict[str, RecordDict]:
-        """Send a message to each of some sites and return the replies; SitesLostError unless all have answered."""
-        replies = self._exchange(
-            {self.sites[name].node_id: content for name, content in contents.items()}, task
-        )
-        lost = [name for name in contents if self.sites[name].node_id not in replies]
-        if lost:
-            raise SitesLostError(lost)
-        return {name: replies[self.sites[name].node_id].content for name in contents}
+        """Send a message to each of some sites and return the replies; SitesLostError unless all, or enough, answer."""
+        nodes = {self.sites[name].node_id: content for name, content in contents.items()}
+        replies = self._exchange(nodes, task)
+        there = {
+            name: replies[node].content for name in contents if (node := self.sites[name].node_id) in replies
+        }
+        if len(there) < (len(contents) if fewest is None else min(fewest, len(contents))):
+            raise SitesLostError(name for name in contents if name not in there)
+        return there
 
     def _exchange(self, contents: Mapping[int, RecordDict], task: Task[Any, Any]) -> dict[int, Message]:
-        timeout = self.settings.timeout
-        messages = [
-            Message(content, node, task.message_type, ttl=timeout) for node, content in contents.items()
-        ]
+        kind, timeout = task.message_type, self.settings.timeout
+        messages = [Message(content, node, kind, ttl=timeout) for node, content in contents.items()]
         with self.costs.wait():
             return exchange(self.grid, messages, timeout, self.costs, self._names)
-
-
-def _alike(now: Floats, before: Floats) -> bool:
-    """Tell whether a sum is the same, but for how another processor or version of numpy may round."""
-    return now.shape == before.shape and np.allclose(now, before, rtol=1e-9, atol=1e-6)

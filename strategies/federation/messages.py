@@ -19,10 +19,9 @@ from flower_pansvm.records import MOST_SIDES, Values
 from flower_pansvm.secure_sum.contract import Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.wire import from_bytes
-from flower_pansvm.summing import AllKeys, Payload, PublicKeys, WhichSum
+from flower_pansvm.summing import AllKeys, Payload, PublicKeys, RelayStep, WhichSum
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import AggregateResult, Request, check_sum
-from strategies.federation.relations import RELATIONS
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,25 @@ class Pending:
         self.put_broadcasts(content)
 
     def delivered(self, notes: Mapping[str, Mapping[str, bytes]]) -> None:
-        """Forget what all sites have now, and take the notes in their answers, by the site they are for."""
+        """Remove the broadcasts that all sites have received, and take the notes in their answers, by receiver."""
         self.broadcasts.clear()
         self._keys, self._notes = None, notes
+
+
+def question_of_sum(this: SumRound, inputs: Values, joined: Mapping[str, Contact]) -> RecordDict:
+    """Return what all sites of a sum are asked."""
+    content = RecordDict()
+    records.put(content, "inputs", inputs)
+    put_sum(content, this, joined)
+    return content
+
+
+def question_of_step(this: SumRound, step: int, payload: bytes, joined: Mapping[str, Contact]) -> RecordDict:
+    """Return what a site is asked for a step of a protocol that takes several."""
+    content = RecordDict()
+    put_sum(content, this, joined)
+    records.write(content, "step", RelayStep(step, payload))
+    return content
 
 
 def put_sum(content: RecordDict, this: SumRound, joined: Mapping[str, Contact]) -> None:
@@ -136,7 +151,6 @@ def open_sums(
         If a sum is invalid, or, where nothing hides it, what a site has contributed.
     """
     this, task, bounds = request.this, request.task, request.bounds
-    relations = RELATIONS.get(task.name)
     shapes = common_shapes(contents, task)
     payloads = {name: payload_of(content, name) for name, content in contents.items()}
     words = protocol.total(payloads, this, relay)
@@ -144,8 +158,8 @@ def open_sums(
     if not protocol.protected:
         for site, payload in payloads.items():
             own = unpack(from_bytes(payload, site), task, shapes, bounds, len(this.roster))
-            check_sum(AggregateResult(request, own, (site,)), relations, site)
-    check_sum(AggregateResult(request, sums, this.roster), relations)
+            check_sum(AggregateResult(request, own, (site,)), site)
+    check_sum(AggregateResult(request, sums, tuple(contents)))
     return sums
 
 

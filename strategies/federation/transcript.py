@@ -63,7 +63,7 @@ def read_transcript(folder: Path) -> list[TranscriptSum]:
     """Return the sums of the record in a run's folder, in order."""
     found: list[TranscriptSum] = []
     told: dict[str, Values] = {}
-    for path in sorted((folder / FOLDER).glob("*.npz")):
+    for path in sorted((folder / FOLDER).glob("[0-9]*.npz")):
         *kind, name = path.stem.split("-")[1:]
         with np.load(path, allow_pickle=False) as file:
             values: dict[str, Any] = {key: _value(file[key]) for key in file.files}

@@ -1,34 +1,16 @@
 """The one quadratic program behind the master problem and the proximal points, solved by PIQP."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+import piqp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 
-from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.errors import TrainingError
 
 TOLERANCES = (1e-10, 1e-7, 1e-4)
 """How exactly a program is solved, in shares of the rows; the next one if the solver fails."""
-
-
-def solver() -> Any:
-    """Return PIQP, a package that only a coordinator needs: whoever looks at settings or predicts does without.
-
-    Raises
-    ------
-    SettingError
-        If it is not installed.
-    """
-    try:
-        import piqp  # noqa: PLC0415
-    except ImportError as error:
-        raise SettingError(
-            "The coordinator's solver needs the package piqp, which is not installed. "
-            "Install it with: pip install 'flower-pansvm[coordinator]'"
-        ) from error
-    return piqp
 
 
 def minimise(
@@ -66,7 +48,7 @@ def minimise(
         If the solver fails at every tolerance.
     """
     size, cuts, free = len(linear), len(heights), 1 if len(bias) else 0
-    piqp, status = solver(), None
+    status = None
     for tolerance in TOLERANCES:
         program = piqp.DenseSolver()
         program.settings.eps_abs = tolerance

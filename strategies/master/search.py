@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.systems.pan_svm.cuts import Answer, Question
-from strategies.master.packing import curvature_matrix, curvature_size
+from strategies.master.packing import curvature_matrix, curvature_size, in_single_precision
 from strategies.master.progress import Progress
 from strategies.master.proximal import TrustedCurvature, proximal_targets
 
@@ -22,6 +22,11 @@ bounds have stalled; else there is one. Shorter steps hardly ever lead to a bett
 
 STEPS = (0.3, 0.6, 1.0)
 """Fractions of the segment to each proximal point at which the sites are asked."""
+
+SHORTEST_SEGMENT = 1e-3
+"""The shortest segment, in shares of its centre. Endpoints travel in single precision, and where the optimum lies in a
+kink of all rows an error of 2^-24 of the weights is a gap of 1e-6. A point next to its centre lies at a small fraction
+of a longer segment, so that it is off by at most 2^-24 / SHORTEST_SEGMENT of its distance."""
 
 FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
@@ -82,17 +87,20 @@ class PointSearch:
         self.gap = progress.gap
         self.width = max(LAST_WIDTH, NARROWING * self.width)
         best, master, problem = progress.best, progress.master, progress.problem
+        centre = in_single_precision(best)
         # The steps of Algorithm 3, line 3, all at once.
         fractions = [np.geomspace(SHORTEST, 1.0, LINE) if stalled else np.ones(1)]
-        endpoints = np.append(master.w, master.b)[None, :]
+        targets = np.append(master.w, master.b)[None, :]
         self._learn_curvature(progress, question, answer)
         if self.curvature is not None:
             found = proximal_targets(
                 best, progress.cuts, master.beta, self.curvature, problem.C, problem.rows
             )
-            endpoints = np.vstack([endpoints, found])
+            targets = np.vstack([targets, found])
             fractions += [np.array(STEPS)] * len(found)
-        return Question(endpoints, best, self.width, self._wanted(progress), *points_on(fractions))
+        endpoints, shares = long_segments(centre, targets)
+        asked = points_on([share * part for share, part in zip(shares, fractions, strict=True)])
+        return Question(endpoints, centre, self.width, self._wanted(progress), *asked)
 
     def _wanted(self, progress: Progress) -> int:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
@@ -113,6 +121,16 @@ class PointSearch:
             self.distance, self.idle = distance, 0
         else:
             self.idle += 1
+
+
+def long_segments(
+    centre: NDArray[np.float64], targets: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return endpoints of long enough segments from the centre, and at which fraction each meets its target."""
+    steps, size = targets - centre, np.abs(centre).max()
+    lengths = np.maximum(np.abs(steps).max(axis=1), np.finfo(np.float64).eps * size)
+    shares = np.minimum(1.0, lengths / (SHORTEST_SEGMENT * size)) if size > 0 else np.ones(len(steps))
+    return np.where(shares[:, None] < 1.0, centre + steps / shares[:, None], targets), shares
 
 
 def points_on(fractions: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

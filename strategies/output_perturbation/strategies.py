@@ -29,28 +29,36 @@ from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.output_perturbation import (
     LARGEST_C,
+    LARGEST_CONDITION,
     LOCAL_WEIGHTS,
     RFF,
     RFF_PRIVATE_SCORES,
     LocalWeightsQuestion,
     RffPrivateScoresQuestion,
 )
-from strategies.federation.federation import Federation
-from strategies.outcome import Outcome
+from strategies.api import (
+    Budget,
+    Federation,
+    KernelSettings,
+    Outcome,
+    PhasedStrategy,
+    PromiseSettings,
+    check_classes,
+    evaluated,
+    join_with_ranges,
+    term,
+)
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance
 from strategies.output_perturbation.training import exact_weights, public_rows, score
-from strategies.registry import check_classes, strategies
-from strategies.settings import PromiseSettings, term
-from strategies.steps.private_training import Budget, evaluated
-from strategies.steps.public_ranges import join_with_ranges
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import KernelSettings
 
 MOST_NOISIER = 2.0
 """Weights that are not exact enough make the noise larger; more than so many times is refused."""
 
 TOL = 1e-7
 """Gap of the weights' objective, in shares of C-total, that the noise allows for."""
+
+LOCAL_TOL = 1e-6
+"""The same of sites' own weights, or 1e-9 C-total if that is more: a site takes as many steps as prove it."""
 
 MODES = {
     "release": "Whoever gets the model. The coordinator sees exact sums, from which rows can be computed: it has to be "
@@ -91,7 +99,6 @@ class PrivateSvmSettings(PromiseSettings):
         return self.privacy == "dp"
 
 
-@strategies.register("private-svm")
 class PrivateSvm(PhasedStrategy):
     """Frequencies, the weights by exact sums or at each site, noise."""
 
@@ -117,11 +124,12 @@ class PrivateSvm(PhasedStrategy):
         with federation.costs.phase("public data"):
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
-        asked = (feature_map.size, settings.C_total, settings.epsilon, TOL)
+        asked = (feature_map.size, settings.C_total, settings.epsilon)
         if settings.dp:
-            weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked))
+            tol = max(LOCAL_TOL, settings.C_total / LARGEST_CONDITION)
+            weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked, tol))
         else:
-            weights, evaluation, figures = self._release(federation, Perturbation(*asked))
+            weights, evaluation, figures = self._release(federation, Perturbation(*asked, TOL))
         model = RandomFourierSVC.from_parts(schema, feature_map, weights[:, None])  # type: ignore[arg-type]
         return Outcome(model, evaluation, figures)
 
@@ -195,7 +203,7 @@ class PrivateSvm(PhasedStrategy):
                     log(INFO, "the model is not tried: %s", error)
         told = self._told(None, question.tol * question.C)
         told["guarantee"] |= {
-            "lambda_times_rows": question.scale(1),
+            "lambda_times_rows": question.scale(1) * settings.rows_per_patient,
             "delta": settings.delta,
             "epsilon_of_ledger": epsilon_of(budget.total("train"), settings.delta),
             "epsilon_test": epsilon_of(budget.total("test"), settings.delta),
@@ -218,8 +226,6 @@ class PrivateSvm(PhasedStrategy):
         ]
         if not settings.dp and settings.test_fraction > 0:
             not_covered.append("the test rows, which were counted exactly")
-        if settings.dp:
-            not_covered.append("whether a site finds its weights exactly enough, which it says")
         not_covered += settings.from_simulated_rows
         if not settings.schema:
             not_covered.append(
@@ -269,7 +275,6 @@ def checked_scale(noise: Perturbation, rows: int) -> float:
     return noise.scale(rows)
 
 
-@strategies.register("hybrid-svm")
 class HybridSvm(PrivateSvm):
     """As private SVM, with frequencies that are fitted: few such ones have a closer kernel than few drawn ones."""
 

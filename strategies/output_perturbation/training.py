@@ -1,6 +1,5 @@
 """Output perturbation: the exact weights by cutting planes over all sites, and how the model is tried."""
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from logging import INFO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
@@ -25,15 +25,16 @@ from flower_pansvm.systems.output_perturbation import (
     RffScoresQuestion,
 )
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
-from strategies.federation.federation import Federation
-from strategies.master.engine import solve
-from strategies.master.progress import Progress
-from strategies.master.search import PointSearch
-from strategies.steps.cutting_planes import SitesChangedError
-from strategies.steps.joining import refusal
-
-SPREAD = 0.3
-"""How far decision values lie apart, in shares of the length of the weights."""
+from strategies.api import (
+    SPREAD,
+    Federation,
+    PointSearch,
+    Progress,
+    SitesChangedError,
+    refusal,
+    solve,
+    wrong_squares,
+)
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,8 @@ def _ask(federation: Federation, question: Question) -> Answer:
 def score(federation: Federation, weights: Floats) -> Evaluation:
     """Try a model on the test rows of all sites, by exact sums."""
     scale = SPREAD * float(np.linalg.norm(weights)) or 1.0
-    sums = federation.secure_sum(RFF_SCORES, RffScoresQuestion(weights, scale))
-    return Evaluation.from_counts(sums.confusion, sums.histogram[None])
+    sums = federation.secure_sum(RFF_SCORES, RffScoresQuestion(weights, scale), relations=wrong_squares)
+    return Evaluation.from_counts(sums.confusion, sums.histogram[None], squares=sums.squares)
 
 
 LEAST = 3
@@ -163,26 +164,27 @@ def public_rows(federation: Federation, public: str, schema: Schema) -> Floats:
 def rows_of_file(path: Path, schema: Schema) -> Floats:
     """Return the cells of the schema's columns in a CSV file with a header; other columns are ignored."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [[cell.strip() for cell in line] for line in csv.reader(file) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        # Of the other engine's frame nobody could tell a line that is too short from one with empty cells.
+        text = pd.read_csv(
+            path, dtype=str, na_filter=False, encoding="utf-8-sig", index_col=False, engine="python"
+        )
+    except (OSError, ValueError) as error:  # an empty or damaged file, too
         raise SettingError(
             f"The file of public rows, {path}, cannot be read ({type(error).__name__}). Write a CSV file with the "
             "columns' names in its first line, and name it with public=/an/absolute/path."
         ) from None
-    header = lines[0] if lines else []
-    missing = [column for column in schema.columns if column not in header]
+    text.columns = text.columns.str.strip()
+    missing = [column for column in schema.columns if column not in text.columns]
     if missing:
         raise SettingError(
             f"{path.name}, the file of public rows, has no column '{missing[0]}'. "
-            f"{near_matches(missing[0], header) if header else 'It is empty.'}"
+            f"{near_matches(missing[0], text.columns)}"
         )
-    places = [header.index(column) for column in schema.columns]
     try:
-        cells = [[float(line[place] or "nan") for place in places] for line in lines[1:]]
-    except (ValueError, IndexError):
+        cells = text[list(schema.columns)].map(lambda cell: float(cell.strip() or "nan"))
+    except (ValueError, AttributeError):  # of a line that is too short, cells are no text
         raise SettingError(
             f"{path.name}, the file of public rows, has a cell that is no number, or a line that is too short. A "
             "missing cell is an empty one."
         ) from None
-    return np.array(cells, dtype=np.float64).reshape(-1, len(places))
+    return cells.to_numpy(dtype=np.float64)

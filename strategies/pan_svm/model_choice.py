@@ -20,15 +20,24 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.federation.federation import Federation
-from strategies.master.progress import Progress
-from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
-from strategies.steps.cutting_planes import CuttingPlanes
-from strategies.steps.feature_maps import fit_map, scale_gamma, tell_feature_map, tell_landmarks
-from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
-from strategies.steps.scoring import score_held_out
-from strategies.svm_settings import PanSvmSettings
+from strategies.api import (
+    CuttingPlanes,
+    Federation,
+    Moments,
+    PanSvmSettings,
+    Progress,
+    ScaledFeatures,
+    binary_problems,
+    fit_map,
+    gather_landmarks,
+    pairs_of,
+    scale_gamma,
+    score_held_out,
+    tell_feature_map,
+    tell_landmarks,
+    tell_scalings,
+    warm_start,
+)
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
 """Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""

@@ -15,22 +15,29 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.scaling import NO_FOLD
-from strategies.federation.federation import Federation
-from strategies.outcome import Outcome
+from strategies.api import (
+    CuttingPlanes,
+    Federation,
+    Moments,
+    Outcome,
+    PanSvmSettings,
+    PhasedStrategy,
+    ScaledFeatures,
+    Trial,
+    binary_problems,
+    frame,
+    gather_landmarks,
+    join,
+    learn_moments,
+    map_rows,
+    pairs_of,
+    score,
+    tell_scalings,
+    warm_start,
+)
 from strategies.pan_svm.model_choice import Choice, choose
-from strategies.registry import strategies
-from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
-from strategies.steps.cutting_planes import CuttingPlanes
-from strategies.steps.feature_maps import map_rows
-from strategies.steps.joining import join
-from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
-from strategies.steps.scoring import Trial, frame, score
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import PanSvmSettings
 
 
-@strategies.register("pan-svm")
 class PanSVM(PhasedStrategy):
     """The PAN-SVM strategy; the feature selections share its phases.
 
@@ -182,8 +189,9 @@ class PanSVM(PhasedStrategy):
             Trial(0, fold, weights[start : start + len(pairs)], centres, scales)
             for fold, start in enumerate(range(0, len(weights), len(pairs)), start=NO_FOLD)
         ]
-        confusion, histograms = score(federation, trials, pairs)
-        probabilities = None
+        found = score(federation, trials, pairs, by_patient=True)
+        histograms, probabilities = found.histogram, None
+        own = (float(centres[0]), float(scales[0])) if len(pairs) == 1 else None
         if self.settings.probability:
             calibration = Calibration.from_histograms(
                 histograms[1:].sum(axis=0), centres.tolist(), scales.tolist()
@@ -191,11 +199,11 @@ class PanSVM(PhasedStrategy):
             self.model = PanSVC.from_parts(
                 model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
             )
-            if len(model.classes_) == 2:
+            if own is not None:
                 # Of several classes the probabilities depend on all decision values of a row together.
-                middles = histogram_middles(float(centres[0]), float(scales[0]))
+                middles = histogram_middles(*own)
                 probabilities = calibration.probabilities(middles[:, None])[:, 1]
-        return Evaluation.from_counts(confusion[0], histograms[0], probabilities)
+        return Evaluation.from_counts(found.confusion[0], histograms[0], probabilities, found.squares[0], own)
 
     def figures(self) -> dict[str, Any]:
         """Return landmarks, bounds of each binary problem, and what cross-validation has found."""

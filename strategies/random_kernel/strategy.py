@@ -16,9 +16,17 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
 from flower_pansvm.systems.common import LAYOUT
 from flower_pansvm.systems.random_kernel import KERNEL_POINTS, KernelQuestion
-from strategies.constraints import or_word
-from strategies.federation.federation import Federation
-from strategies.outcome import Outcome
+from strategies.api import (
+    Federation,
+    KernelSettings,
+    Outcome,
+    PhasedStrategy,
+    check_classes,
+    join,
+    layout_of,
+    or_word,
+    tell_scalings,
+)
 from strategies.random_kernel.training import (
     KernelRows,
     count_rows,
@@ -28,12 +36,6 @@ from strategies.random_kernel.training import (
     rows_of_matrix,
     scale_of,
 )
-from strategies.registry import check_classes, strategies
-from strategies.steps.column_blocks import layout_of
-from strategies.steps.joining import join
-from strategies.steps.scaling import tell_scalings
-from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import KernelSettings
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,6 @@ class RandomKernelSettings(KernelSettings):
     )
 
 
-@strategies.register("random-kernel")
 class RandomKernel(PhasedStrategy):
     """Each cell (i, j) of the checkerboard discloses K(A_ij, B_j'), where its column block alone knows B_j.
 

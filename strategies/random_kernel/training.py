@@ -25,10 +25,7 @@ from flower_pansvm.systems.random_kernel import (
     combined,
 )
 from flower_pansvm.tasks import Nothing, Task
-from strategies.federation.federation import Federation
-from strategies.steps.joining import refusal
-from strategies.steps.scaling import learn_extremes
-from strategies.steps.site_differences import share_differences, tell
+from strategies.api import Federation, learn_extremes, refusal, share_differences, tell
 
 ROWS_EACH = 10
 """Rows of the data set for each row of B (section 4 of the paper: as many as a random tenth of them)."""

@@ -18,15 +18,12 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.scaling import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
-from strategies.constraints import or_word
-from strategies.federation.exchange import Costs
-from strategies.federation.federation import Federation
+from strategies.api import AggregateResult, Costs, Federation, PanSvmSettings, Problems, or_word
 from strategies.pan_svm.strategy import PanSVM
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by
 from strategies.selection.schedule import schedules, step_size
 from strategies.selection.subsets import Mask, Score, Subsets, Trained, Wanted, carry_over
-from strategies.svm_settings import PanSvmSettings
 
 MOST_NAMES = 3
 """Removed features that a log line names; of more it says how many."""
@@ -215,7 +212,7 @@ class Elimination(PanSVM):
 
     def class_moments(self, federation: Federation) -> ClassMoments:
         """Return the sums over all training rows by class, in scaled units, by one secure sum."""
-        sums = federation.secure_sum(CLASS_MOMENTS, Nothing())
+        sums = federation.secure_sum(CLASS_MOMENTS, Nothing(), relations=wrong_class_moments)
         return ClassMoments(sums.count, sums.total, sums.square)
 
     def train_and_score(self, features: Mask, near: Trained | None) -> tuple[Trained, Score]:
@@ -247,3 +244,11 @@ def check_wanted(wanted: int | None, there: int, where: str = "the table has") -
             f"features is {wanted}, but {where} {there}. Ask for fewer, or leave it at 'auto' for the fewest that are "
             "as accurate as the best."
         )
+
+
+def wrong_class_moments(result: AggregateResult) -> Problems:
+    """Yield what is wrong of moments by class, as of those of all rows."""
+    known = result.request.rows
+    if known is not None and (result.sums["count"] > known.train.sum(axis=0)[:, None]).any():
+        yield "'count' has more cells of a column than there are rows of a class"
+    yield from result.negative_variance()

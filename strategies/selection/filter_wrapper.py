@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.constraints import setting
-from strategies.federation.federation import Federation
+from strategies.api import Federation
 from strategies.pan_svm.model_choice import ROUGH
-from strategies.registry import strategies
 from strategies.selection.elimination import Elimination, SelectionSettings, check_wanted
 from strategies.selection.filters import by_classes
 from strategies.selection.subsets import Trained, Wanted, without
@@ -31,7 +30,6 @@ class FilterWrapperSettings(SelectionSettings):
     )
 
 
-@strategies.register("filter-wrapper")
 class FilterWrapper(Elimination):
     """The PPFSIFW strategy."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.multiclass import REST, Pair
-from strategies.steps.scaling import ColumnSums
+from strategies.api import ColumnSums
 
 
 class ClassMoments(ColumnSums):
@@ -56,7 +56,7 @@ def by_classes(classes: ClassMoments, pairs: Sequence[Pair]) -> FilterScores:
     classes : ClassMoments
         Sums over all rows, by class.
     pairs : sequence of Pair
-        The binary problems, of :func:`flower_pansvm.class_pairs.one_versus_all`.
+        The binary problems, of :func:`flower_pansvm.multiclass.one_versus_all`.
     """
     problems = [classes.sides(pair) for pair in pairs]
     fisher = np.sum([fisher_score(sides) for sides in problems], axis=0)

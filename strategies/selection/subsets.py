@@ -19,15 +19,23 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from flower_pansvm.systems.scaling import NO_FOLD
-from strategies.federation.federation import Federation
-from strategies.master.progress import Progress
-from strategies.steps.binary_problems import binary_problems, pairs_of, warm_start
-from strategies.steps.cutting_planes import CuttingPlanes
-from strategies.steps.feature_maps import fit_feature_map, fit_map, tell_feature_map, tell_landmarks
-from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.scaling import Moments, tell_scalings
-from strategies.steps.scoring import score_held_out
-from strategies.svm_settings import PanSvmSettings
+from strategies.api import (
+    CuttingPlanes,
+    Federation,
+    Moments,
+    PanSvmSettings,
+    Progress,
+    binary_problems,
+    fit_feature_map,
+    fit_map,
+    gather_landmarks,
+    pairs_of,
+    score_held_out,
+    tell_feature_map,
+    tell_landmarks,
+    tell_scalings,
+    warm_start,
+)
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""

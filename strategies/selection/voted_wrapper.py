@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.systems.scaling import NO_FOLD
 from flower_pansvm.systems.selection import SUPPORT
-from strategies.federation.federation import Federation
-from strategies.master.packing import pack_duals
-from strategies.registry import strategies
+from strategies.api import AggregateResult, Federation, Problems, pack_duals
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.elimination import Elimination
 from strategies.selection.filters import ClassMoments
@@ -17,7 +15,6 @@ from strategies.selection.subsets import Score, Trained, Wanted, without
 from strategies.selection.voting import least_important, rank_sums, settle, vote
 
 
-@strategies.register("voted-wrapper")
 class VotedWrapper(Elimination):
     """The PPFSVW strategy.
 
@@ -60,7 +57,8 @@ class VotedWrapper(Elimination):
         """Return each criterion's score of every feature, 0 for those that are gone, by one secure sum."""
         states, features = trained.states[NO_FOLD], trained.features
         problems = [state.problem for state in states]
-        sums = federation.secure_sum(SUPPORT, pack_duals(problems, [state.duals() for state in states]))
+        question = pack_duals(problems, [state.duals() for state in states])
+        sums = federation.secure_sum(SUPPORT, question, relations=wrong_support)
         support = [
             ClassMoments(np.repeat(number[:, None], total.shape[1], axis=1), total, square)
             for number, total, square in zip(sums.count, sums.total, sums.square, strict=True)
@@ -87,22 +85,28 @@ class VotedWrapper(Elimination):
         return dict(zip(tried, zip(tried.values(), scores, strict=True), strict=True))
 
 
-@strategies.register("svm-rfe")
 class SvmRfe(VotedWrapper):
     """SVM-RFE: the squared weight decides (Lu 2016, section 5.2.2.1)."""
 
     criteria = ("svm-rfe",)
 
 
-@strategies.register("rsvm")
 class Rsvm(VotedWrapper):
     """RSVM: the weight times the distance of the class means decides (Lu 2016, section 5.2.2.2)."""
 
     criteria = ("rsvm",)
 
 
-@strategies.register("svm-t")
 class SvmT(VotedWrapper):
     """SVM-t: the t-statistic over the support vectors decides (Lu 2016, section 5.2.2.3)."""
 
     criteria = ("svm-t",)
+
+
+def wrong_support(result: AggregateResult) -> Problems:
+    """Yield what is wrong of sums over support vectors, which are some of the rows."""
+    known, features = result.request.rows, result.sums["weights"].shape[-1]
+    yield from result.wrong_shape(total=(-1, 2, features), square=(-1, 2, features))
+    if known is not None and (result.sums["count"] > known.train.sum()).any():
+        yield "'count' has more support vectors than there are rows"
+    yield from result.negative_variance()

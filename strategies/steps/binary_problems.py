@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.errors import SettingError
-from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.pan_svm.cuts import LARGEST_WEIGHT, Problem
 from flower_pansvm.systems.pan_svm.tasks import WARM_START

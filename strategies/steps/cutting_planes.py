@@ -9,16 +9,16 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
-from flower_pansvm.systems.pan_svm.tasks import CUTS
-from flower_pansvm.systems.scaling import ROWS
-from flower_pansvm.tasks import Nothing
+from flower_pansvm.systems.pan_svm.tasks import CUTS, CutsAnswer
+from strategies.federation.checks import ROUNDING, AggregateResult, Problems
 from strategies.federation.federation import Federation
 from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
-from strategies.master.packing import pack_questions, unpack_answers
+from strategies.master.packing import curvature_diagonal, curvature_size, pack_questions, unpack_answers
 from strategies.master.progress import Progress
 from strategies.master.search import LATE_PLANES, PATIENCE, PointSearch
 from strategies.steps.binary_problems import weighted_rows
+from strategies.steps.scaling import count_rows
 from strategies.svm_settings import PanSvmSettings
 
 SHORT_PATIENCE = 4
@@ -134,14 +134,14 @@ class CuttingPlanes:
         """Ask the sites the questions of all problems, in one round trip."""
         problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
         self.questions.append(dict(wanted))
-        sums = self.federation.secure_sum(CUTS, pack_questions(problems, questions))
+        sums = self.federation.secure_sum(CUTS, pack_questions(problems, questions), relations=wrong_cuts)
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
         return dict(zip(wanted, unpack_answers(sums, questions), strict=True))
 
     def _count_rows(self) -> None:
         """Count the rows again, of the sites that are left."""
-        self.rows = self.federation.secure_sum(ROWS, Nothing()).rows
+        self.rows = count_rows(self.federation)
         log(
             INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites)
         )
@@ -160,6 +160,7 @@ class CuttingPlanes:
                     log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
         asked = [state for state in states if state.rounds == number]
         worst = max(asked, key=lambda state: state.gap)
+        self.federation.costs.note(**{"upper-bound": worst.upper, "lower-bound": worst.lower})
         still_open = sum(state.gap > self.settings.tol and not state.failure for state in asked)
         which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
@@ -173,3 +174,35 @@ class CuttingPlanes:
             ended = state.failure or state.rounds >= self.most_rounds
             if state.gap > self.settings.tol and not ended:
                 log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
+
+
+CURVATURE_ROUNDING = 1e-4
+"""As `ROUNDING`, of a curvature, which the sites sum in single precision; relative to its largest number."""
+
+
+def wrong_cuts(result: AggregateResult) -> Problems:
+    """Yield what is wrong of cutting planes: any c in [0, 1] for each row gives one that is nowhere above the loss."""
+    asked, sums = result.request.question, result.sums
+    pairs = zip(asked.rank, asked.leading, strict=True)
+    curvature = sum(curvature_size(int(rank), int(leading)) for rank, leading in pairs)
+    yield from result.wrong_shape(curvature=(curvature,))
+    if (
+        result.exceeds("d", sums["m"], "m")
+        or (-sums["d"] > sums["m"] * (1 + ROUNDING) + result.tolerance("d", "m")).any()
+    ):
+        yield "'d' is larger than 'm'"
+    questions = asked.questions()
+    for question, answer in zip(questions, unpack_answers(CutsAnswer(**sums), questions), strict=True):
+        cuts, (w, b) = answer.cuts, (question.points[:, :-1], question.points[:, -1:])
+        planes = cuts.m - w @ cuts.a.T - b * cuts.d
+        size = cuts.m + np.abs(w) @ np.abs(cuts.a.T) + np.abs(b * cuts.d)
+        tolerance = result.tolerance("m", "loss") + np.abs(w).sum(axis=1, keepdims=True) * result.tolerance(
+            "a"
+        )
+        tolerance = tolerance + np.abs(b) * result.tolerance("d")
+        if (planes > cuts.loss[:, None] + ROUNDING * size + tolerance).any():
+            yield "'loss' is below a cutting plane, none of which can be above it"
+        if question.leading >= 0:
+            steep = curvature_diagonal(answer.curvature, question.leading)
+            if (steep < -CURVATURE_ROUNDING * np.abs(steep).max()).any():
+                yield "'curvature' is negative in a direction, and the loss is convex"

@@ -4,15 +4,17 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from logging import INFO
+from logging import INFO, WARNING
 
 from flwr.common.logger import log
+from flwr.serverapp import Grid
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem, printable
+from flower_pansvm.printable import MOST_COLUMNS, name_problem, printable
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.keys import KEY_BYTES
-from flower_pansvm.summing import EPOCH_BYTES, PublicKeys
+from flower_pansvm.site_names import MOST_NAME, is_site_name
+from flower_pansvm.summing import EPOCH_BYTES, MOST_PUBLISHED_BYTES, SIGNATURE_BYTES, PublicKeys
 from flower_pansvm.systems.common import (
     JOIN,
     SCHEMA,
@@ -23,19 +25,14 @@ from flower_pansvm.systems.common import (
 from flower_pansvm.version import VERSION
 from strategies.federation.federation import Federation
 from strategies.federation.messages import Contact
-from strategies.settings import Settings
+from strategies.settings import Settings, given_by
 from strategies.steps.column_blocks import schema_by_columns
-from strategies.steps.schema import agreed_schema, common_schema
+from strategies.steps.schema import agreed_schema, check_rows_per_patient, common_schema
 from strategies.steps.site_differences import class_differences, tell
 
-MOST_NAME = 64
-SITE_NAME = re.compile(rf"[^\s/\\](?:[^/\\]{{0,{MOST_NAME - 2}}}[^\s/\\])?")
-"""A site's name: no path separators, and no blanks around it."""
+NODES_SECONDS = 0.2
+"""Pause between two looks at the nodes that Flower simulates."""
 
-SIGNATURE_BYTES = (0, 64)
-"""Length of a signature: none without an identity."""
-
-MOST_PUBLISHED_BYTES = 2**16 - 1
 MOST_CLASSES = 1000
 DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
 
@@ -57,9 +54,9 @@ def check_join(answer: JoinAnswer, node: int) -> str:
         be one.
     """
     name = answer.name
-    if not (SITE_NAME.fullmatch(name) and is_printable(name)):
+    if not is_site_name(name):
         raise FederationError(
-            f"The site at node {node} calls itself something that is no name: at most {MOST_NAME} characters, none of "
+            f"The site at node {node} has an invalid site name: at most {MOST_NAME} characters, none of "
             "them a slash, a backslash or a control character, and no blanks around them. Write name='…' into its node "
             "config."
         )
@@ -95,10 +92,10 @@ def _check_texts(name: str, part: str, texts: tuple[str, ...], most: int) -> Non
 
 
 def refusal(name: str, problem: str) -> FederationError:
-    """Return the error that says what of a site's answer cannot be, and what may be the cause."""
+    """Return the error that says which value of a site's answer is impossible, and what may be the cause."""
     return FederationError(
-        f"What site '{name}' sent cannot be: {problem}. Correct its table if it is that; or it runs another version of "
-        "flower-pansvm, or a changed one."
+        f"Site '{name}' sent an impossible value: {problem}. Correct its table if it is that; or it runs another "
+        "version of flower-pansvm, or a changed one."
     )
 
 
@@ -139,6 +136,7 @@ def join(
     if len(by_name) == 2:
         log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
     agreed = agreed_schema({name: answers[node].schema for name, node in by_name.items()}, settings.schema)
+    check_rows_per_patient(settings.rows_per_patient, agreed)
     columns = {name: answers[node].columns for name, node in by_name.items()}
     named = {name: answers[node].classes for name, node in by_name.items()}
     tell(federation, class_differences(named))
@@ -171,6 +169,37 @@ def _contact(node: int, answer: JoinAnswer) -> Contact:
         answer.classes,
         answer.simulated,
     )
+
+
+def with_simulated_nodes(grid: Grid, settings: Settings) -> Settings:
+    """Return the settings with as many sites as Flower simulates; of a study at hospitals they stay as they are."""
+    if not is_simulation(grid):
+        return settings
+    # At the start it may know some of them only.
+    nodes, before = len(list(grid.get_node_ids())), -1
+    while nodes != settings.sites and (nodes != before or not nodes):
+        time.sleep(NODES_SECONDS)
+        nodes, before = len(list(grid.get_node_ids())), nodes
+    if nodes == settings.sites:
+        return settings
+    log(
+        WARNING,
+        "Flower simulates %d nodes, and the setting 'sites' is %d: there are %d sites. For %d: "
+        '--federation-config "num-supernodes=%d"',
+        *(nodes, settings.sites, nodes, settings.sites, settings.sites),
+    )
+    if nodes < settings.min_sites:
+        log(
+            WARNING,
+            "With so few, real sites could compute each other's numbers from a sum. These are nobody's.",
+        )
+    fewer = replace(settings, sites=nodes, min_sites=min(settings.min_sites, nodes))
+    return given_by(settings.run_config, fewer)
+
+
+def is_simulation(grid: Grid) -> bool:
+    """Tell whether a grid is that of Flower's simulation, for which Flower has no public name."""
+    return type(grid).__name__ == "InMemoryGrid"
 
 
 def _wait_for_sites(federation: Federation, settings: Settings) -> None:

@@ -17,6 +17,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarksQuestion,
 )
 from flower_pansvm.systems.scaling import NO_FOLD
+from strategies.federation.checks import ROUNDING, AggregateResult, Problems
 from strategies.federation.federation import Federation
 from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings
@@ -91,9 +92,22 @@ def _centres(
             min_cluster=settings.min_cluster,
             seed=settings.seed,
         ),
+        relations=wrong_landmarks,
     )
     return [centres[filled > 0] for centres, filled in zip(sums.centres, sums.filled, strict=True)]
 
 
 def _sorted(landmarks: NDArray[np.float64]) -> NDArray[np.float64]:
     return landmarks[np.lexsort(landmarks.T[::-1])]
+
+
+def wrong_landmarks(result: AggregateResult) -> Problems:
+    """Yield what is wrong of landmarks: each is in a slot of one site, and no further out than a row can be."""
+    question, filled = result.request.question, result.sums["filled"]
+    slots = min(question.slots_per_site * len(result.request.this.roster), question.slots)
+    yield from result.wrong_shape(centres=(-1, slots, -1), filled=(-1, slots))
+    if (filled > 1).any():
+        yield "'filled' holds a slot that two sites have filled"
+    largest = np.where(filled[..., None] > 0.5, result.request.bounds["centres"], 0.0)
+    if (np.abs(result.sums["centres"]) > largest * (1 + ROUNDING) + result.tolerance("centres")).any():
+        yield "'centres' has a landmark in a slot that is not filled, or one further out than any row"

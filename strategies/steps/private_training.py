@@ -15,6 +15,7 @@ from flower_pansvm.models.model import Model
 from flower_pansvm.privacy.accountant import admits, rho_of
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks import Task
+from strategies.federation.checks import Relations
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.settings import Settings
@@ -95,9 +96,16 @@ class Budget:
         """
         sites, sensitivity = len(self.federation.sites), task.declared[part].sensitivity(answer)
         honest = sites - self.colluders
+        sensitivity *= self.federation.terms.rows_per_patient
         return sensitivity * math.sqrt(sites / (honest * 2 * rho)) if honest > 0 else math.inf
 
-    def ask(self, task: Task[Q, A], question: Q, **shapes: tuple[int, ...]) -> A:
+    def ask(
+        self,
+        task: Task[Q, A],
+        question: Q,
+        relations: Relations | None = None,
+        **shapes: tuple[int, ...],
+    ) -> A:
         """Ask for a private sum and count its cost, once more for each site that was lost: then it was repeated.
 
         Parameters
@@ -106,6 +114,8 @@ class Budget:
             A private task.
         question : object
             The task's question.
+        relations : callable, optional
+            As of :meth:`strategies.federation.federation.Federation.secure_sum`.
         **shapes : tuple of int
             Shape of each part of the answer.
 
@@ -119,7 +129,7 @@ class Budget:
         rows, rho = "test" if task.category == "evaluate" else "train", question.rho  # type: ignore[attr-defined]
         empty = task.answer(**{name: np.zeros(shape) for name, shape in shapes.items()})
         slack = {name: SURE * self.deviation(task, name, rho, empty) for name in shapes}
-        answer = self.federation.secure_sum(task, question, slack)
+        answer = self.federation.secure_sum(task, question, slack, relations)
         times = 1 + len(costs.dropped) - lost
         self._costs += times * [rho] if rows == "train" else []
         if self._in_flight and costs.round_trips > trips:

@@ -13,7 +13,7 @@ from flower_pansvm.schema import NEGATIVE, POSITIVE, Schema
 from flower_pansvm.systems.scaling import RANGES
 from flower_pansvm.table_schema import TableSchema
 from strategies.federation.federation import Federation
-from strategies.settings import PromiseSettings
+from strategies.promise_settings import PromiseSettings
 from strategies.steps.joining import join
 from strategies.steps.scaling import learn_extremes
 

@@ -1,7 +1,7 @@
 """The scaling of the features, and what the sites' moments tell about the rows, with or without a fold of them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -15,11 +15,13 @@ from flower_pansvm.systems.scaling import (
     EXTREMES,
     MOMENTS,
     NO_FOLD,
+    ROWS,
     SCALING,
     ExtremesAnswer,
     ScalingBroadcast,
 )
 from flower_pansvm.tasks import Nothing, Task
+from strategies.federation.checks import AggregateResult, KnownRows, Problems
 from strategies.federation.federation import Federation
 from strategies.steps.joining import refusal
 from strategies.steps.site_differences import range_differences, tell
@@ -169,8 +171,9 @@ def learn_moments(federation: Federation, scaling: str) -> Moments:
     TableError
         If fewer than two classes are left for training.
     """
-    sums = federation.secure_sum(MOMENTS, Nothing())
+    sums = federation.secure_sum(MOMENTS, Nothing(), relations=wrong_moments)
     sites = tuple(federation.sites)
+    federation.rows = KnownRows(sums.rows, float(sums.test_rows.sum()), sums.patients, sites, sites)
     if np.count_nonzero(sums.rows.sum(axis=0)) < 2:
         raise TableError(
             f"The sites' {int(sums.rows.sum())} training rows are all of one class. Lower test-fraction, or check "
@@ -187,6 +190,30 @@ def learn_moments(federation: Federation, scaling: str) -> Moments:
         kind=scaling,
         sites=sites,
     )
+
+
+def wrong_moments(result: AggregateResult) -> Problems:
+    """Yield what is wrong of moments: a column has no more cells than there are rows, and no negative variance."""
+    if (result.sums["count"] > result.sums["rows"].sum(axis=1, keepdims=True)).any():
+        yield "'count' has more cells of a column than there are rows"
+    if (result.sums["patients"] > [result.sums["rows"].sum(), result.sums["test_rows"].sum()]).any():
+        yield "'patients' has more patients than there are rows"
+    yield from result.negative_variance()
+
+
+def count_rows(federation: Federation) -> Floats:
+    """Count the training rows again, shape (folds, classes): of the sites that are left."""
+    rows = federation.secure_sum(ROWS, Nothing(), relations=wrong_rows).rows
+    if federation.rows is not None:
+        federation.rows = replace(federation.rows, train=rows, train_sites=tuple(federation.sites))
+    return rows
+
+
+def wrong_rows(result: AggregateResult) -> Problems:
+    """Yield what is wrong of rows counted again: they are no more than before sites were lost."""
+    known = result.request.rows
+    if known is not None and (result.sums["rows"] > known.train).any():
+        yield "there are more rows than before sites were lost"
 
 
 def learn_extremes(

@@ -1,6 +1,7 @@
 """The columns and classes that all sites of a federation have in common."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -8,9 +9,36 @@ from pathlib import Path
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import MOST_CLASSES, SPELLING, spelling
-from flower_pansvm.reading_options import as_list
+from flower_pansvm.lists import as_list
 from flower_pansvm.schema import LIBSVM_COLUMN, Schema
 from flower_pansvm.table_schema import TableSchema
+
+# fmt: off
+USUALLY_NEGATIVE = frozenset({
+    "0", "-1", "absent", "absence", "alive", "asymptomatic", "benign", "clear", "control", "controls", "ctrl", "cn",
+    "discharged", "free", "gesund", "hc", "healed", "healthy", "kontrolle", "lebt", "lebend", "low", "lowrisk", "never",
+    "nil", "none", "norm", "normal", "nothing", "reference", "sain", "sano", "survived", "survivor", "temoin", "témoin",
+    "unaffected", "vivant", "vivo", "well", "wildtype", "wt",
+})
+# fmt: on
+"""Labels, as :func:`spelling` has them, of those without the condition."""
+
+NEGATED = re.compile(
+    r"(no|non|not|without|kein|keine|nicht|sans|sin|un)[ _-]\S.*|non[a-z]{4,}.*", re.IGNORECASE
+)
+
+
+def is_usually_negative(label: str) -> bool:
+    """Return whether a label most likely says that a patient does not have what is asked about.
+
+    Examples
+    --------
+    >>> [is_usually_negative(label) for label in ("Healthy", "no relapse", "non-responder", "0", "neg", "-1")]
+    [True, True, True, True, True, True]
+    >>> [is_usually_negative(label) for label in ("1", "malignant", "yes", "north", "2")]
+    [False, False, False, False, False]
+    """
+    return spelling(label) in USUALLY_NEGATIVE or NEGATED.fullmatch(label.strip()) is not None
 
 
 def common_schema(
@@ -21,8 +49,9 @@ def common_schema(
 ) -> Schema:
     """Return the common schema of all sites.
 
-    The columns are in the order of the first site by name. If that site lacks any, it holds LIBSVM text, and the
-    columns are in the order of their numbers.
+    Of two classes the last is the positive one: the one that counts as positive, or else the last in order, but not one
+    such as *healthy* or *control*. The columns are in the order of the first site by name. If that site lacks any, it
+    holds LIBSVM text, and the columns are in the order of their numbers.
 
     Parameters
     ----------
@@ -48,7 +77,10 @@ def common_schema(
     if len(common) < len(everywhere):
         # f2 before f10: a smaller number is a shorter text, or of the same length and first in the alphabet.
         common = sorted(everywhere, key=lambda column: (len(column), column))
-    return Schema(tuple(common), tuple(sorted(found, key=_natural)), tuple(positive_labels))
+    ordered = sorted(found, key=_natural)
+    if len(ordered) == 2 and is_usually_negative(ordered[1]) and not is_usually_negative(ordered[0]):
+        ordered.reverse()
+    return Schema(tuple(common), tuple(ordered), tuple(positive_labels))
 
 
 def _check_columns(columns: Mapping[str, Sequence[str]], absent_is_zero: Collection[str]) -> None:
@@ -101,6 +133,18 @@ def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:
                     f"both with the setting positive, such as positive='{both}': all other labels are then the other "
                     "class."
                 )
+
+
+def check_rows_per_patient(rows_per_patient: int, schema: TableSchema | None) -> None:
+    """Check that more than one row of a patient is asked for only where sites know whose their rows are.
+
+    Else each row would be a patient, with as much noise as if there were so many. SettingError if not.
+    """
+    if rows_per_patient > 1 and not (schema and schema.patient_id):
+        raise SettingError(
+            f"rows-per-patient is {rows_per_patient}, but no schema file names a patient-id: each row is a patient. "
+            "Write patient-id into the schema file, at all sites; or leave rows-per-patient at 1."
+        )
 
 
 def _natural(name: str) -> tuple[int, float, str]:

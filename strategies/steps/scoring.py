@@ -13,8 +13,9 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.systems.pan_svm.tasks import SCORES, ScoresQuestion
+from flower_pansvm.systems.pan_svm.tasks import SCORES, ScoresAnswer, ScoresQuestion
 from flower_pansvm.systems.scaling import NO_FOLD
+from strategies.federation.checks import AggregateResult, Problems
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 
@@ -36,8 +37,8 @@ class Trial:
 
 
 def score(
-    federation: Federation, trials: Sequence[Trial], pairs: Sequence[Pair]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    federation: Federation, trials: Sequence[Trial], pairs: Sequence[Pair], *, by_patient: bool = False
+) -> ScoresAnswer:
     """Try models on held-out rows of all sites, in one secure sum.
 
     Parameters
@@ -48,15 +49,10 @@ def score(
         The models.
     pairs : sequence of Pair
         The binary problems of each model.
-
-    Returns
-    -------
-    confusion : ndarray of shape (trials, classes, classes)
-        Rows of class i predicted as class j.
-    histograms : ndarray of shape (trials, columns, 2, BINS)
-        Class decisions of the rows of the other classes and of the class itself.
+    by_patient : bool
+        Whether squares by patient are asked for, of the first model, which is tried on the test rows: once a run.
     """
-    sums = federation.secure_sum(
+    return federation.secure_sum(
         SCORES,
         ScoresQuestion(
             feature_maps=np.array([trial.feature_map for trial in trials]),
@@ -67,21 +63,22 @@ def score(
             negative=np.array([pair.negative for pair in pairs]),
             centres=np.stack([trial.centres for trial in trials]),
             scales=np.stack([trial.scales for trial in trials]),
+            by_patient=by_patient,
         ),
+        relations=wrong_scores,
     )
-    return sums.confusion, sums.histogram
 
 
 def evaluate(federation: Federation, model: PanSVC) -> Evaluation:
     """Try a model, whose feature map is the sites' number 0, on the test rows of all sites."""
     weights = np.column_stack([model.coef_, model.intercept_])
-    confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_)
-    return Evaluation.from_counts(confusion[0], histograms[0])
+    found = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_, by_patient=True)
+    return Evaluation.from_counts(found.confusion[0], found.histogram[0], squares=found.squares[0])
 
 
-def evaluate_counts(counts: NDArray[np.float64]) -> Evaluation:
+def evaluate_counts(counts: NDArray[np.float64], squares: NDArray[np.float64] | None = None) -> Evaluation:
     """Return what counts of test rows say, shape (classes, classes), true by predicted; AUC is not in them."""
-    return Evaluation.from_counts(counts, np.empty((0, 2, BINS)))
+    return Evaluation.from_counts(counts, np.empty((0, 2, BINS)), squares=squares)
 
 
 def score_held_out(
@@ -107,7 +104,7 @@ def score_held_out(
         Trial(own[0].problem.feature_map, own[0].problem.fold, np.stack([state.best for state in own]))
         for own in models
     ]
-    confusion, _ = score(federation, trials, pairs)
+    confusion = score(federation, trials, pairs).confusion
     rows = confusion.sum(axis=(1, 2))
     return np.trace(confusion, axis1=1, axis2=2) / np.maximum(rows, 1), rows
 
@@ -128,3 +125,45 @@ def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # Decision values lie around b, and a small C or a rare class draws them together there.
     scales = SPREAD * typical_norm(model.feature_map_) * np.linalg.norm(model.coef_, axis=1)
     return model.intercept_, np.where(scales > 0, scales, 1.0)
+
+
+def wrong_scores(result: AggregateResult) -> Problems:
+    """Yield what is wrong of counts: each row of a fold, or test row, is counted once by each model."""
+    folds, columns = result.request.question.folds, result.request.question.centres.shape[1]
+    confusion, histogram = result.sums["confusion"], result.sums["histogram"]
+    by_class, rows, known = confusion.sum(axis=2), confusion.sum(axis=(1, 2)), result.request.rows
+    tested = by_class[folds == NO_FOLD]
+    if (tested != tested[:1]).any():
+        yield "'confusion' does not have the same test rows of each class with every model"
+    if known is not None:
+        for fold in np.unique(folds[folds != NO_FOLD]):
+            if _miscounted(by_class[folds == fold], known.train[fold], result.sites, known.train_sites):
+                yield "'confusion' does not have the training rows that the sites have counted of each class"
+        if _miscounted(rows[folds == NO_FOLD], known.test, result.sites, known.test_sites):
+            yield "'confusion' does not have the test rows that the sites have counted"
+    if columns and (
+        (histogram.sum(axis=(2, 3)) != rows[:, None]).any()
+        or (histogram[:, :, 1].sum(axis=2) != (by_class if columns > 1 else by_class[:, 1:])).any()
+    ):
+        yield "'histogram' does not have the rows of 'confusion'"
+    yield from wrong_squares(result)
+
+
+def wrong_squares(result: AggregateResult) -> Problems:
+    """Yield what is wrong of sums of products of patients' counts: the square of a count is no less than the count."""
+    classes = result.sums["confusion"].shape[-1]
+    confusion = result.sums["confusion"].reshape(-1, classes, classes)
+    sums = np.reshape(result.sums["squares"], (-1, 2 * classes, 2 * classes))
+    for counts, squares in zip(confusion, sums, strict=False):
+        right = np.diag(counts)
+        cells = counts if classes == 2 else np.stack([counts.sum(axis=1) - right, right], axis=1)
+        if (squares != squares.T).any() or (np.diag(squares) < cells.ravel()).any():
+            yield "'squares' are no sums of products of the counts by patient"
+
+
+def _miscounted(
+    counts: Floats, expected: Floats | float, sites: tuple[str, ...], sites_then: tuple[str, ...]
+) -> bool:
+    """Tell whether counts are not what was counted before, or more than that if it was over other sites."""
+    wrong = counts != expected if sites == sites_then else counts > expected
+    return bool(wrong.any())

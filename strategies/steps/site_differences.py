@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.lists import first_of
 from strategies.federation.federation import Federation
 
 MOST_TOLD = 3
@@ -38,7 +39,7 @@ def class_differences(named: Mapping[str, Sequence[str]]) -> list[str]:
     >>> class_differences({"a": ["0", "1"], "b": ["0", "1"], "c": ["1", "2"]})
     ['c alone names 2 and never 0: is it coded otherwise?']
     >>> class_differences({"a": ["0", "1"], "b": ["0", "1"], "c": ["0", "1", "7"]})
-    ['c alone names 7: is it a typing error, or coded otherwise?']
+    ['c alone names 7: is it coded otherwise, misspelt, or too rare elsewhere for a schema file without classes?']
     >>> class_differences({"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1", "2"]})
     []
     """
@@ -66,7 +67,7 @@ def _of_group(
     if never:
         yield f"{alone} and never {_some(never)}: is it coded otherwise?"
     elif len(having) == 1 and len(others) > 1:
-        yield f"{alone}: is it a typing error, or coded otherwise?"
+        yield f"{alone}: is it coded otherwise, misspelt, or too rare elsewhere for a schema file without classes?"
 
 
 def range_differences(columns: Sequence[str], extremes: Mapping[str, tuple[Floats, Floats]]) -> list[str]:
@@ -139,5 +140,4 @@ def share_differences(classes: Sequence[str], rows: Mapping[str, Floats]) -> lis
 
 
 def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return first_of(names, MOST_NAMES)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clients.rows import Rows
 from flower_pansvm.schema import Schema
+from flower_pansvm.terms import Terms
 
 
 @dataclass
@@ -21,6 +22,7 @@ class FakeSite:
     columns: tuple[str, ...] = ()
     name: str = "north"
     simulated: bool = False
+    terms: Terms = field(default_factory=Terms)
 
     def train(self) -> Rows:
         return self.rows

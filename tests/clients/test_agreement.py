@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
 from clients.membership import OF_ALL
-from clients.policy import warn_of_risks
+from clients.policy import HospitalPolicy, check_terms, warn_of_risks
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems.pan_svm import own_slots
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.secure_sum import protocol_class
+from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.mask_graph import partners
@@ -42,7 +42,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
 from flower_pansvm.systems.scaling import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.selection import SUPPORT
 from flower_pansvm.tasks import COUNT, Nothing, Task, bounds_of, sum_name
-from flower_pansvm.terms import Scalar
+from flower_pansvm.terms import Scalar, Terms
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
@@ -343,7 +343,7 @@ WARNING = "the node config has no"
 def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
     enrolled: Enrolled, hospital_files: list[Path], ask_moments: Any
 ) -> None:
-    paillier = protocol_class("paillier")(key_bits=2048)
+    paillier = PROTOCOLS["paillier"](key_bits=2048)
     with pytest.raises(SumError, match="'paillier'"):
         enrolled(protocol=paillier)
     agreed = enrolled({"aggregation": "paillier"}, 2, protocol=paillier)
@@ -402,3 +402,15 @@ def test_an_open_state_folder_ends_the_run_before_anything_is_sent(
     with pytest.raises(PanSVMError, match="accounts"):
         enrol(grid, settings)
     assert all(reply.has_error() for reply in grid.replies)
+
+
+def test_a_secure_sum_of_another_package_is_refused_and_not_imported_unless_the_hospital_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = "a_package_that_raises_when_it_is_imported:Sum"
+    monkeypatch.setattr("flower_pansvm.registry._installed", lambda _: (("theirs", place),))
+    asked = Terms(aggregation="theirs")
+    with pytest.raises(SumError, match="'theirs'"):
+        check_terms(HospitalPolicy(), asked, "north")
+    with pytest.raises(ModuleNotFoundError):
+        check_terms(HospitalPolicy(aggregation="theirs"), asked, "north")

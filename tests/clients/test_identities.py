@@ -144,7 +144,7 @@ def test_without_a_roster_a_coordinator_that_swaps_keys_reads_the_first_sum(
     cells = np.loadtxt(hospital_files[1], delimiter=",", skiprows=1)[~kept_rows(hospital_files[1])]
     rows = decode(words[:2], (2,), COUNT, 3)
     assert list(rows) == list(np.bincount(cells[:, 2].astype(int)))
-    total = decode(words[5 : 5 + words_needed(2, None)], (2,), None, 3)
+    total = decode(words[7 : 7 + words_needed(2, None)], (2,), None, 3)
     assert np.allclose(total, cells[:, :2].sum(axis=0), rtol=1e-12)
 
 

@@ -63,7 +63,7 @@ def site_of(node: dict[str, Scalar], level: str = "exact", told: SchemaBroadcast
 def sides(node: dict[str, Scalar], fraction: float = 0.2) -> np.ndarray:
     """Return which rows, by id or in order, are kept for evaluation."""
     site = site_of(node)
-    return lasting_split(Path(str(node["state"])), site.table(), fraction)[0]
+    return lasting_split(Path(str(node["state"])), site.table(), fraction).kept
 
 
 def change(ward: Path, changed: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
@@ -124,7 +124,9 @@ def test_who_knows_the_ids_does_not_know_the_order(level: str, node: dict[str, S
     hashed = np.array(
         [int.from_bytes(hashlib.sha256(tags.SIDE + one.encode()).digest()[:8], "little") for one in ids]
     )
-    rows = {tuple(row): place for row, place in zip(split.train.X.tolist(), split.places, strict=True)}
+    rows = {
+        tuple(row): place for row, place in zip(split.train.X.tolist(), split.train.patients, strict=True)
+    }
     places = np.array([rows[tuple(row)] for row in site.table().X[~sides(node)].tolist()])
     for one in np.unique(site.labels()[~sides(node)]):
         own = site.labels()[~sides(node)] == one

@@ -19,8 +19,9 @@ from clients.hospital import Hospital
 from clients.ledger import lasting_split
 from clients.ledger import ledger as budget
 from clients.ledger.epochs import HEARD_FILE, enter_run, hear
-from clients.ledger.ledger import EPOCH, link_table, read_ledger
-from clients.ledger.tables import tables_home
+from clients.ledger.home import tables_home
+from clients.ledger.ledger import EPOCH, read_ledger
+from clients.ledger.tables import link_table
 from clients.site import Site
 from clients.systems.dp_svm import private_bins
 from clients.table.reading import read_table
@@ -34,7 +35,7 @@ from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.dp_svm.strategy import DpSvm
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import make_settings
 from tests.conftest import write_identities
 from tests.contexts import own_hospital
@@ -154,7 +155,7 @@ def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospit
         X=np.column_stack([np.arange(len(table.X)), table.X]),
     )
     assert link_table(hospitals.state, wider) == ledger
-    before, after = (lasting_split.lasting_split(hospitals.state, one, 0.2)[0] for one in (table, wider))
+    before, after = (lasting_split.lasting_split(hospitals.state, one, 0.2).kept for one in (table, wider))
     assert np.array_equal(before, after)
     assert 0.1 < before.mean() < 0.3
 
@@ -235,7 +236,7 @@ def test_two_tables_budgets_that_were_exchanged_are_refused_at_each_level(
     )
     grid = InProcessGrid(app, hospitals.nodes, settings.to_config(), 2)
     with pytest.raises(BudgetError, match="another table"):
-        all_strategies()[settings.strategy](settings).start(grid)
+        STRATEGIES[settings.strategy](settings).start(grid)
 
 
 @pytest.mark.parametrize("shared", ["a constant", "years", "a counter"])

@@ -46,8 +46,8 @@ def test_every_risk_utility_and_benefit_rises_with_what_is_shared() -> None:
     assert found.loss[-1] == pytest.approx(0, abs=1e-9)
     assert found.linkage[-1] == 1000
     # Without a bound all is shared, and with a small one less.
-    bounds = (1.0, found.total(Preference().weights)[1], 0.0)
-    most, fewer, none = (found.best(Preference(bound=bound)) for bound in bounds)
+    bounds = (1.0, found.total(Preference().risk_weights)[1], 0.0)
+    most, fewer, none = (found.best(Preference(risk_bound=bound)) for bound in bounds)
     assert (most, none) == (4, 0)
     assert 1 <= fewer < 4
 
@@ -74,6 +74,20 @@ def test_a_component_of_few_rows_is_not_among_them() -> None:
         found = tradeoff_of({0: model}, 0, X, classes, least, 0)
         counts.append(0 if found is None else len(found.loss))
     assert counts == [2, 1, 0]
+
+
+def test_a_component_of_one_patients_rows_is_not_among_them_however_many_they_are() -> None:
+    X, classes = clouds()
+    alone = np.linalg.norm(X - CENTRES[3], axis=1) < 3  # the largest cloud
+    patients = np.where(alone, 0, np.arange(len(X)))
+    models = class_models(X, classes, False, 5, 0, patients)
+    found = tradeoff_of(models, 0, X, classes, 5, 0, patients)
+    assert found is not None
+    assert len(found.loss) == 3
+    shared = models[0].only(np.arange(3)).means
+    assert np.linalg.norm(shared - CENTRES[3], axis=1).min() > 6
+    # So few patients stand behind a class that nothing of it may leave.
+    assert tradeoff_of(models, 0, X, classes, 5, 0, classes) is None
 
 
 def test_rows_that_are_drawn_exactly_are_the_highest_risk() -> None:

@@ -11,15 +11,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clients.budget import end_ledger, new_ledger
-from clients.ledger.ledger import FILE, link_table, read_ledger
-from clients.ledger.tables import tables_home
-from clients.perturb import GRID_BITS, NOISES, PerturbedTerms, perturbed_table
-from clients.perturb_kept import Kept
+from clients.ledger.home import tables_home
+from clients.ledger.ledger import FILE, read_ledger
+from clients.ledger.tables import link_table
+from clients.perturb import PerturbedTerms, perturbed_table
+from clients.perturb.draws import GRID_BITS
+from clients.perturb.kept import Kept
+from clients.perturb.settling import settled_of
 from clients.table.form import TableForm
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, SettingError, TableError
 from flower_pansvm.table_schema import CATEGORY, TableColumn, TableSchema
-from flower_pansvm.terms import replaced_share
+from flower_pansvm.terms import NOISES, replaced_share
 
 KEY = bytes(range(32))
 HALF = PerturbedTerms(0.5)
@@ -77,13 +80,13 @@ def test_noise_has_the_promised_variance_and_goes_with_nothing_else(noise: float
 
 def test_noise_of_a_record_does_not_depend_on_its_value() -> None:
     """No unbiased guess is nearer than σ: the copies of one value over many keys are spread by σ s around it."""
-    X = normal(40, 1)
-    copies = np.array([copy_of(table(X), key=number.to_bytes(32, "big")).X[:, 0] for number in range(400)])
-    inner = np.argsort(X[:, 0])[6:-6]
-    clipped = np.clip(X, np.sort(X, axis=0)[4], np.sort(X, axis=0)[-5])
-    spread = copies.std(axis=0)[inner] / clipped.std()
-    assert spread == pytest.approx(0.5, rel=0.15)
-    assert np.abs(copies.mean(axis=0) - X[:, 0])[inner].max() < 5 * 0.5 * clipped.std() / np.sqrt(400)
+    X = normal(200, 1)
+    copies = np.array([copy_of(table(X), key=number.to_bytes(32, "big")).X[:, 0] for number in range(200)])
+    inner = np.argsort(X[:, 0])[50:-50]
+    spread = np.nanstd(copies, axis=0)[inner] / X.std()
+    assert spread.mean() == pytest.approx(0.5, rel=0.06)
+    assert spread == pytest.approx(0.5, rel=0.35)
+    assert np.abs(np.nanmean(copies, axis=0) - X[:, 0])[inner].max() < 6 * 0.5 * X.std() / np.sqrt(200)
 
 
 def test_more_noise_is_made_of_less() -> None:
@@ -99,9 +102,7 @@ def test_more_noise_is_made_of_less() -> None:
 
 
 def perturbed_settled(own: Table, how: PerturbedTerms = HALF, schema: TableSchema | None = None) -> Kept:
-    from clients.perturb import _settled, _units  # noqa: PLC0415
-
-    return _settled(Kept(KEY.hex()), own, _units(own, schema), "label", how, schema)
+    return settled_of(own, "label", schema, how, KEY)
 
 
 def steps_of(copy: np.ndarray, deviation: float) -> np.ndarray:
@@ -143,8 +144,9 @@ def test_codes_have_the_promised_likelihood_ratio(noise: float) -> None:
         for value in np.unique(true):
             p = np.mean(true == value)
             kept, become = np.mean(drawn[true == value] == value), np.mean(drawn[true != value] == value)
-            assert kept == pytest.approx(1 - r + r * p, abs=0.015)
-            assert become == pytest.approx(r * p, abs=0.015)
+            # One record in eight draws from even shares, not from the site's own.
+            assert kept == pytest.approx(1 - r + r * p, abs=0.015 + r / 32)
+            assert become == pytest.approx(r * p, abs=0.015 + r / 32)
     # Two codes of a record, and code and label, are drawn apart.
     changed = np.corrcoef(copy.X[:, 0] != X[:, 0], copy.labels != labels)[0, 1]
     assert abs(changed) < 0.03
@@ -166,19 +168,22 @@ def test_what_fewer_than_min_cluster_records_have_is_not_in_the_copy() -> None:
     X = normal(300, 1)
     X[:4, 0] = [1e6, -1e6, 1e5, -1e5]
     X[4] = np.nan
-    column = perturbed_settled(table(X)).features[0]
-    assert np.count_nonzero(column.low >= X) >= 5
-    assert np.count_nonzero(column.high <= X) >= 5
+    column, own = perturbed_settled(table(X)).features[0], copy_of(table(X)).X
+    assert np.count_nonzero(own == column.low) >= 5
+    assert np.count_nonzero(own == column.high) >= 5
     copy = copy_of(table(X, np.array(["common"] * 150 + ["other"] * 147 + ["rare"] * 3)))
     assert np.abs(copy.X).max() < 200
     assert set(copy.labels) == {"common", "other"}
     X = np.zeros((200, 1))
     X[:60], X[60:70], X[70:74], X[74] = 1, np.nan, 2, 3
     column = perturbed_settled(table(X)).features[0]
-    assert (column.values, column.counts) == ([0.0, 1.0], [125, 60, 15, 0])
+    assert (column.values, column.missing, column.measured) == ([0.0, 1.0], True, False)
     assert not np.isin(copy_of(table(X)).X, [2, 3]).any()
     X[:170], X[170:, 0] = 1, np.arange(30) // 4 + 2
-    rare = copy_of(table(X, ids=ids_of(200))).X[170:]
+    own = table(X, ids=ids_of(200))
+    listed = perturbed_settled(own).features[0].values  # with noise, and so a few of these, too
+    rare = copy_of(own).X[~np.isin(X, listed)]
+    assert len(rare) >= 15
     assert np.mean(np.isnan(rare)) == pytest.approx(1 - 0.25 + 0.25 * 0.15, abs=0.2)
 
 
@@ -227,11 +232,34 @@ def test_a_schema_file_that_spells_one_class_otherwise_draws_no_label_again(fold
 
 def test_another_label_column_is_another_set_of_codes_beside_the_same_features(folder: Path) -> None:
     own = table(normal(2000, 2), np.resize(["a", "b"], 2000))
+    other = replace(own, labels=np.random.default_rng(1).permutation(own.labels))
     link_table(folder, own)
-    first, second = (perturbed_table(own, label, None, HALF, folder) for label in ("one", "two"))
+    first, second = (
+        perturbed_table(one, label, None, HALF, folder) for one, label in ((own, "one"), (other, "two"))
+    )
     assert (first.X == second.X).all()
-    assert (first.labels != second.labels).any()
+    flipped = [one.labels != true.labels for one, true in ((first, own), (second, other))]
+    assert abs(np.corrcoef(*flipped)[0, 1]) < 6 / np.sqrt(2000)
     assert (perturbed_table(own, "one", None, HALF, folder).labels == first.labels).all()
+
+
+@pytest.mark.parametrize("name", [" Label", "LABEL ", "outcome", "status_30d"])
+def test_the_same_labels_under_another_name_have_the_same_copy(name: str, folder: Path) -> None:
+    """Nine names gave all labels at noise .5."""
+    own = table(normal(600, 2), np.resize(["no", "no", "no", "yes"], 600))
+    first = copy_of(own, key=folder)
+    corrected = replace(own, labels=np.where(np.arange(600) == 17, "yes", own.labels))
+    again = perturbed_table(corrected, name, None, HALF, folder).labels
+    assert (np.delete(again, 17) == np.delete(first.labels, 17)).all()
+
+
+@pytest.mark.parametrize("name", ["label", "outcome"])
+def test_labels_of_a_settled_column_that_are_written_otherwise_are_refused(name: str, folder: Path) -> None:
+    own = table(normal(600, 2), np.resize(["benign", "benign", "malignant"], 600))
+    copy_of(own, key=folder)
+    coded = replace(own, labels=np.where(own.labels == "benign", "2", "4"))
+    with pytest.raises(TableError, match="second copy"):
+        perturbed_table(coded, name, None, HALF, folder)
 
 
 # ---- the same copy
@@ -251,7 +279,7 @@ def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns_nor_on_blocks
     copy, order, columns = copy_of(own), generator.permutation(rows), generator.permutation(3)
     turned = replace(own, X=X[:, columns], columns=tuple(own.columns[column] for column in columns))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clients.perturb.BLOCK", 20)
+        patch.setattr("clients.perturb.draws.BLOCK", 20)
         again = copy_of(rows_of(turned, order))
     assert np.array_equal(again.X, copy.X[np.ix_(order, columns)], equal_nan=True)
     assert (again.labels == copy.labels[order]).all()
@@ -265,18 +293,22 @@ def test_the_copy_is_the_same_after_a_restart_and_beside_new_rows(folder: Path, 
     own = table(X, ids=ids_of(300) if with_ids else None)
     before = rows_of(own, slice(200))
     copy = copy_of(before, key=folder)
-    kept = read_ledger(folder)
+    kept = read_ledger(folder).copy
     again, later = copy_of(before, key=folder), copy_of(own, key=folder)
     for other in (again, rows_of(later, slice(200))):
         assert np.array_equal(other.X, copy.X)
         assert (other.labels == copy.labels).all()
     assert np.nanmax(later.X[:, 2]) == 1, "a code that was not there when the frequencies were settled"
-    assert read_ledger(folder) == kept
+    now = read_ledger(folder).copy
+    assert {**now, "marks": None} == {**kept, "marks": None}, "but for marks of the records that came later"
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_a_cell_that_is_filled_in_later_is_told_by_neither_copy(folder: Path, noise: float) -> None:
+def test_a_cell_that_is_filled_in_later_is_told_by_neither_copy(
+    folder: Path, noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With one draw for both, a code that changed was the true one, and a made-up number told the noise of the next."""
+    monkeypatch.setattr("clients.perturb.marks.MOVED", 1.0)  # else so many are refused
     generator, rows, how = np.random.default_rng(4), 20_000, PerturbedTerms(noise)
     later = np.column_stack([generator.normal(size=rows), generator.integers(0, 2, rows)])
     before = np.where(generator.random((rows, 2)) < 0.3, np.nan, later)
@@ -317,8 +349,8 @@ def test_a_corrected_cell_changes_itself_alone_with_an_id_and_without_its_record
     copy, again = (copy_of(table(one, ids=ids_of(200)), key=folder) for one in (X, corrected))
     assert [*zip(*np.nonzero(again.X != copy.X), strict=True)] == [(17, 1)]
     assert (again.labels == copy.labels).all()
-    # It is moved by just as much as the cell was, as its noise is the same.
-    assert again.X[17, 1] - copy.X[17, 1] == pytest.approx(1, abs=1e-4)
+    # Its noise is another one: the difference does not tell by how much it was corrected.
+    assert abs(again.X[17, 1] - copy.X[17, 1] - 1) > 1e-3
     new_ledger(tmp_path / "other", 0.2)
     copy, again = (copy_of(table(one + 1, labels), key=tmp_path / "other") for one in (X, corrected))
     assert (copy.X[0] == copy.X[1]).all()
@@ -501,11 +533,15 @@ def test_a_column_of_a_million_codes_is_one_of_measurements_and_a_million_labels
 
 def test_the_copy_is_the_same_in_each_version() -> None:
     """A change of the draws would be a second copy of each record, which is averaged with the first."""
-    X = np.column_stack([np.arange(20.0) ** 2, np.resize([0, 1], 20), np.resize([np.nan, 3, 4], 20)])
-    copy = copy_of(table(X, ids=ids_of(20)))
-    known = [84.9152, 0.1739, 78.6398, -35.8633, 2.3639, 100.0387], [0, 0, 1, 1, 0, 1], [np.nan, 3, 4] * 2
+    X = np.column_stack([np.arange(40.0) ** 2, np.resize([0, 1], 40), np.resize([np.nan, 3, 4], 40)])
+    copy = copy_of(table(X, ids=ids_of(40)))
+    known = [
+        [-54.8989, -37.0903, 65.041, 330.0166, -54.8989, 142.751],
+        [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+        [np.nan, 3.0, np.nan, 4.0, 3.0, 4.0],
+    ]
     assert copy.X[:6] == pytest.approx(np.transpose(known), abs=1e-3, nan_ok=True)
-    assert "".join(label[0] for label in copy.labels) == "nyyynynynynynynynnny"
+    assert "".join(label[0] for label in copy.labels[:20]) == "nynynynnnynynynynyny"
 
 
 def test_no_draw_is_used_twice() -> None:

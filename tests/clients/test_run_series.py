@@ -14,7 +14,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings, make_settings
 from tests.conftest import MakeGrid
 
@@ -42,7 +42,7 @@ def in_a_series(grid: InProcessGrid, before: InProcessGrid | None) -> InProcessG
 
 
 def train(grid: InProcessGrid, settings: Settings) -> str:
-    strategy = all_strategies()[settings.strategy](settings)
+    strategy = STRATEGIES[settings.strategy](settings)
     strategy.start(grid)
     return str(strategy.outcome.model.sha256())
 

@@ -13,14 +13,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients import cache
+from clients.patients import fold_places
 from flower_pansvm.errors import FederationError, TableError
-from simulations.data.sites import fold_numbers
-from simulations.data.sites import test_rows as held_out
+from simulations.data.sites import drawn_split
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 
 # Folds
+
+
+def folds_drawn(classes: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
+    patients = np.arange(len(classes))
+    split = drawn_split(classes.astype(np.str_), patients, 0.0, seed, site=0)
+    return fold_places(classes, patients, split.of_patients, split.fold_start) % folds
+
 
 CLASSES = st.lists(st.integers(0, 4), min_size=1, max_size=80).map(np.array)
 
@@ -29,7 +36,7 @@ CLASSES = st.lists(st.integers(0, 4), min_size=1, max_size=80).map(np.array)
 def test_folds_are_even_in_each_class_and_all_together(
     classes: NDArray[np.int64], folds: int, seed: int
 ) -> None:
-    numbers = fold_numbers(classes, folds, seed)
+    numbers = folds_drawn(classes, folds, seed)
     assert np.ptp(np.bincount(numbers, minlength=folds)) <= 1
     for one in np.unique(classes):
         assert np.ptp(np.bincount(numbers[classes == one], minlength=folds)) <= 1
@@ -37,11 +44,41 @@ def test_folds_are_even_in_each_class_and_all_together(
 
 def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> None:
     classes = np.zeros(400, dtype=np.int64)
-    numbers = fold_numbers(classes, 5, seed=0)
+    numbers = folds_drawn(classes, 5, seed=0)
     assert not (numbers == np.arange(400) % 5).all()
-    assert not (numbers == fold_numbers(classes, 5, seed=1)).all()
-    kept = held_out(classes.astype(np.str_), 0.2, seed=0)
+    assert not (numbers == folds_drawn(classes, 5, seed=1)).all()
+    kept = drawn_split(classes.astype(np.str_), np.arange(400), 0.2, seed=0, site=0).kept
     assert 4 < np.count_nonzero(numbers[kept] == 0) < 30
+
+
+@pytest.mark.parametrize("share", [(20, 2), (20, 4), (13, 7), (18, 12)])
+@pytest.mark.parametrize("seed", range(3))
+def test_over_many_small_sites_the_test_rows_have_the_mix_of_all(share: tuple[int, int], seed: int) -> None:
+    """A fifth of 2 is none and of 7 one, if each site rounds for itself: then 0 of 40, or 20 of 140, are tested."""
+    classes = np.repeat(["no", "yes"], share)
+    kept = np.zeros(2)
+    for site in range(20):
+        split = drawn_split(classes, np.arange(len(classes)), 0.2, seed, site)
+        kept += [np.count_nonzero(split.kept & (classes == one)) for one in ("no", "yes")]
+    assert np.abs(kept - 0.2 * 20 * np.array(share)).max() <= 2
+
+
+def test_where_a_share_of_rows_is_whole_no_more_and_no_less_are_tested() -> None:
+    classes = np.repeat(["no", "yes"], (50, 100))
+    for site in range(40):
+        split = drawn_split(classes, np.arange(150), 0.29 if site % 2 else 0.2, 0, site)
+        expected = (14.5, 29) if site % 2 else (10, 20)
+        for one, count in zip(("no", "yes"), expected, strict=True):
+            assert abs(np.count_nonzero(split.kept & (classes == one)) - count) < 1
+
+
+def test_a_simulated_site_keeps_a_patient_together_and_trains_on_somebody() -> None:
+    whose = np.repeat(np.arange(30), 4)
+    split = drawn_split(np.tile(["no", "yes"], 60), whose, 0.3, 0, 0)
+    assert (split.kept.reshape(30, 4) == split.kept[::4, None]).all()
+    assert split.kept.sum() == 4 * 9
+    for site in range(30):
+        assert not drawn_split(np.array(["no"]), np.array([0]), 0.9, 0, site).kept.any()
 
 
 def test_a_fold_smaller_than_the_hospitals_floor_is_refused(

@@ -45,6 +45,30 @@ def test_every_centre_is_the_mean_of_enough_rows(
     assert centres[:, :3] == pytest.approx(members @ place / sizes[:, None])
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    whose=st.lists(st.integers(0, 15), min_size=1, max_size=80),
+    clusters=st.integers(1, 40),
+    min_cluster=st.integers(1, 6),
+    seed=st.integers(0, 2**31),
+)
+def test_of_several_rows_of_a_patient_every_centre_is_the_mean_of_enough_patients(
+    whose: list[int], clusters: int, min_cluster: int, seed: int
+) -> None:
+    """Each patient weighs as much in a centre: of one with half of all rows it would be nearly that patient."""
+    patients = np.array(whose)
+    marked = np.hstack([blobs(len(whose), seed=seed), 1e-3 * np.eye(16)[patients]])
+    centres, sizes = cluster_centres(marked, clusters, min_cluster, seed, patients)
+    if len(np.unique(patients)) < min_cluster:
+        assert len(centres) == 0
+        return
+    shares = centres[:, 3:] * 1e3
+    assert ((shares > 1e-6).sum(axis=1) == sizes).all()
+    assert sizes.min() >= min_cluster
+    for share, size in zip(shares, sizes, strict=True):
+        assert share[share > 1e-6] == pytest.approx(np.full(size, 1 / size))
+
+
 def test_with_min_cluster_1_they_are_plain_k_means_centres() -> None:
     X = blobs(200)
     centres, _ = cluster_centres(X, 40, 1, seed=3)

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, roc_auc_score
 
 from flower_pansvm.class_columns import winners
-from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram
 from flower_pansvm.metrics import Evaluation, area_under_curve, histogram_middles
-from flower_pansvm.multiclass import class_decisions
+from flower_pansvm.multiclass import class_decisions, one_versus_one
 
 NOTHING = np.zeros((1, 2, BINS))
 

@@ -12,8 +12,7 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
 from flower_pansvm.class_columns import positive_classes, winners
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one
-from flower_pansvm.multiclass import REST, Pair, class_decisions, signs
+from flower_pansvm.multiclass import REST, Pair, class_decisions, one_versus_all, one_versus_one, signs
 
 CLASSES = np.array([0, 2, 1, 2, 0])
 

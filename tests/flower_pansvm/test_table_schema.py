@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +54,13 @@ def test_what_a_file_says(tmp_path: Path) -> None:
     assert (schema.classes, schema.positive) == (("no", "yes", "maybe"), ("yes",))
     assert schema.changes_cells
     assert not read(tmp_path, "[columns.age]\nrange = [0, 120]\n").changes_cells
+
+
+def test_only_numbers_are_outside_of_a_range() -> None:
+    cells = np.array([49.9, 50.0, 700.0, 700.1, np.nan, np.inf])
+    bounded, free = (TableColumn("cholesterol", ends=ends) for ends in ((50.0, 700.0), None))
+    assert bounded.outside(cells).tolist() == [True, False, False, True, False, True]
+    assert not free.outside(cells).any()
 
 
 def test_comments_and_spelling_of_numbers_do_not_matter_and_all_else_does(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from simulations import running
-from tests.simulations.conftest import Run
+from tests.command_line import Run
 
 CLEAR_ERROR = {
     # The commands and their options.
@@ -39,6 +39,7 @@ CLEAR_ERROR = {
     "run --set out=elsewhere": "Give only --out",
     "run --set resume=true": "Give only --resume",
     "run --set audit=true": "Give only --audit",
+    "run --data good.csv --data good.csv --data good.csv --sites 5": "the data are 3 sites",
     # Names in upper case.
     "run --aggregation RING": "ring",
     "run --data Breast_Cancer": "Did you mean 'breast_cancer'",
@@ -112,7 +113,7 @@ HANDLED: dict[str, dict[str, object]] = {
     "run --data mine --set data-dir=tables": {},
     "run --out empty": {},
     "run --out done --overwrite": {},
-    "run --data good.csv --data good.csv --data good.csv --sites 5": {"sites": 3},
+    "run --data good.csv --data good.csv --data good.csv": {"sites": 3},
 }
 """What is typed, and what a run begins with."""
 

@@ -25,7 +25,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableSchema
 from strategies.steps.feature_maps import fit_map
-from tests.simulations.conftest import Run
+from tests.command_line import Run
 
 ERROR, HANDLED, WARNED = "error", "handled", "warned"
 CODES = {ERROR: 1, HANDLED: 0, WARNED: 3}
@@ -274,7 +274,7 @@ FITS: dict[str, Content] = {
 TYPED: dict[str, tuple[Content, str, str, str]] = {
     # The file.
     "no such file": ({}, "check nowhere.csv", ERROR, "no file 'nowhere.csv'"),
-    "a folder": ({"ward.csv/inside": "x"}, "check ward.csv", ERROR, "IsADirectoryError"),
+    "a folder": ({"ward.csv/inside": "x"}, "check ward.csv", ERROR, "is a folder, not a table"),
     "old Excel to train on": ({"ward.xls": b"\xd0"}, f"{RUN} ward.xls", ERROR, "'ward.xls' is of an unknown kind"),
     # How it is written.
     "semicolons, said so": (GOOD.replace(",", ";"), "check ward.csv --separator semicolon", HANDLED, "fits"),

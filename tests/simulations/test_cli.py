@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.cli import COMMANDS, command_at
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.version import VERSION
 from strategies.steps.feature_maps import fit_map
-from tests.simulations.conftest import Run
+from tests.command_line import Run
 
 
 def in_process(pansvm: Run, *arguments: object, command: str = "run") -> str:
@@ -222,3 +223,19 @@ def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> N
 
 def test_version(pansvm: Run) -> None:
     assert pansvm("--version") == (0, f"pansvm {VERSION}\n", "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_all_commands_says_what_each_says_of_itself(name: str) -> None:
+    row = COMMANDS[name]
+    command = command_at(row.place)
+    assert (command.help or "").splitlines()[0] == row.line
+
+
+def test_a_number_of_sites_that_the_files_contradict(pansvm: Run, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv", "c.csv"):
+        pd.DataFrame({"age": range(40), "label": [0, 1] * 20}).to_csv(tmp_path / name, index=False)
+    files = ("--data", "a.csv", "--data", "b.csv", "--data", "c.csv")
+    assert "--sites is 7" in pansvm.error("run", "--engine", "in-process", *files, "--sites", 7)
+    assert not (tmp_path / "pansvm-results").exists()
+    assert pansvm("run", "--engine", "in-process", *files, "--sites", 3, "--set", "privacy=exact")[0] == 0

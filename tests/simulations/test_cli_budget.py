@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from clients.ledger.ledger import EPOCH, LINK, charge, link_table, read_ledger
+from clients.ledger.ledger import EPOCH, LINK, charge, read_ledger
+from clients.ledger.tables import link_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.systems.dp_svm import PRIVATE_SCORES, PRIVATE_STEP
 from tests.clients.gate.test_budget import a_table, begin
+from tests.command_line import Run
 from tests.contexts import own_hospital
-from tests.simulations.conftest import Run
 
 
 def spend(folder: Path, run: int, rho: float) -> None:

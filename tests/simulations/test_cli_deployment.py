@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from simulations.deployment.superlink import checkout
-from tests.simulations.conftest import Run
-from tests.simulations.deployment.conftest import SCHEMA
+from strategies.deployment.superlink import checkout
+from tests.command_line import Run
+from tests.deployment.conftest import SCHEMA
 
 
 @pytest.fixture
@@ -45,14 +45,14 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["hospital", "init", "--name", "a/b", "--data", "hospital0.csv"], "cannot be a hospital's name"),
+        (["hospital", "init", "--name", "a/b", "--data", "hospital0.csv"], "invalid as a hospital's name"),
         (["hospital", "init", "--name", "a", "--data", "hospitl0.csv"], "There is no table"),
         (["hospital", "accept", "nothing.json", "--code", "x"], "nothing.json cannot be read"),
         (["hospital", "accept", "hospital0.csv", "--code", "x"], "is no JSON file of pansvm"),
         (["hospital", "check"], "is no hospital's folder"),
         (["hospital", "check", "--folder", "ours.toml"], "is no hospital's folder"),
         (["coordinator", "init", "--address", "https://a:1"], "is no address"),
-        (["coordinator", "init", "--address", "a:1", "--port", "70000"], "The port 70000 cannot be"),
+        (["coordinator", "init", "--address", "a:1", "--port", "70000"], "The port 70000 is invalid"),
         (["coordinator", "invite", "a.json"], "is no coordinator's folder"),
         (["coordinator", "start"], "is no coordinator's folder"),
         (["coordinator", "train", "--out", "x"], "is no coordinator's folder"),
@@ -69,7 +69,7 @@ def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run
 
 @pytest.mark.slow
 def test_start_ends_with_what_the_check_has_found(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(tmp_path / "none")]
+    command = [sys.executable, "-m", "flower_pansvm", "hospital", "start", "--folder", str(tmp_path / "none")]
     done = subprocess.run(command, cwd=checkout(), capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
@@ -79,8 +79,9 @@ def test_start_ends_with_what_the_check_has_found(tmp_path: Path) -> None:
 def test_what_waits_for_questions_has_not_loaded_what_reads_tables() -> None:
     code = """
 import sys
-import simulations.cli.hospital
-from simulations.deployment import connection, hospital, supernode
+import clients.cli.hospital
+from clients.deployment import hospital, supernode
+from flower_pansvm.study import connection
 print(sorted({"matplotlib", "pandas", "pyarrow", "scipy", "sklearn"} & sys.modules.keys()))
 """
     done = subprocess.run(

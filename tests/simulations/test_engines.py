@@ -15,7 +15,15 @@ def test_both_engines_give_the_same_model_and_audit(tmp_path: Path) -> None:
     results = []
     for engine in ("simulation", "in-process"):
         out = tmp_path / engine
-        command = [sys.executable, "-m", "simulations", "run", "--data=wine", f"--engine={engine}", "--audit"]
+        command = [
+            sys.executable,
+            "-m",
+            "flower_pansvm",
+            "run",
+            "--data=wine",
+            f"--engine={engine}",
+            "--audit",
+        ]
         command += [f"--out={out}", *(f"--set={setting}" for setting in EVERYTHING)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 
 from flower_pansvm.errors import PanSVMError
 from simulations.federated_svc import FederatedSVC
+from strategies.settings import make_settings
 
 EXACT = {"privacy": "exact", "sites": 3, "random_state": 0, "settings": {"tol": 1e-5}}
 
@@ -144,3 +145,28 @@ def test_fits_in_threads_leave_the_process_as_it_was() -> None:
         found = list(pool.map(lambda _: FederatedSVC(**EXACT).fit(X, y).model_.sha256(), range(8)))
     assert len(set(found)) == 1
     assert (log.level, list(log.handlers), list(warnings.filters), threadpool_info()) == before
+
+
+@pytest.mark.parametrize("C", [np.float64(2), np.float32(2), np.int64(2), np.array(2.0)])
+def test_numbers_of_numpy_are_settings(C: object) -> None:
+    assert make_settings(C=C, privacy=np.str_("exact"), sites=np.int64(3)) == make_settings(
+        C=2.0, privacy="exact", sites=3
+    )
+
+
+def test_several_numbers_may_be_a_list_or_an_array() -> None:
+    for several in ([1.0, 10.0], np.array([1.0, 10.0])):
+        assert make_settings(C=several) == make_settings(C=(1.0, 10.0))
+
+
+def test_labels_that_are_missing_are_refused() -> None:
+    X = np.arange(40.0).reshape(20, 2)
+    with pytest.raises(ValueError, match="y does not say"):
+        FederatedSVC().fit(X, [None, *["a", "b"] * 9, "a"])
+
+
+@pytest.mark.parametrize("twice", [{"privacy": "exact"}, {"seed": 1}, {"test_fraction": 0.5}])
+def test_settings_may_not_overrule_parameters(twice: dict[str, object]) -> None:
+    X, y = make_moons(40, random_state=0)
+    with pytest.raises(PanSVMError, match="parameter"):
+        FederatedSVC(settings=twice).fit(X, y)

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clients.checking.drafting import draft
 from clients.table.form import TableForm
 from clients.table.reading import read_table
 from flower_pansvm.table_schema import TableSchema
-from simulations.checking.drafting import draft
-from tests.simulations.conftest import Run
+from tests.command_line import Run
 from tests.simulations.test_bad_tables import ROWS, as_csv, csv, ward
 
 NAN = float("nan")

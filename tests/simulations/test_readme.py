@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
-from simulations.cli.app import cli
-from simulations.cli.options import assignments
+from flower_pansvm.cli import COMMANDS, command_at
+from flower_pansvm.command_line import assignments
 from strategies.settings import all_settings
-from tests.simulations.conftest import Run
+from tests.command_line import Run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,8 +33,8 @@ def pansvm_commands() -> list[list[str]]:
 
 @pytest.mark.parametrize("arguments", pansvm_commands(), ids=" ".join)
 def test_each_command_can_be_typed(arguments: list[str]) -> None:
-    command = typer.main.get_command(cli)
-    rest = ["--audit=sums" if word == "--audit" else word for word in arguments]
+    name, *rest = ["--audit=sums" if word == "--audit" else word for word in arguments]
+    command = command_at(COMMANDS[name].place)
     # A list of commands may itself be one of another list, as that of 'pansvm hospital' is.
     while commands := getattr(command, "commands", None):
         name, *rest = rest

@@ -1,5 +1,6 @@
 """docs/settings.md holds every setting as it is now."""
 
+from simulations.markdown import markdown
 from simulations.settings_page import PAGE, page
 from strategies.settings import default_config
 
@@ -7,6 +8,10 @@ from strategies.settings import default_config
 def test_the_page_is_what_the_settings_say() -> None:
     again = "docs/settings.md is old: write it again with python -m simulations.settings_page"
     assert PAGE.read_text(encoding="utf-8") == page(), again
+
+
+def test_a_bar_in_a_cell_begins_no_other_cell() -> None:
+    assert markdown(["of", "what"], [["a|b", "c"]]).splitlines()[-1] == r"| a\|b | c |"
 
 
 def test_every_setting_has_a_line() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flower_pansvm.shares import balanced_interval
 from simulations.baselines.registry import judge
-from strategies.shares import balanced_interval
-from tests.simulations.conftest import Run
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def table(
         (table(2, ("case", "control")), "site-002 alone names case, control and never 0, 1"),
         (
             table(2).assign(label=lambda own: own["label"].mask(own.index < 6, 7)),
-            "site-002 alone names 7: is it a typing",
+            "site-002 alone names 7: is it coded otherwise",
         ),
     ],
 )

@@ -6,10 +6,9 @@ from itertools import product
 import pytest
 
 from simulations.testing import CHECKS, LONG_CHECKS, check_refuses_bad_settings, check_same_on_both_engines
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import make_settings
 
-STRATEGIES = list(all_strategies())
 ON_THE_ENGINE = ("pan-svm", "dp-svm")
 """Strategies that are run on Flower's engine here: with perturbed copies, and with budgets. Exact sums are in
 tests/simulations/test_engines.py, and values that are disclosed in tests/strategies/test_deployment.py."""
@@ -22,8 +21,8 @@ def takes_seconds(strategy: str) -> bool:
 
 def is_variant(strategy: str) -> bool:
     """Return whether a strategy is another one with other constants: it has no method or settings of its own."""
-    kind = all_strategies()[strategy]
-    others = set(all_strategies().values()) - {kind}
+    kind = STRATEGIES[strategy]
+    others = set(STRATEGIES.values()) - {kind}
     own = any(isinstance(value, type) or hasattr(value, "__get__") for value in vars(kind).values())
     return not own and any(base in others for base in kind.__mro__)
 

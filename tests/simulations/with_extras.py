@@ -40,7 +40,7 @@ given = json.loads(sys.stdin.read())
 found = []
 for module in given["modules"]:
     importlib.import_module(module)
-from simulations.__main__ import main
+from flower_pansvm.__main__ import main
 for arguments in given["commands"]:
     sys.argv = ["pansvm", *arguments]
     errors, output, code = io.StringIO(), io.StringIO(), 0

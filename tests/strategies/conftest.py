@@ -18,7 +18,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import Settings
 from strategies.steps.joining import join
 from tests.conftest import write_hospitals
@@ -39,7 +39,7 @@ RANGES = "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]
 
 def trained(settings: Settings, grid: InProcessGrid | None = None) -> Any:
     """Return the strategy of the settings after its run, with simulated sites where no grid is given."""
-    strategy = all_strategies()[settings.strategy](settings)
+    strategy = STRATEGIES[settings.strategy](settings)
     strategy.start(grid or in_process_grid(settings))
     return strategy
 
@@ -79,7 +79,7 @@ def pool() -> Callable[..., Pooled]:
         found = pooled(settings)
         assert found.schema == schema
         rows = found.test if test else found.train
-        return Pooled(rows.X, rows.classes, rows.folds, rows.sites)
+        return Pooled(rows.X, rows.classes, rows.folds, rows.sites, rows.patients)
 
     return pool
 

@@ -25,14 +25,14 @@ from sklearn.datasets import load_breast_cancer
 from clients.app import app
 from clients.budget import new_ledger
 from clients.gate.replay_guard import FOLDER, STATE
+from clients.ledger.home import tables_home
 from clients.ledger.ledger import LINK, read_ledger
-from clients.ledger.tables import tables_home
 from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.study.processes import free_port, kill_group, started_process
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.processes import free_port, kill_group, started_process
 from strategies.settings import make_settings
 from tests.strategies.conftest import trained
 
@@ -146,7 +146,6 @@ def followed(folder: Path) -> str:
         ("APP=~/flower-pansvm", f"APP={APP}"),
         ("~/pansvm-trial", str(folder)),
         ("8443", str(free_port())),
-        ("9201", str(free_port())),
         # As said there, but with fewer questions, each of which takes seconds.
         ("strategy='dp-svm' sites=3", "strategy='dp-svm' steps=1 sites=3"),
         ("sites=3 out='$PWD/results'", "sites=3 landmarks=10 tol=0.5 out='$PWD/results'"),
@@ -210,13 +209,20 @@ def test_hospitals_take_part_at_the_levels_of_their_policy_and_their_copies_last
         return [(tmp_path / f"{name}.log").read_text() for name in names]
 
     with contextlib.ExitStack() as supernodes:
-        for name in names:
+        nodes = [
             supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "privacy='perturbed'"))
+            for name in names
+        ]
         for refused, remedy in (("noise=0.25", "noise=0.25"), ("privacy='exact'", "privacy='exact'")):
             assert answered(tmp_path / "refused", coordinator, refused) is None
             assert all(f"write {remedy} into" in log for log in logs())
         assert not any(copy for _, copy in kept())
         result = answered(tmp_path / "first", coordinator, "noise=0.5")
+        # They say that they go: of those that are killed, the next run would wait for a minute.
+        for node in nodes:
+            node.terminate()
+        for node in nodes:
+            node.wait(timeout=60)
     assert (result["level"], result["noise"], result["sites"]) == ("perturbed", 0.5, 3)
     settled = kept()
     assert all(key and copy for key, copy in settled)

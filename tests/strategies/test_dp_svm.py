@@ -197,6 +197,21 @@ def test_a_repeated_sum_is_charged_again(
     assert charges[0].spent("train") == pytest.approx(strategy.budget.total("train"))
 
 
+def test_a_double_masked_sum_is_opened_only_over_those_whose_noise_is_enough(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
+) -> None:
+    """Without colluders the noise of all is needed: one of seven sums is asked for again, and charged."""
+    settings = of_hospitals(
+        tmp_path, timeout=0.05, min_sites=2, colluders=0, aggregation="double-mask", threshold="half"
+    )
+    grid = hospitals(settings, files, {**NODE, "min-sites": 2, "colluders": 0})
+    silence(grid, from_message(3, 2, "private_step"))
+    strategy = trained(settings, grid)
+    assert strategy.federation.costs.dropped == ["hospital1"]
+    ledger = read_ledger(state_home / "site-hospital0")
+    assert [one.task for one in ledger.charges].count("private_step") == 8
+
+
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("trip", [1, 2, 3, 4, 5])
 @pytest.mark.slow
@@ -376,6 +391,17 @@ def test_ranks_rise_evenly_and_the_map_standardises() -> None:
     sorted_cells = np.linspace(0, 1, 2000)[:, None]
     assert (np.diff(feature_map.scaled(sorted_cells)[:, 0]) > -1e-12).all()
     assert feature_map.scaled(np.array([[np.nan]])).item() == 0.0
+
+
+def test_the_map_of_a_column_is_the_same_to_the_bit_beside_any_others() -> None:
+    """So the model's digest does not depend on how BLAS adds up."""
+    p = np.random.default_rng(0).dirichlet(np.ones(BINS), size=23)
+    low, high = -np.arange(23.0), np.ones(23)
+    whole = fitted_map(p, low, high, 200.0, 0)
+    for number in range(23):
+        alone = fitted_map(p[[number]], low[[number]], high[[number]], 200.0, 0)
+        for name in ("ranks", "rises", "mean", "deviation"):
+            assert (getattr(whole, name)[number] == getattr(alone, name)[0]).all(), name
 
 
 def test_noisy_counts_of_test_rows() -> None:

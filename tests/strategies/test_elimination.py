@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import load_wine, make_classification
 
-from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.multiclass import one_versus_all
 from flower_pansvm.systems.scaling import NO_FOLD
-from simulations.data.sites import SEPARATOR
-from simulations.data.sites import test_rows as held_out
+from simulations.data.sites import SEPARATOR, drawn_split
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.federation.federation import Federation
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.selection.elimination import Elimination
 from strategies.selection.filters import by_classes
 from strategies.settings import make_settings
@@ -93,7 +92,7 @@ def test_statistics_of_five_sites_are_those_of_the_pooled_rows(data: str, pool: 
     "strategy",
     [
         pytest.param(name, marks=[pytest.mark.slow] * (name != "filter-wrapper"))
-        for name in all_strategies()
+        for name in STRATEGIES
         if make_settings(strategy=name).selects
     ],
 )
@@ -165,7 +164,7 @@ def test_hospitals_with_their_usual_pins_select(
         noise = np.random.default_rng(number).normal(size=len(frame))
         frame.assign(noise=noise).to_csv(file, index=False)
     settings = make_settings(sites=3, strategy=strategy, **filters, landmarks="12", tol=0.1)
-    found = all_strategies()[strategy](settings)
+    found = STRATEGIES[strategy](settings)
     assert isinstance(found, Elimination)
     found.start(hospitals(settings, hospital_files))
     assert found.subsets.schema.columns[found.selection.ranking[-1]] == "noise"
@@ -187,7 +186,8 @@ def test_rows_left_out_have_no_part_in_scaling_landmarks_filters_or_selection(
         frame = pd.DataFrame(X[rows], columns=[f"x{one}" for one in range(6)]).assign(label=y[rows])
         plain.append(tmp_path / f"plain{site}.csv")
         frame.to_csv(plain[-1], index=False)
-        out = held_out(frame["label"].astype(str).to_numpy(dtype=np.str_), 0.2, QUICK["seed"])
+        labels, patients = frame["label"].astype(str).to_numpy(dtype=np.str_), np.arange(len(frame))
+        out = drawn_split(labels, patients, 0.2, QUICK["seed"], site).kept
         frame.loc[out, ["x0", "x1", "x2"]] = -50.0 * frame.loc[out, ["x0", "x1", "x2"]] + 3.0
         changed.append(tmp_path / f"changed{site}.csv")
         frame.to_csv(changed[-1], index=False)
@@ -211,7 +211,7 @@ def test_more_features_than_there_are_are_refused_before_anything_is_trained(tab
     settings = make_settings(strategy="voted-wrapper", data=table, features="7", **QUICK)
     grid = in_process_grid(settings)
     with pytest.raises(SettingError, match="features"):
-        all_strategies()["voted-wrapper"](settings).start(grid)
+        STRATEGIES["voted-wrapper"](settings).start(grid)
     assert {reply.metadata.message_type for reply in grid.replies} == {"query.join"}
 
 

@@ -17,10 +17,11 @@ from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.terms import Scalar
 from simulations.attack.audit import audit
 from simulations.engines.running import in_process_grid
-from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
+from strategies.report.page import headline, write_report
+from strategies.results import records_of_test
 from strategies.settings import make_settings
 from strategies.steps.joining import join
 from strategies.steps.private_training import TRUE_RECORDS
@@ -118,7 +119,7 @@ def test_who_has_not_asked_for_it_on_joining_gets_copies_only(
     grid = hospitals(settings, files, NODE)
     strategy = PanSVM(settings)
     strategy.start(grid)
-    assert strategy.federation.tested_on == "perturbed records"
+    assert records_of_test(strategy.federation) == "perturbed records"
     assert set(levels) == {"perturbed"}
     assert strategy.outcome.model is not None
     question = ModelTestQuestion(0.01, np.frombuffer(strategy.outcome.model.to_bytes(), np.uint8))

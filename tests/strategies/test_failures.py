@@ -21,10 +21,12 @@ from flower_pansvm.errors import (
     TrainingError,
 )
 from flower_pansvm.terms import Scalar
+from simulations.app import app as simulated_app
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, train_in_process
-from strategies.settings import Settings, make_settings
+from strategies.results import records_of_test
+from strategies.settings import Settings, make_settings, settings_from
 from strategies.steps import joining
 from tests.conftest import MakeGrid
 from tests.grids import from_message, silence
@@ -44,7 +46,7 @@ def test_hospitals_with_their_own_files_train(
     settings = three(privacy=level)
     strategy = trained(settings, hospitals(settings, hospital_files))
     assert list(strategy.federation.sites) == ["hospital0", "hospital1", "hospital2"]
-    assert strategy.federation.tested_on == tested_on
+    assert records_of_test(strategy.federation) == tested_on
     frame = pd.concat(map(pd.read_csv, hospital_files))
     assert strategy.model.score(frame[["age", "dose"]], frame["label"]) > least
 
@@ -89,9 +91,10 @@ def test_text_in_a_numeric_column_is_reported_without_the_text(
 
 
 def test_a_site_with_one_class_only_takes_part(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    exact = three(privacy="exact")
     frame = pd.read_csv(hospital_files[2])
     frame[frame["label"] == 1].to_csv(hospital_files[2], index=False)
-    strategy = trained(three(), hospitals(three(), hospital_files))
+    strategy = trained(exact, hospitals(exact, hospital_files))
     assert len(strategy.federation.sites) == 3
     assert strategy.training.progress[0].gap <= 0.02
 
@@ -133,6 +136,19 @@ def test_too_few_sites_connected(
         trained(settings, hospitals(settings, hospital_files))
 
 
+class InMemoryGrid(InProcessGrid):
+    """By its name the grid of Flower's simulation."""
+
+
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_flower_may_simulate_another_number_of_nodes_than_sites(nodes: int) -> None:
+    settings = settings_from({"sites": 5, "privacy": "exact"})
+    places = [{"partition-id": number, "num-partitions": nodes} for number in range(nodes)]
+    strategy = trained(settings, InMemoryGrid(simulated_app, places, settings.run_config))
+    assert strategy.outcome.evaluation.accuracy > 0.9
+    assert len(strategy.federation.sites) == nodes == strategy.settings.sites
+
+
 def test_clusters_that_no_site_can_fill() -> None:
     with pytest.raises(TrainingError, match="min-cluster"):
         train_in_process(make_settings(data="iris", min_cluster=60))
@@ -140,7 +156,7 @@ def test_clusters_that_no_site_can_fill() -> None:
 
 SLOW = pytest.mark.slow
 TASKS = ("moments", "landmarks", "warm_start", "cuts", "scores")
-PROTOCOLS = ("ring", "ring-hops", "k-secure", "k-secure-hops", "paillier")
+PROTOCOLS = ("ring", "ring-hops", "k-secure", "k-secure-hops", "double-mask", "paillier")
 
 
 @pytest.mark.parametrize(
@@ -165,6 +181,31 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(
     assert strategy.federation.costs.dropped == [f"site-{lost - 2:03d}"]
     assert len(strategy.federation.sites) == 4
     assert (strategy.evaluation.accuracy or 0) > 0.85
+
+
+@pytest.mark.parametrize(("task", "at"), [("cuts", 2), ("relay", 4)])
+def test_a_double_masked_sum_is_not_asked_for_again(task: str, at: int) -> None:
+    """Who drops out of a sum is left out from then on; who drops out while it is opened is in it, and missed later."""
+    settings = make_settings(data="wine", sites=5, timeout=0.05, tol=0.05, aggregation="double-mask")
+    strategy = trained(settings, silence(in_process_grid(settings), from_message(3, at, task)))
+    assert strategy.federation.costs.dropped == ["site-001"]
+    asked = [
+        (reply.metadata.src_node_id, reply.metadata.message_type)
+        for reply in strategy.federation.grid.replies
+    ]
+    sums = [kind for node, kind in asked if node == 2 and kind not in ("train.relay", "query.join")]
+    assert len([kind for node, kind in asked if node == 2 and kind == "train.relay"]) == len(sums)
+    assert (strategy.evaluation.accuracy or 0) > 0.85
+
+
+def test_too_few_sites_to_open_a_double_masked_sum_end_the_run() -> None:
+    """Not repeated: the coordinator could hold what opens the sum, and only say that answers are missing."""
+    settings = make_settings(data="wine", sites=6, timeout=0.05, aggregation="double-mask")
+    grid = in_process_grid(settings)
+    for node in (3, 4):
+        silence(grid, from_message(node, 4, "relay"))
+    with pytest.raises(SumError):
+        trained(settings, grid)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,13 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from clients.hospital import hospital_of
 from clients.membership import member_of
+from clients.prediction import predict_file, with_simulated_matrices
 from clients.seeds import COLUMN_BLOCK, NOTE_BYTES, deal_seed
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, ModelFileError, SettingError, SumError, TableError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
+from flower_pansvm.result_file import RESULT_FILE
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import unseal
@@ -30,13 +32,11 @@ from flower_pansvm.tasks import Nothing
 from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from simulations.prediction import predict_file, with_simulated_matrices
 from simulations.running import check, with_sites_of_data
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.random_kernel.strategy import RandomKernel
 from strategies.random_kernel.training import count_rows, most_rows, one_norm_svm
-from strategies.results import RESULT_FILE
 from strategies.settings import Settings, make_settings
 from tests.strategies.conftest import trained
 

@@ -17,9 +17,9 @@ from flower_pansvm import records
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.systems.ssvd import DISTORTED_ROWS, DistortedRowsQuestion, distort, select
 from simulations.attack.audit import audit
+from simulations.attack.systems.ssvd import column_correlation, linked_rows, matched_rows
 from simulations.data.sites import table_of
 from simulations.engines.running import in_process_grid
-from simulations.systems.ssvd import column_correlation, linked_rows, matched_rows
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings

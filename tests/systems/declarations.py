@@ -226,7 +226,7 @@ LOCAL_ONLY = System(
     {"data": "wine", "sites": 3},
     (*NOT_CHOSEN, {"landmarks": "20"}),
     at_hospitals={},
-    leaves={("local_scores", "confusion"): "perturbed"},
+    leaves={("local_scores", "confusion"): "perturbed", ("local_scores", "squares"): "perturbed"},
     questions=tuple(wrong(LOCAL_SCORES, SettingError, **parts) for parts in NO_SVM),
     answers=(
         wrong(LOCAL_SCORES, confusion=np.ones(2)),

@@ -4,6 +4,7 @@ What a strategy has to do besides, with every secure sum and engine, is in :mod:
 computes is in a file of its own.
 """
 
+import html
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -23,9 +24,9 @@ from flower_pansvm.tasks import Broadcast
 from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.federation.federation import Federation
+from strategies.report.page import headline, write_report
 from strategies.results import describe
 from strategies.settings import Settings, make_settings
 from tests.strategies.conftest import trained
@@ -71,8 +72,10 @@ def on_its_way(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any, Any], Any
     for verb in ("secure_sum", "collect", "broadcast"):
         real = getattr(Federation, verb)
 
-        def changed(self: Federation, message: Any, sent: Any, *rest: Any, real: Any = real) -> Any:
-            return real(self, message, change(message, sent), *rest)
+        def changed(
+            self: Federation, message: Any, sent: Any, *rest: Any, real: Any = real, **named: Any
+        ) -> Any:
+            return real(self, message, change(message, sent), *rest, **named)
 
         monkeypatch.setattr(Federation, verb, changed)
 
@@ -191,7 +194,7 @@ def test_a_run_says_what_has_left_and_audit_report_and_model_file_agree(
     }
     page = write_report(tmp_path).read_text()
     assert system.strategy in page
-    assert headline(result)["test accuracy"] in page
+    assert html.escape(headline(result)["test accuracy"]) in page
     if (tmp_path / "model.npz").exists():
         assert load_model(tmp_path / "model.npz").sha256() == result["model_sha256"]
     else:

@@ -17,7 +17,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from flower_pansvm.secure_sum import protocol_class, tags
+from flower_pansvm.secure_sum import PROTOCOLS, tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.fixed_point import encode, scale_exponent
@@ -50,6 +50,10 @@ def files() -> dict[str, str]:
         "k_secure.json": [
             *(transcript("k-secure", k, 5) for k in ({"k": 2}, {"k": 3}, {})),
             transcript("k-secure-hops", {"k": 3}, 4),
+        ],
+        "double_mask.json": [
+            transcript("double-mask", {}, 4),
+            transcript("double-mask", {"threshold": "half"}, 5, lost="b", silent="d"),
         ],
         "paillier.json": paillier(),
     }
@@ -188,14 +192,19 @@ def fixed_point() -> list[dict[str, Any]]:
     return found
 
 
-def transcript(name: str, options: dict[str, Any], sites: int) -> dict[str, Any]:
-    """Return all messages of a sum by a protocol that masks."""
+def transcript(
+    name: str, options: dict[str, Any], sites: int, lost: str = "", silent: str = ""
+) -> dict[str, Any]:
+    """Return all messages of a sum by a protocol that masks; sites drop out before they send a vector, or after."""
     roster = NAMES[:sites]
     this, members = a_sum(sites), members_of(roster)
     vectors = vectors_of(roster, 6)
-    rehearsal = Rehearsal(protocol_class(name)(**options), members)
+    rehearsal = Rehearsal(PROTOCOLS[name](**options), members, silent=frozenset(silent))
     with drawn() as random:
-        total = rehearsal.run(vectors, this)
+        rehearsal.give(vectors, this)
+        for site in lost:
+            del rehearsal.first[site]
+        total = rehearsal.take(this)
     return {
         "aggregation": name,
         **options,
@@ -209,7 +218,7 @@ def transcript(name: str, options: dict[str, Any], sites: int) -> dict[str, Any]
 def paillier() -> dict[str, Any]:
     """Return a sum under a fixed key, packed and encrypted but with 1 as every blinding factor."""
     roster = NAMES[:3]
-    protocol = protocol_class("paillier")(key_bits=2048)
+    protocol = PROTOCOLS["paillier"](key_bits=2048)
     p, q = prime("p"), prime("q")
     key = (join_fields(p.to_bytes(128, "big"), q.to_bytes(128, "big")), (p * q).to_bytes(256, "big"))
     members = {

@@ -7,7 +7,7 @@ import pandas as pd
 
 from clients.table.form import TableForm
 from clients.table.sources.rows import EMPTY_ROWS, table_rows
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import TableError, install
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
@@ -52,9 +52,7 @@ def _workbook(content: bytes, name: str, *, results: bool) -> Any:
     try:
         import openpyxl  # noqa: PLC0415 - a hospital without Excel files does without
     except ModuleNotFoundError:
-        raise TableError(
-            f"To read '{name}', the package openpyxl is needed: pip install 'flower-pansvm[excel]'."
-        ) from None
+        raise TableError(f"To read '{name}', the package openpyxl is needed: {install('excel')}.") from None
     try:
         return openpyxl.load_workbook(io.BytesIO(content), data_only=results)
     except Exception as error:  # a damaged file makes openpyxl raise nearly anything

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from clients.table.form import TableForm
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import TableError, install
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,12 +26,10 @@ BUFFER = 2**20
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
     """Read a Parquet file; TableError if it is damaged, or pyarrow is not installed."""
     try:
-        import pyarrow  # noqa: PLC0415 - a hospital without Parquet files does without
+        import pyarrow  # noqa: PLC0415
         import pyarrow.parquet  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise TableError(
-            f"To read '{name}', the package pyarrow is needed: pip install 'flower-pansvm[parquet]'."
-        ) from None
+        raise TableError(f"To read '{name}', the package pyarrow is needed: {install('parquet')}.") from None
     try:
         return _frame(pyarrow.parquet.ParquetFile(io.BytesIO(content)).read())
     except (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from clients.table.form import TableForm
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import TableError, install
 
 URL = re.compile(r"\s*--\s*url:[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 
@@ -27,7 +27,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
     TableError
         If there is no URL or no answer, or a package is not installed.
     """
-    text = content.decode("utf-8-sig", errors="replace")
+    text = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
     found = URL.match(text)
     if found is None:
         raise TableError(
@@ -37,9 +37,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
     try:
         import sqlalchemy  # noqa: PLC0415 - a hospital without a database does without
     except ModuleNotFoundError:
-        raise TableError(
-            f"To read '{name}', the package sqlalchemy is needed: pip install 'flower-pansvm[sql]'."
-        ) from None
+        raise TableError(f"To read '{name}', the package sqlalchemy is needed: {install('sql')}.") from None
     try:
         engine = sqlalchemy.create_engine(found[1], poolclass=sqlalchemy.NullPool)
         if engine.dialect.name == "sqlite":

@@ -31,7 +31,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.errors import SettingError, SumError, install
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.step_state import load_step_state, save_step_state
 from flower_pansvm.secure_sum.wire import everyone, from_bytes, join_fields, to_bytes
@@ -42,7 +42,7 @@ try:
 except ImportError as error:
     raise SettingError(
         "The secure sum 'paillier' needs the packages phe and gmpy2, and one is missing. "
-        "Install them with: pip install 'flower-pansvm[paillier]'"
+        f"Install them {install('paillier')}."
     ) from error
 
 OPEN = 1  # the relay step in which the key holder opens the sum

@@ -12,7 +12,7 @@ import numpy as np
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import BINS
 from flower_pansvm.systems.mixture.mixture import Mixture
-from flower_pansvm.tasks import COUNT, Broadcast, Nothing, Task, disclosed, summed
+from flower_pansvm.tasks import COUNT, SQUARES, Broadcast, Nothing, Task, disclosed, summed
 
 LARGEST_ODDS = 1e6  # of a class against the others, as a logarithm
 
@@ -23,7 +23,7 @@ class WeakModelsQuestion:
 
     seed: int
     diagonal: int  # 1 for diagonal covariances, 0 for full ones
-    min_cluster: int  # fewest rows of a component, and of a class
+    min_cluster: int  # fewest patients of a component, and of a class
     risk_bounds: (
         Floats  # of simulated sites, one after the other and again; a hospital's is in its node config
     )
@@ -81,7 +81,9 @@ class ClassModels:
         if shapes != ((classes,), (classes,), (total,), (total, features)) or self.covariances.shape != wide:
             raise ValueError("The parts do not fit together.")
         if (self.components < 0).any() or not all(np.isfinite(part).all() for part in numbers):
-            raise ValueError("They are no numbers of mixtures.")
+            raise ValueError(
+                "The mixture parameters are invalid: one is no finite number, or a count is negative."
+            )
         models = self.by_class()
         sums = [model.weights.sum() for model in models.values()]
         if (
@@ -123,7 +125,8 @@ class MixtureScoresAnswer:
     """Counts of test rows, by true and predicted class; and of log odds in each bin, of one class or of each."""
 
     confusion: Floats = summed(COUNT, shape=("classes", "classes"), count=True)
-    histogram: Floats = summed(COUNT, shape=(-1, 2, BINS), count=True)
+    squares: Floats = summed(SQUARES, shape=(-1, -1), count=True)  # see patient_squares
+    histogram: Floats = summed(COUNT, shape=("class_columns", 2, BINS), count=True)
 
 
 MIXTURE_SCORES = Task("mixture_scores", "evaluate", Nothing, MixtureScoresAnswer)

@@ -4,7 +4,7 @@ Problems differ in rank and in number of points, so what belongs to them is put 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,27 +15,17 @@ from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE, Answer, Problem, Question
+from flower_pansvm.systems.scaling import HEADROOM, LARGEST_CELL, scaled
 from flower_pansvm.tasks import (
     COUNT,
     MOST_ROWS,
+    SQUARES,
     UNKNOWN,
-    Bound,
     Broadcast,
     Task,
     summed,
 )
 from flower_pansvm.terms import Terms
-
-LARGEST_CELL = 2.0**20
-"""Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
-root of the number of all rows away from the mean, or half ranges."""
-
-HEADROOM = 2.0  # what the bounds leave for rounding
-
-
-def scaled(bound: Callable[[int], float]) -> Bound:
-    """Return a bound, made of how many sites there are, that holds in scaled units only."""
-    return lambda _, terms, sites: UNKNOWN if terms.scaling == "none" else bound(sites)
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,7 @@ class LandmarksQuestion:
     shares: Floats  # (scalings,): centres wanted, as a share of the other rows
     slots_per_site: int  # most centres of one site
     slots: int  # and of all; with more sites than these, some have their turn
-    min_cluster: int  # fewest rows behind a centre
+    min_cluster: int  # fewest patients behind a centre
     seed: int  # of k-means
 
 
@@ -268,6 +258,8 @@ class ScoresQuestion:
     negative: Ints  # (problems,): the negative class, or REST
     centres: Floats  # (models, columns): of each histogram, see decision_histogram
     scales: Floats  # (models, columns)
+    # Whether squares by patient are asked for, too, of the first model, which is tried on the test rows.
+    by_patient: bool = False
 
 
 @dataclass(frozen=True)
@@ -278,6 +270,8 @@ class ScoresAnswer:
         COUNT, shape=lambda asked: (len(asked.folds), "classes", "classes"), count=True
     )
     histogram: Floats = summed(COUNT, shape=lambda asked: (*asked.centres.shape, 2, BINS), count=True)
+    # (1 or 0, 2 classes, 2 classes): see flower_pansvm.counts.patient_squares; of one model a run
+    squares: Floats = summed(SQUARES, shape=lambda asked: (int(asked.by_patient), -1, -1), count=True)
 
 
 SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from clients.systems.scaling import moments
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.scaling import MOMENTS
@@ -23,6 +23,7 @@ from simulations.attack.active.registry import Attempt, attack, refusal
 
 VICTIM = "victim"
 TABLES = {"first": 130, "second": 140, VICTIM: 100}
+STARTS = 2**16  # as of `clients.ledger.lasting_split`
 LEAST = 5  # records of a hospital in a fold
 
 
@@ -50,6 +51,7 @@ def solved(hospitals: Hospitals, rows: int) -> tuple[Floats, str]:
     """
     colluding = hospitals.nodes.keys() - {VICTIM}
     sums: list[Floats] = []
+    sizes: list[Floats] = []
     why = ""
     # Sums for up to k folds determine 0.3 k² numbers: to spare, as the last ones hardly differ.
     most_folds = min(math.ceil(3 * math.sqrt(rows)), rows // LEAST)
@@ -59,12 +61,32 @@ def solved(hospitals: Hospitals, rows: int) -> tuple[Floats, str]:
             coordinator.join()
             told: Told = {SCHEMA: replace(hospitals.schema(), folds=folds)}
             coordinator.tell(told)
-            known = [hospitals.exact(name, told, moments, Nothing()).total for name in colluding]
-            sums.append(coordinator.ask(MOMENTS, Nothing()).total - sum(known))
+            known = [hospitals.exact(name, told, moments, Nothing()) for name in colluding]
+            answer = coordinator.ask(MOMENTS, Nothing())
+            sums.append(answer.total - sum(part.total for part in known))
+            sizes.append((answer.rows - sum(part.rows for part in known)).sum(axis=1))
     except PanSVMError as error:
         why = f"; {refusal(error)}"
     if not sums:
         return np.empty((0, len(hospitals.columns))), why
-    in_fold = [np.arange(rows) % len(one) == np.arange(len(one))[:, None] for one in sums]
+    start = _start(sizes, rows)
+    in_fold = [dealt(start, rows, len(one)) for one in sums]
     found: Floats = np.linalg.lstsq(np.vstack(in_fold).astype(np.float64), np.vstack(sums), rcond=None)[0]
     return found, why
+
+
+def dealt(start: int, rows: int, folds: int) -> Bools:
+    """Return which places are in which fold, shape (folds, rows), as `clients.patients.fold_places` deals them."""
+    in_fold: Bools = (start + np.arange(rows)) % folds == np.arange(folds)[:, None]
+    return in_fold
+
+
+def _start(sizes: list[Floats], rows: int) -> int:
+    """Return the lowest start with which folds have these sizes; sizes are whole but for the rounding of a sum."""
+    starts = np.arange(STARTS)
+    for one in sizes:
+        fits = [
+            np.allclose(dealt(start, rows, len(one)).sum(axis=1), one, atol=0.5) for start in range(len(one))
+        ]
+        starts = starts[np.asarray(fits)[starts % len(one)]]
+    return int(starts[0]) if len(starts) else 0

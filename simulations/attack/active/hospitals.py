@@ -1,22 +1,21 @@
 """Hospitals in this process, as `pansvm hospital init` and `accept` set them up, and a coordinator that plays false."""
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 from flwr.app import Context, Message, RecordDict
 from threadpoolctl import ThreadpoolController
 
-from clients.app import app
+from clients.deployment.hospital import accept, make_hospital
 from clients.hospital import hospital_of
 from clients.ledger.epochs import enter_run
+from clients.node.node_config import read_node_config
 from clients.rows import link_own_table
 from clients.site import Site
 from clients.table.table import LABEL
@@ -24,12 +23,12 @@ from flower_pansvm import records
 from flower_pansvm.systems.common import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks import Broadcast, Task
 from flower_pansvm.terms import Scalar
+from simulations.app import app
+from simulations.attack.active.registry import variables
 from simulations.attack.copies import SiteRecords, records_of
-from simulations.deployment.coordinator import Coordinator
-from simulations.deployment.hospital import accept, make_hospital
-from simulations.deployment.node_config import read_node_config
-from simulations.deployment.trial import agree
 from simulations.engines.in_process import COORDINATOR, InProcessGrid
+from simulations.trial import agree
+from strategies.deployment.coordinator import Coordinator
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, settings_from
 from strategies.steps.joining import join
@@ -59,7 +58,7 @@ def drawn_table(rows: int, name: str) -> pd.DataFrame:
 
 def account_of(home: Path) -> AbstractContextManager[object]:
     """Return a ``with`` block in which this process is in the account of the machine that has this state folder."""
-    return patch.dict(os.environ, XDG_STATE_HOME=str(home))
+    return variables({"XDG_STATE_HOME": str(home)})
 
 
 class OwnAccounts(InProcessGrid):
@@ -174,6 +173,11 @@ class Hospitals:
         told: Told = {SCHEMA: self.schema()}
         return [self.exact(name, told, lambda site, _: records_of(site), None) for name in self.nodes]
 
+    def copy_of(self, name: str) -> pd.DataFrame:
+        """Return what systems see of a hospital's table: cells, and labels as numbers; errors as in `exact`."""
+        table = self.exact(name, {}, lambda site, _: site.table(), None)
+        return pd.DataFrame(table.X).assign(label=np.array(table.labels, dtype=np.int64))
+
     def coordinator(self, run_id: int = 1) -> "FalseCoordinator":
         """Return a coordinator that begins a new run with them."""
         return FalseCoordinator(self.grid(run_id), self.settings, self.classes)
@@ -199,7 +203,9 @@ class Hospitals:
 class Unchecked(Federation):
     """The hospitals as a coordinator sees them that tells them other folds and columns than it has agreed with them."""
 
-    def _sizes(self) -> dict[str, int]:
+    @staticmethod
+    def lengths(schema: object, folds: int) -> dict[str, int]:  # noqa: ARG004
+        """Return no length of what a site may send."""
         return {}
 
 

@@ -36,7 +36,16 @@ def play(folder: Path) -> Attempt:
     weights = np.zeros((feature_map.size, 1))
     try:
         FourierSVC.from_parts(Schema(COLUMNS, (FORMULA, "1")), feature_map, weights).save(model)
-        command = [sys.executable, "-m", "simulations", "predict", str(model), str(table), "--out", str(out)]
+        command = [
+            sys.executable,
+            "-m",
+            "flower_pansvm",
+            "predict",
+            str(model),
+            str(table),
+            "--out",
+            str(out),
+        ]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     except PanSVMError as error:
         return Attempt(refusal(error), "none", held=True)

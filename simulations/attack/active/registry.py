@@ -3,14 +3,14 @@
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.registry import Registry, import_modules
+from flower_pansvm.registry import Registry
+from simulations.engines.flower_log import quieter
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,35 @@ class ActiveAttack:
     play: Callable[[Path], Attempt]
 
 
-ATTACKS: Registry[ActiveAttack] = Registry("attack")
+ATTACKS: Registry[ActiveAttack] = Registry(
+    "attack",
+    {
+        "chosen-moments": "simulations.attack.active.chosen_moments:play",
+        "chosen-weights": "simulations.attack.active.chosen_weights:play",
+        "grown-pilot": "simulations.attack.active.changed_tables:grow_pilot",
+        "lost-site": "simulations.attack.active.lost_site:play",
+        "memory": "simulations.attack.active.memory:play",
+        "model-formula": "simulations.attack.active.model_file:play",
+        "moved-ids": "simulations.attack.active.changed_tables:move_ids",
+        "months": "simulations.attack.active.months:play",
+        "old-backup": "simulations.attack.active.budget:put_back",
+        "other-columns": "simulations.attack.active.budget:choose_other_columns",
+        "renamed-label": "simulations.attack.active.changed_tables:rename_label",
+        "rounding": "simulations.attack.active.rounding:change_slopes",
+        "rounding-local": "simulations.attack.active.rounding:change_local_scores",
+        "rounding-moments": "simulations.attack.active.rounding:change_moments",
+        "rounding-scores": "simulations.attack.active.rounding:change_scores",
+        "run-series": "simulations.attack.active.run_series:play",
+        "schema-files": "simulations.attack.active.schema_files:play",
+        "second-export": "simulations.attack.active.budget:export_again",
+        "second-folder": "simulations.attack.active.budget:begin_anew",
+        "simulated-with-data": "simulations.attack.active.simulated_keys:ask_for_rows",
+        "simulated-without-data": "simulations.attack.active.simulated_keys:name_a_file",
+        "threshold": "simulations.attack.active.thresholds:play",
+        "unit-change": "simulations.attack.active.changed_tables:change_unit",
+    },
+)
+"""All attacks by name."""
 
 NOT_PLAYED = (
     "Not played here: code in the coordinator's bundle, and another account on the hospital's machine. Both take real "
@@ -67,21 +95,13 @@ def refusal(error: PanSVMError) -> str:
     return f"refused: {str(error).split('. ')[0]}"
 
 
-def attack(
-    name: str, *, promise: str, tries: str
-) -> Callable[[Callable[[Path], Attempt]], Callable[[Path], Attempt]]:
-    """Return a decorator of the function that plays an attack."""
-
-    def enter(play: Callable[[Path], Attempt]) -> Callable[[Path], Attempt]:
-        ATTACKS.register(name)(ActiveAttack(name, promise, tries, play))
-        return play
-
-    return enter
+def attack(name: str, *, promise: str, tries: str) -> Callable[[Callable[[Path], Attempt]], ActiveAttack]:
+    """Return a decorator that makes an attack of the function that plays it."""
+    return lambda play: ActiveAttack(name, promise, tries, play)
 
 
 def chosen_attacks(names: Sequence[str] = ()) -> list[ActiveAttack]:
     """Return the attacks of these names, all without names; SettingError if there is none of a name."""
-    import_modules(__package__ or "")
     return [ATTACKS[name] for name in names or ATTACKS]
 
 
@@ -92,15 +112,22 @@ def play(chosen: ActiveAttack) -> Attempt:
 
 
 @contextmanager
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of the environment for the length of a ``with`` block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+@contextmanager
 def own_account(folder: Path) -> Iterator[None]:
     """Keep the hospitals' state and caches out of this account's folders, and their logs off the screen."""
-    logger = logging.getLogger("flwr")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        with patch.dict(
-            os.environ, XDG_STATE_HOME=str(folder / "state"), XDG_CACHE_HOME=str(folder / "cache")
-        ):
-            yield
-    finally:
-        logger.setLevel(level)
+    homes = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CACHE_HOME": str(folder / "cache")}
+    with quieter(logging.CRITICAL), variables(homes):
+        yield

@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
 from flower_pansvm.errors import PanSVMError
 from simulations.attack.active.hospitals import Hospitals
 from simulations.attack.active.nearness import asked_at
@@ -32,18 +29,12 @@ def play(folder: Path) -> Attempt:
     told, why = 0, ""
     files = {name: Path(str(node["schema"])) for name, node in hospitals.nodes.items()}
     for name, file in files.items():
-        first, text = _copies(hospitals, name), file.read_text(encoding="utf-8")
+        first, text = hospitals.copy_of(name), file.read_text(encoding="utf-8")
         for said in FILES.values():
             file.write_text(text.replace(CLASSES, said), encoding="utf-8")
             try:
-                told += len(first) - len(first.merge(_copies(hospitals, name)))
+                told += len(first) - len(first.merge(hospitals.copy_of(name)))
             except PanSVMError as error:
                 why = f"; {refusal(error)}"
         file.write_text(text, encoding="utf-8")
     return Attempt(f"something of {told} of {sum(TABLES.values())} records{why}", "none", told == 0)
-
-
-def _copies(hospitals: Hospitals, name: str) -> pd.DataFrame:
-    """Return what systems of a hospital see: cells, and labels as numbers."""
-    table = hospitals.exact(name, {}, lambda site, _: site.table(), None)
-    return pd.DataFrame(table.X).assign(label=np.array(table.labels, dtype=np.int64))

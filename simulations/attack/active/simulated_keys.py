@@ -4,7 +4,6 @@ from pathlib import Path
 
 from flwr.app import Context, Message, RecordDict
 
-from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.systems.common import JOIN, JoinAnswer, JoinQuestion
@@ -12,6 +11,7 @@ from flower_pansvm.systems.ensemble import HELD_OUT
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from flower_pansvm.terms import Scalar
+from simulations.app import app
 from simulations.attack.active.hospitals import Hospitals, class_names
 from simulations.attack.active.registry import Attempt, attack, refusal
 

@@ -23,8 +23,9 @@ from clients.budget import end_ledger, new_ledger
 from clients.gate.levels import level_of
 from clients.hospital import Hospital
 from clients.ledger import ledger as budget
-from clients.ledger.ledger import EPOCH, change_ledger, charge, link_table, read_ledger
-from clients.ledger.tables import tables_home
+from clients.ledger.home import tables_home
+from clients.ledger.ledger import EPOCH, change_ledger, charge, read_ledger
+from clients.ledger.tables import link_table
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError

@@ -9,15 +9,16 @@ import pytest
 from flwr.app import Message, RecordDict
 from flwr.common.serde import message_to_proto
 
-from clients.app import app
 from clients.classes import allowed_classes, disclosed_classes, positive_labels
 from clients.hospital import Hospital, SimulatedContext
 from clients.site import Site
+from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
-from flower_pansvm.reading_options import as_list
+from flower_pansvm.lists import as_list
 from flower_pansvm.systems.common import JOIN, JoinQuestion, SchemaBroadcast
 from flower_pansvm.terms import Scalar
+from simulations.app import app
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings
 from tests.contexts import SIMULATED_NODE, own_hospital
@@ -236,8 +237,12 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     assert not any(name in str(caught.value) for name in names)
 
 
+def labelled(*labels: str) -> Table:
+    return Table(("age",), np.zeros((len(labels), 1)), np.array(labels))
+
+
 def test_simulated_sites_name_every_class(tmp_path: Path) -> None:
     here = own_hospital(SIMULATED_NODE, kind=SimulatedContext)
-    assert disclosed_classes(here, np.array(["a", "b", "b"]), ()).tolist() == ["a", "b"]
+    assert disclosed_classes(here, labelled("a", "b", "b"), ()).tolist() == ["a", "b"]
     with pytest.raises(PanSVMError, match="'label'"):
-        disclosed_classes(here, np.array(["0.5", "1"]), ())
+        disclosed_classes(here, labelled("0.5", "1"), ())

@@ -21,7 +21,7 @@ from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError, SumError
 from flower_pansvm.records import Texts
-from flower_pansvm.secure_sum import protocol_class
+from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.refusals import Memory
 from flower_pansvm.secure_sum.rehearsal import gather_members
@@ -64,7 +64,7 @@ ONES = np.ones(2)
 
 
 def participation() -> Participation:
-    protocol, roster = protocol_class("ring")(), ("a", "b", "c")
+    protocol, roster = PROTOCOLS["ring"](), ("a", "b", "c")
     this = SumRound("r", "weigh", 1, 0, roster)
     member = gather_members(protocol, roster)["a"]
     return Participation(protocol, this, member, {"weights": 8.0}, Memory("r"))

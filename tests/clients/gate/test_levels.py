@@ -16,7 +16,7 @@ from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Task
 from flower_pansvm.terms import NOISES, Scalar
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import make_settings
 from tests.conftest import MakeGrid
 from tests.contexts import SIMULATED_NODE, own_hospital
@@ -114,6 +114,12 @@ def test_a_hospital_does_not_answer_with_less_noise_than_its_own(
         *(({"privacy": word}, "privacy") for word in ("Exact", "auto", "")),
         *(({"privacy": "perturbed", "noise": noise}, "noise") for noise in ("much", 0.0, "nan")),
         *(({key: "agreed"}, f"unknown key '{key}'") for key in ("exact-sums", "privacy ")),
+        ({"seperator": ";"}, "unknown key 'seperator'. Did you mean 'separator'"),
+        ({"separator": ";;"}, "separator"),
+        # A key of a system beside the consent to it only.
+        ({"risk-bound": 0.4}, "unknown key 'risk-bound'.*weak-models"),
+        ({"risk-bond": 0.4, "weak-models": "agreed"}, "unknown key 'risk-bond'. Did you mean 'risk-bound'"),
+        ({"risk-bound": 1.4, "weak-models": "agreed"}, "risk-bound"),
         *(({**KNOWN, "epsilon": epsilon}, "epsilon") for epsilon in (-1.0, 21, "much", "nan")),
         ({**KNOWN, "epsilon": 1.0, "delta": 0.1}, "delta"),
     ],
@@ -160,7 +166,7 @@ def test_class_names_are_not_taken_from_the_rows(folder: Path, policy: str) -> N
 # In a run
 
 
-@pytest.mark.parametrize("strategy", sorted(all_strategies()))
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_nothing_leaves_a_hospital_that_has_agreed_to_nothing(
     strategy: str, hospital_files: list[Path], hospitals: MakeGrid, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -171,7 +177,7 @@ def test_nothing_leaves_a_hospital_that_has_agreed_to_nothing(
         del site.node_config["privacy"]
     refused = r"does not take part|has no budget"
     with caplog.at_level("ERROR", logger="flwr"), pytest.raises(PanSVMError, match=refused):
-        all_strategies()[strategy](settings).start(grid)
+        STRATEGIES[strategy](settings).start(grid)
     for number in range(3):
         assert sum(f"Site 'hospital{number}'" in line for line in caplog.messages) == 1
     assert len(grid.replies) == 3
@@ -199,7 +205,7 @@ def test_a_coordinator_that_has_a_run_joined_as_private_is_refused_at_the_task(
     with pytest.raises(
         SettingError, match=r"does not take part in a run|which is not differentially private"
     ):
-        all_strategies()["pan-svm"](settings).start(grid)
+        STRATEGIES["pan-svm"](settings).start(grid)
     answered = {reply.metadata.message_type for reply in grid.replies if reply.has_content()}
     assert answered == {"query.join"}
 

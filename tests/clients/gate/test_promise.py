@@ -215,6 +215,31 @@ def test_no_more_is_found_than_promised(task: Task[Any, Any], others: int) -> No
     assert 0.2 < least_epsilon(task, others) <= epsilon_of(RHO, DELTA)
 
 
+@pytest.mark.parametrize(("copies", "most"), [(1, 1), (2, 2), (5, 5)])
+@pytest.mark.parametrize("task", [PRIVATE_STEP, PRIVATE_SCORES], ids=lambda task: task.name)
+@pytest.mark.slow
+def test_all_rows_of_a_patient_together_are_found_no_more_than_promised(
+    task: Task[Any, Any], copies: int, most: int
+) -> None:
+    """The coordinator's question moves all of a patient's rows the same way: they add up, and so does the noise."""
+    moved = {name: copies * part for name, part in row_in(task, 0).items()}
+    weight = {name: moved[name] / one**2 for name, one in sensitivities(task).items()}
+    length = math.sqrt(sum(float((weight[name] * moved[name]).sum()) for name in weight))
+
+    def seen(rows: Rows) -> float:
+        site = one_honest_site(rows)
+        site.terms = Terms(colluders=1, rows_per_patient=most)  # type: ignore[misc]
+        found = vars(privately(site, task, QUESTIONS[task], WORK[task]).answer)
+        return sum(float((weight[name] * found[name]).sum()) for name in weight) / length
+
+    without = np.array([seen(neighbours()[1]) for _ in range(TIMES)])
+    assert length / without.std() <= promised() * SURE
+    assert length / without.std() >= 0.9 * promised() / SURE
+    (row, _), k = neighbours(), copies
+    all_of_them = Rows(np.repeat(row.X, k, axis=0), np.repeat(row.classes, k), np.zeros(k, dtype=np.int64))
+    assert seen(all_of_them) - without.mean() == pytest.approx(length, abs=6 * without.std())
+
+
 NOISE = "clients.gate.private.discrete_gaussian"
 MUTANTS: dict[str, tuple[str, Callable[..., Any], Task[Any, Any]]] = {
     "half the noise": (NOISE, lambda sigma, *rest: discrete_gaussian(sigma // 2, *rest), PRIVATE_STEP),

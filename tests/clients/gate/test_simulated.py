@@ -15,7 +15,7 @@ from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.settings import make_settings
 from tests.contexts import context_of, own_hospital
 from tests.tasks import TASKS
@@ -72,14 +72,14 @@ def test_a_real_supernode_with_the_tutorial_s_node_config_answers_no_task(
     more: Node, hospital_files: list[Path], state_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even the first message, for which it would read a file that the run config names."""
-    for module in ("clients.simulated.sites_module", "clients.table.reading.read_table"):
+    for module in ("clients.table.simulated.simulated_tables", "clients.table.reading.read_table"):
         monkeypatch.setattr(module, lambda *_: pytest.fail("read a table"))
     if more:
         more = {**more, "data": str(hospital_files[0]), "label": "label"}
     settings = make_settings(data=str(hospital_files[1]), sites=2, min_sites=2)
     nodes: list[Node] = [{**TUTORIAL, **more, "partition-id": site} for site in range(2)]
     with pytest.raises(SettingError, match="simulation"):
-        all_strategies()["pan-svm"](settings).start(real(InProcessGrid(app, nodes, settings.to_config())))
+        STRATEGIES["pan-svm"](settings).start(real(InProcessGrid(app, nodes, settings.to_config())))
     for task in TASKS:
         grid = real(InProcessGrid(app, nodes, settings.to_config()))
         content = RecordDict()

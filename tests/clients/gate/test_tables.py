@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from clients.budget import end_ledger, new_ledger
-from clients.ledger.ledger import FILE, Charge, change_ledger, link_table, read_ledger, read_link
-from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, read_own, tables_home
+from clients.ledger.home import read_own, tables_home
+from clients.ledger.ledger import FILE, Charge, change_ledger, read_ledger, read_link
+from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, link_table
 from clients.table.form import TableForm
 from clients.table.reading import read_whole_file
 from clients.table.table import Table

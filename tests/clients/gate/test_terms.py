@@ -80,10 +80,10 @@ def test_a_hospital_asks_for_three_sites_unless_it_says_otherwise_whatever_the_r
 
 
 def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> None:
-    assert hospital({}, min_cluster=1).least_rows == 5
-    assert hospital({"min-cluster": 8}, min_cluster=1).least_rows == 8
-    assert hospital({"min-cluster": 1}).least_rows == 1
-    assert own_hospital(SIMULATED_NODE, kind=SimulatedContext).least_rows == 1
+    assert hospital({}, min_cluster=1).least_patients == 5
+    assert hospital({"min-cluster": 8}, min_cluster=1).least_patients == 8
+    assert hospital({"min-cluster": 1}).least_patients == 1
+    assert own_hospital(SIMULATED_NODE, kind=SimulatedContext).least_patients == 1
 
 
 @pytest.mark.parametrize("said", ["yes", "Agreed", 1, True, ""])

@@ -14,13 +14,13 @@ from clients.gate.private import LEAST_RHO
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import evaluation
-from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.fourier_svc import RandomFourierSVC
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import Model
 from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.random_fourier import RandomFourierMap

@@ -108,7 +108,7 @@ def test_a_class_of_too_few_rows_is_refused_without_a_value_of_the_data(
     left = np.count_nonzero(train_rows(hospital_files[1])[1])
     assert class_moments(joined(min_cluster=left))["count"][1, 0] > left
     with pytest.raises(
-        TableError, match=f"'hospital1' has a class with fewer than {left + 1} training rows"
+        TableError, match=f"'hospital1' has a class with fewer than {left + 1} patients"
     ) as refused:
         class_moments(joined(min_cluster=left + 1))
     text = str(refused.value)

@@ -42,11 +42,12 @@ def test_columns_categories_and_codes(write) -> None:
     assert table.labels.tolist() == ["yes", "yes", "no", "no", "no"]
 
 
-@given(st.permutations(range(4)), st.permutations(["chol", "smoker", "pain", "outcome"]), st.data())
+@given(st.permutations(range(4)), st.permutations(["mrn", "chol", "smoker", "pain", "outcome"]), st.data())
 @pytest.mark.slow
 def test_neither_order_of_columns_nor_who_else_is_there_changes_a_row(rows, columns, data) -> None:
     frame = pd.DataFrame(
         {
+            "mrn": ["a", "b", "c", "d"],
             "chol": [100, 200, 0, 300],
             "smoker": ["yes", "no", "", "y"],
             "pain": ["typical", "3", "", "atypical"],
@@ -63,6 +64,7 @@ def test_neither_order_of_columns_nor_who_else_is_there_changes_a_row(rows, colu
 def test_typed_columns_read_as_text_does(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {
+            "mrn": ["a", "b", "c"],
             "chol": [100.0, np.nan, -999.0],
             "smoker": [True, False, True],
             "pain": pd.Categorical(["typical", None, "3"]),

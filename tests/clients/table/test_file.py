@@ -66,7 +66,7 @@ def test_a_file_that_cannot_be_used_is_named_without_its_content(write, name, co
 def test_missing_file_folder_and_duplicate_parquet_columns(tmp_path):
     assert "There is no file 'ward.csv'" in refusal(read_frame, tmp_path / "ward.csv")
     (tmp_path / "folder.csv").mkdir()
-    assert "'folder.csv' cannot be read (IsADirectoryError)" in refusal(read_frame, tmp_path / "folder.csv")
+    assert "'folder.csv' is a folder" in refusal(read_frame, tmp_path / "folder.csv")
     twice = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["age", "age"])
     pyarrow.parquet.write_table(twice, tmp_path / "twice.parquet")
     assert "more than one column 'age'" in refusal(read_frame, tmp_path / "twice.parquet")

@@ -12,9 +12,9 @@ from clients.rows import true_table
 from clients.table.form import TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
+from clients.table.units import check_units
 from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import TableColumn, TableSchema
-from simulations.checking.units import check_units
 from simulations.engines.running import train_in_process
 from strategies.svm_settings import PanSvmSettings
 from tests.clients.conftest import assert_same
@@ -125,7 +125,7 @@ def test_a_run_has_the_cells_of_a_table_in_memory_a_few_times_only(
     monkeypatch.setattr("clients.systems.pan_svm.WARM_START_ROWS", 300)
     monkeypatch.setattr("clients.table.sources.parquet.LARGEST_AT_ONCE", 10_000)
     monkeypatch.setattr("clients.table.sources.parquet.CELLS_AT_ONCE", 50_000)
-    monkeypatch.setattr("clients.perturb.BLOCK", 50_000)
+    monkeypatch.setattr("clients.perturb.draws.BLOCK", 50_000)
     # What a first run imports counts as memory, too.
     peak_of_training(tmp_path, 100)
     cells = 8 * 3 * 20_000 * COLUMNS

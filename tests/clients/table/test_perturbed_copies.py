@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clients import cache, perturb
+from clients import cache
 from clients.budget import end_ledger, new_ledger
+from clients.perturb import copy as perturb_copy
 from clients.rows import link_own_table
 from clients.site import Site
 from clients.table.table import Table
@@ -26,14 +27,14 @@ Copy = Callable[..., Table]
 def made(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Have every table count as large; return the noise of each block of cells that was perturbed, as it grows."""
     monkeypatch.setattr("clients.table.source.LARGE", 0)
-    monkeypatch.setattr(perturb, "LARGE_COPY", 0)
-    original, noises = perturb._perturbed, []
+    monkeypatch.setattr("clients.perturb.copy.LARGE_COPY", 0)
+    original, noises = perturb_copy.perturbed, []
 
     def perturbed(*arguments: object) -> object:
         noises.append(arguments[-1])
         return original(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(perturb, "_perturbed", perturbed)
+    monkeypatch.setattr(perturb_copy, "perturbed", perturbed)
     return noises  # type: ignore[return-value]
 
 

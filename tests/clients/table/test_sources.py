@@ -81,7 +81,7 @@ def test_every_source_is_listed_and_says_what_to_install(
     for suffix, extra in ((".parquet", "parquet"), (".xlsx", "excel"), (".sql", "sql")):
         path = tmp_path / f"ward{suffix}"
         path.write_text("-- url: sqlite://\nSELECT 1")
-        assert f"pip install 'flower-pansvm[{extra}]'" in refusal(read_table, path)
+        assert f"pip install '.[{extra}]'" in refusal(read_table, path)
     assert set(SOURCES) == {".csv", ".tsv", ".parquet", ".xlsx", ".sql", ".libsvm", ".svm"}
 
 

@@ -23,11 +23,10 @@ from sklearn.model_selection import cross_val_score
 
 from flower_pansvm.arrays import BLOCK
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.multiclass import Pair, class_decisions
+from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from strategies.steps.feature_maps import fit_map

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum import PROTOCOLS, protocol_class
+from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
@@ -19,7 +19,7 @@ from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, to_byte
 
 DOCS = Path(__file__).parents[3] / "docs" / "extending.md"
 
-VARIANTS = [protocol for name in PROTOCOLS for protocol in variants(protocol_class(name))]
+VARIANTS = [protocol for name in PROTOCOLS for protocol in variants(PROTOCOLS[name])]
 
 
 def described(protocol: SecureSum) -> str:
@@ -32,7 +32,7 @@ def test_every_protocol_keeps_the_contract(protocol: SecureSum, check: Callable[
     check(protocol)
 
 
-STEPS = {"plain": 0, "ring": 0, "ring-hops": 5, "k-secure": 0, "paillier": 1}
+STEPS = {"plain": 0, "ring": 0, "ring-hops": 5, "k-secure": 0, "paillier": 1, "double-mask": 5}
 """Relay steps of a sum over five sites: none but in hops and at the key holder."""
 
 
@@ -55,9 +55,9 @@ def blocks_of_the_docs(mark: str) -> str:
 def test_the_docs_show_a_protocol_and_how_to_check_it(monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, Any] = {}
     exec(blocks_of_the_docs("own protocol"), names)
-    monkeypatch.setitem(PROTOCOLS, "all-pairs", names["AllPairs"])
+    monkeypatch.setitem(PROTOCOLS.data, "all-pairs", names["AllPairs"])
     exec(blocks_of_the_docs("own protocol's test"), names)
-    assert names["AllPairs"] is protocol_class("all-pairs")
+    assert names["AllPairs"] is PROTOCOLS["all-pairs"]
     for check in CHECKS:
         for protocol in variants(names["AllPairs"]):
             names["test_contract"](protocol, check)
@@ -143,7 +143,7 @@ def test_a_protocol_that_breaks_the_contract_is_noticed(broken: SecureSum, compl
 @pytest.mark.parametrize("k", [1, -3, 2.5])
 def test_too_small_a_k_is_an_error(k: int) -> None:
     with pytest.raises(SettingError, match=f"k is '{k}'"):
-        protocol_class("k-secure")(k=k)
+        PROTOCOLS["k-secure"](k=k)
 
 
 @pytest.mark.parametrize(("round_trip", "attempt", "roster"), [(-1, 0, "ab"), (1, -1, "ab"), (1, 0, "aba")])

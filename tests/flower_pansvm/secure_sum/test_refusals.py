@@ -5,7 +5,7 @@ import pytest
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.refusals import Memory, admit
+from flower_pansvm.secure_sum.refusals import Memory, admit, admit_opening
 
 PUBLISHED = {"a": b"\x01" * 32, "b": b"\x02" * 32, "c": b"\x03" * 32, "d": b"\x04" * 32}
 FIRST = SumRound(run="r", task="t", round_trip=3, attempt=1, roster=("a", "b", "c"))
@@ -86,3 +86,16 @@ def test_the_keys_of_all_sites_must_be_handed_out_those_that_were_left_out_among
         admit(
             memory, replace(FIRST, round_trip=4), "a", {name: PUBLISHED[name] for name in names}, min_sites=3
         )
+
+
+def test_after_a_sum_is_opened_no_attempt_at_it_is_admitted() -> None:
+    """The difference of two would be the vector of a site that the coordinator says has dropped out."""
+    opened = admit_opening(remembered(), FIRST, "a", ("a", "b", "c"))
+    with pytest.raises(SumError):
+        admit(opened, replace(FIRST, attempt=2), "a", PUBLISHED, min_sites=2)
+    assert admit(opened, replace(FIRST, round_trip=4), "a", PUBLISHED, min_sites=3).round_trip == 4
+
+
+def test_a_sum_is_opened_over_as_many_sites_as_this_one_asks_for() -> None:
+    with pytest.raises(SumError):
+        admit_opening(remembered(), FIRST, "a", ("a", "b"))

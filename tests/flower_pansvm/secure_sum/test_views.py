@@ -4,7 +4,7 @@ The coordinator's view of a masked protocol is all that passes through it; collu
 What a protocol does not protect against is shown here as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,21 @@ import pytest
 from scipy.stats import chisquare
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import protocol_class
+from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound, Words
-from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
+from flower_pansvm.secure_sum.keys import SEAL_BYTES, add_keystream, apply_mask, pair_key, sum_key, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
 from flower_pansvm.secure_sum.protocols.k_secure_hops import NOTE_BYTES
 from flower_pansvm.secure_sum.protocols.paillier import split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
+from flower_pansvm.secure_sum.shamir import SHARE_BYTES, combine
 from flower_pansvm.secure_sum.step_state import save_step_state
 from flower_pansvm.secure_sum.wire import from_bytes
 
 ROSTER = ("a", "b", "c", "d", "e")
 WORDS = 4000
 VECTORS: dict[str, Words] = {name: np.full(WORDS, number, np.uint64) for number, name in enumerate(ROSTER)}
+DOUBLE: list[tuple[str, dict[str, Any]]] = [("double-mask", {}), ("double-mask", {"threshold": "half"})]
 ONE_SHOT: list[tuple[str, dict[str, Any]]] = [("ring", {}), ("k-secure", {}), ("k-secure", {"k": 2})]
 HOPS: list[tuple[str, dict[str, Any]]] = [
     ("ring-hops", {}),
@@ -52,9 +54,9 @@ def looks_uniform(words: Words) -> bool:
 class Watched(Rehearsal):
     """A rehearsal that also looks at what the sites keep after each step, which nobody could in a real run."""
 
-    def run(self, vectors: Any, this: SumRound) -> Words:
+    def give(self, vectors: Any, this: SumRound) -> None:
         self.held: dict[tuple[int, str], bytes] = {}
-        return super().run(vectors, this)
+        super().give(vectors, this)
 
     def answer(self, step: int, name: str, payload: bytes, this: SumRound) -> bytes:
         answer = super().answer(step, name, payload, this)
@@ -63,7 +65,7 @@ class Watched(Rehearsal):
 
 
 def rehearse(name: str, options: dict[str, Any], roster: tuple[str, ...] = ROSTER) -> Watched:
-    protocol = protocol_class(name)(**options)
+    protocol = PROTOCOLS[name](**options)
     return Watched(protocol, gather_members(protocol, roster))
 
 
@@ -87,7 +89,7 @@ def without_masks_of(
 # What the sites notice
 
 
-@pytest.mark.parametrize(("name", "options"), HOPS, ids=str)
+@pytest.mark.parametrize(("name", "options"), [*HOPS, *DOUBLE], ids=str)
 @pytest.mark.parametrize("attack", ["flip", "cut", "empty", "swap", "earlier"])
 def test_a_relayed_note_that_is_not_the_right_one_is_refused(
     name: str, options: dict[str, Any], attack: str
@@ -149,6 +151,11 @@ def test_paillier_ciphertexts_are_uniform() -> None:
     numbers = b"".join(split_fields(payload, 2, "x")[1] for payload in rehearsal.first.values())
     lower = np.frombuffer(numbers, np.uint8).reshape(-1, 512)[:, 1:]
     assert chisquare(byte_counts(lower.tobytes())).pvalue > FALSE_ALARM
+
+
+def test_plain_hides_nothing() -> None:
+    rehearsal = rehearse("plain", {})
+    assert all((vector == VECTORS[site]).all() for site, vector in sent(rehearsal, a_round()).items())
 
 
 # Ring: both neighbours of c are b and d
@@ -237,6 +244,109 @@ def test_k_secure_hops_add_a_fresh_random_part_in_every_pass() -> None:
         assert looks_uniform(rests[one] - rests[other])
 
 
+# Double masks: what a coordinator gets that says of c to some that it has dropped out, and to others that it has not
+
+
+def shares_of(rehearsal: Watched, told: Mapping[str, str]) -> dict[bool, dict[str, bytes]]:
+    """Return the answers of the sites by whether they were told that c is there; "both" answers twice."""
+    rehearsal.give(VECTORS, a_round())
+    width = len(ROSTER) * SHARE_BYTES + SEAL_BYTES
+    answers: dict[bool, dict[str, bytes]] = {True: {}, False: {}}
+    for site, what in told.items():
+        kept = rehearsal.kept[site]
+        for c_is_there in (True, False) if what == "both" else (what == "there",):
+            there = [name for name in ROSTER if c_is_there or name != "c"]
+            notes = b"".join(
+                rehearsal.first[sender][place * width : (place + 1) * width]
+                for sender in there
+                if sender != site
+                for place in [[name for name in ROSTER if name != sender].index(site)]
+            )
+            payload = bytes(name in there for name in ROSTER) + notes
+            # A site that colludes keeps what it should have forgotten.
+            answer, rehearsal.kept[site] = rehearsal.protocol.respond(
+                1, payload, kept, a_round(), rehearsal.members[site]
+            )
+            answers[c_is_there][site] = answer
+    return answers
+
+
+def opened_without_c(rehearsal: Watched, answers: Mapping[str, bytes]) -> Words:
+    """Return the sum over the others, opened by the answers of those who believe that c has dropped out."""
+    first = {site: payload for site, payload in rehearsal.first.items() if site != "c"}
+    return rehearsal.protocol.total(first, a_round(), lambda step, payloads: dict(answers))
+
+
+@pytest.mark.parametrize("options", [{}, {"threshold": "half"}], ids=str)
+def test_a_coordinator_that_feigns_a_drop_out_gets_too_few_shares_of_one_kind(
+    options: dict[str, str],
+) -> None:
+    rehearsal = rehearse("double-mask", options)
+    fewest = rehearsal.protocol.fewest(a_round())
+    # The sum over all is opened by as few as can; what is left of the sites is not enough for the sum without c.
+    told = {site: "there" if number < fewest else "gone" for number, site in enumerate("cabde")}
+    answers = shares_of(rehearsal, told)
+    assert len(answers[True]) == fewest
+    with pytest.raises(SumError):
+        opened_without_c(rehearsal, answers[False])
+    for site in answers[True]:
+        with pytest.raises(SumError):
+            rehearsal.answer(1, site, b"", a_round())
+
+
+@pytest.mark.parametrize(("options", "colluding"), [({}, "abd"), ({"threshold": "half"}, "a")], ids=str)
+def test_it_takes_2t_minus_n_sites_that_answer_twice(options: dict[str, str], colluding: str) -> None:
+    rehearsal = rehearse("double-mask", options)
+    fewest = rehearsal.protocol.fewest(a_round())
+    assert len(colluding) == rehearsal.protocol.isolating(a_round()) == 2 * fewest - len(ROSTER)
+    honest = [site for site in "cabde" if site not in colluding]
+    told = {
+        **dict.fromkeys(colluding, "both"),
+        **{
+            site: "there" if number < fewest - len(colluding) else "gone"
+            for number, site in enumerate(honest)
+        },
+    }
+    answers = shares_of(rehearsal, told)
+    everyone = rehearsal.protocol.total(rehearsal.first, a_round(), lambda step, payloads: answers[True])
+    assert (everyone - opened_without_c(rehearsal, answers[False]) == VECTORS["c"]).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"threshold": "half"}], ids=str)
+def test_a_double_mask_is_broken_by_as_many_as_hold_enough_shares_and_by_no_fewer(
+    options: dict[str, str],
+) -> None:
+    """The others' answers are what they hold: without them the own mask of c stays."""
+    rehearsal = rehearse("double-mask", options)
+    rehearsal.run(VECTORS, a_round())
+    left = from_bytes(rehearsal.first["c"][-8 * WORDS :], "c")
+    for other in "abde":
+        adds = other > "c"
+        giver, taker = ("c", other) if adds else (other, "c")
+        key = sum_key(pair_key(rehearsal.members[other], "r", giver, taker, "double mask"), a_round())
+        add_keystream(left, key, subtract=adds)
+    assert looks_uniform(left)
+    shares = dict(
+        list(enumerate(answer[2 * SHARE_BYTES :][:SHARE_BYTES] for *_, answer in rehearsal.relayed))
+    )
+    fewest = rehearsal.protocol.fewest(a_round())
+    add_keystream(left, combine({place: shares[place] for place in range(fewest)}), subtract=True)
+    assert (left == VECTORS["c"]).all()
+
+
+def test_a_vector_that_comes_too_late_stays_hidden() -> None:
+    """The coordinator has removed all masks that c shares with others, and holds its vector under its own one."""
+    rehearsal = rehearse("double-mask", {"threshold": "half"})
+    rehearsal.give(VECTORS, a_round())
+    late = from_bytes(rehearsal.first.pop("c")[-8 * WORDS :], "c")
+    assert rehearsal.take(a_round()).tolist() == [0 + 1 + 3 + 4] * WORDS
+    for other in "abde":
+        giver, taker = ("c", other) if other > "c" else (other, "c")
+        key = sum_key(pair_key(rehearsal.members[other], "r", giver, taker, "double mask"), a_round())
+        add_keystream(late, key, subtract=other > "c")
+    assert looks_uniform(late)
+
+
 # Paillier
 
 
@@ -259,7 +369,7 @@ def test_paillier_is_broken_by_the_key_holder_and_by_an_active_coordinator(activ
 # What no protocol here protects against
 
 
-@pytest.mark.parametrize(("name", "options"), [*ONE_SHOT, *HOPS], ids=str)
+@pytest.mark.parametrize(("name", "options"), [*ONE_SHOT, *HOPS, *DOUBLE], ids=str)
 def test_two_sums_tell_the_vector_of_a_site_that_is_in_one_only(name: str, options: dict[str, Any]) -> None:
     rehearsal = rehearse(name, options)
     everyone = rehearsal.run(VECTORS, a_round())

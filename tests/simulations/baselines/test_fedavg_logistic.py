@@ -8,7 +8,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 
 from flower_pansvm.errors import TrainingError
-from simulations.baselines.fedavg_logistic import EPOCHS, LEARNING_RATE, ROUNDS, fedavg_logistic
+from simulations.baselines.fedavg_logistic import LEARNING_RATE, fedavg_logistic
+from simulations.baselines.federated import EPOCHS, ROUNDS
 from simulations.data.pooling import PooledRows, pooled
 from strategies.svm_settings import PanSvmSettings
 
@@ -19,7 +20,8 @@ def twins(rows: PooledRows) -> PooledRows:
     """Return the rows of the first site, held by two sites."""
     own = rows.of(rows.sites == 0)
     parts = (np.concatenate([part, part]) for part in (own.X, own.classes, own.folds))
-    return PooledRows(*parts, np.repeat([0, 1], len(own.sites)))
+    sites = np.repeat([0, 1], len(own.sites))
+    return PooledRows(*parts, sites, np.arange(len(sites)))
 
 
 def test_of_two_sites_with_the_same_rows_it_is_one_logistic_regression() -> None:

@@ -14,23 +14,23 @@ import pytest
 
 from simulations.comparison.run import run_case
 from simulations.comparison.workers import run_each
+from tests.command_line import Run
 from tests.simulations.comparison.conftest import plan
-from tests.simulations.conftest import Run
 
 COMPARE = ("compare", "--data", "iris", "--sites", 3, "--repeats", 2, "--splits", "iid,dirichlet:1")
 STRATEGIES = ("--strategies", "local-only,central:tree,central:naive-bayes")
 # A shell starts what is in its background with SIGINT ignored, and so the command would be here.
 START = """
 import signal
-from simulations.__main__ import main
+from flower_pansvm.__main__ import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
-FILES = ["comparison.csv", "comparison.html", "comparison.json", "runs.jsonl", "summary.csv"]
+FILES = ["comparison.csv", "comparison.html", "comparison.json", "runs.jsonl", "summary.csv", "table.md"]
 
 
 def without_seconds(folder: Path) -> list[list[str]]:
-    frame = pd.read_csv(folder / "comparison.csv", dtype=str).drop(columns="seconds")
+    frame = pd.read_csv(folder / "comparison.csv", dtype=str).drop(columns=["seconds", "date"])
     return [list(frame.columns), *frame.to_numpy().tolist()]
 
 
@@ -39,7 +39,9 @@ def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_pat
     command = (*COMPARE, *STRATEGIES, "--out", "out")
     out = pansvm.output(*command, "--jobs", 2)
     assert "[12/12]" in out
-    assert out.count("Mean of") == len(pd.read_csv(tmp_path / "out" / "summary.csv"))
+    assert (tmp_path / "out" / "table.md").read_text() in out
+    assert "local-only (exact)" in out
+    assert "central:tree (true rows)" in out
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
     whole = without_seconds(tmp_path / "out")
     assert len(whole) == 1 + 12
@@ -83,9 +85,12 @@ def test_a_failed_run_is_reported_and_the_others_go_on(pansvm: Run, tmp_path: Pa
     assert (code, err) == (1, "")
     assert "pan-svm, iris, iid, ring, repeat 0: failed: landmarks is 400" in out
     assert "1 of 2 runs failed" in out
+    assert "1 failed on iris, iid (pan-svm (exact)): landmarks is 400" in out
     frame = pd.read_csv(tmp_path / "out" / "comparison.csv").set_index("strategy")
     assert "Ask for fewer" in frame.loc["pan-svm", "error"]
     assert frame.loc["central:tree", "accuracy"] > 0.8
+    assert frame.loc["central:tree", "date"].startswith("20")
+    assert "scikit-learn" in frame.loc["central:tree", "versions"]
     assert "Ask for fewer" in (tmp_path / "out" / "comparison.html").read_text()
 
 

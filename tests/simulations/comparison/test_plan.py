@@ -10,7 +10,7 @@ import pytest
 from flower_pansvm.errors import PanSVMError, SettingError
 from simulations.comparison.plan import BY_FILE
 from strategies.local_only import LocalOnly
-from strategies.registry import all_strategies, strategies
+from strategies.registry import STRATEGIES
 from tests.simulations.comparison.conftest import COMMON, plan
 
 
@@ -88,8 +88,8 @@ def test_a_site_without_rows_is_refused_and_one_of_a_single_class_is_noted(tmp_p
     data, classes = str(tmp_path / "few.csv"), ["a", "b"] * 12 + ["b"]
     values = np.random.default_rng(0).normal(size=len(classes))
     pd.DataFrame({"x": values, "label": classes}).to_csv(data, index=False)
-    with pytest.raises(SettingError, match="site-000"):
-        plan(data=(data,), common={**COMMON, "sites": 12, "test-fraction": 0.99}).check()
+    with pytest.raises(SettingError, match="26 sites"):
+        plan(data=(data,), common={**COMMON, "sites": 26}).check()
     notes = plan(data=(data,), splits=("feature:x",), common={**COMMON, "sites": 12}, repeats=1).check()
     assert notes
     assert "of one class" in notes[0]
@@ -99,8 +99,18 @@ def test_a_strategy_for_two_classes_refuses_three(monkeypatch: pytest.MonkeyPatc
     class TwoClasses(LocalOnly):
         several_classes = False
 
-    monkeypatch.setattr(strategies, "data", {**all_strategies()})
-    strategies.register("two-classes")(TwoClasses)
+    monkeypatch.setattr(STRATEGIES, "data", {**STRATEGIES.data})
+    STRATEGIES["two-classes"] = TwoClasses
     with pytest.raises(SettingError, match="positive"):
         plan(strategies=("local-only", "two-classes")).check()
     plan(strategies=("two-classes",), common={**COMMON, "positive": "setosa"}).check()
+
+
+@pytest.mark.parametrize("others", [(), ("central:svc",), ("random-kernel", "central:svc")])
+def test_blocks_of_columns_are_refused_for_a_strategy_that_needs_all_wherever_it_is_named(
+    others: tuple[str, ...],
+) -> None:
+    by_columns = {"splits": ("checkerboard:2x2",), "repeats": 1, "common": {**COMMON, "positive": "setosa"}}
+    with pytest.raises(SettingError, match="strategy local-only needs all columns"):
+        plan(strategies=(*others, "local-only"), **by_columns).check()
+    plan(strategies=("central:svc", "random-kernel"), **by_columns).check()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from simulations.comparison.run import Case, run_case, settings_of
+from simulations.comparison.run import Case, line_of, run_case, settings_of
 from simulations.comparison.workers import attempt
 from simulations.engines.running import train_in_process
-from strategies.registry import all_strategies
+from strategies.registry import STRATEGIES
 from strategies.results import describe
 from strategies.settings import make_settings
 from tests.simulations.comparison.conftest import COMMON, plan
@@ -39,11 +39,15 @@ def test_a_strategys_line_has_the_figures_of_its_result() -> None:
 
 
 def test_all_are_compared_at_one_level_but_for_those_that_have_one_of_their_own() -> None:
-    exact = run_case(case_of("pan-svm", data="iris", privacy="exact"))
-    copied = run_case(case_of("local-only", data="iris", noise="0.5"))
-    central = run_case(case_of("central:svc", data="iris", privacy="exact"))
+    cases = (
+        case_of("pan-svm", data="iris", privacy="exact"),
+        case_of("local-only", data="iris", noise="0.5"),
+        case_of("central:svc", data="iris", privacy="exact"),
+    )
+    exact, copied, central = (line_of(case, run_case(case)) for case in cases)
     assert (exact["level"], copied["level"], central["level"]) == ("exact", "perturbed, noise 0.5", "")
     assert settings_of(case_of("dp-svm", privacy="exact")).level == "dp"
+    assert line_of(cases[1], {"error": "it failed"})["level"] == "perturbed, noise 0.5"
     # The same test rows at every level, so that figures can be compared.
     assert exact["rows_test"] == copied["rows_test"] == central["rows_test"]
 
@@ -60,5 +64,5 @@ def test_an_error_that_nobody_foresaw_is_one_of_its_run(monkeypatch: pytest.Monk
     def fail(*_: object) -> None:
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr(all_strategies()["local-only"], "fit", fail)
+    monkeypatch.setattr(STRATEGIES["local-only"], "fit", fail)
     assert attempt(run_case, case_of("local-only")) == {"error": "RuntimeError: out of luck"}

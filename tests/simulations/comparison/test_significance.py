@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import wilcoxon
+from scipy.stats import ttest_rel, wilcoxon
 
-from simulations.comparison.significance import mean_ranks, pair_tests
+from simulations.comparison.significance import mean_ranks, pair_tests, resampled_tests
 
 
 def table(**columns: list[float]) -> pd.DataFrame:
@@ -57,3 +57,21 @@ def test_holm_keeps_the_order_and_is_between_p_and_bonferroni(rows: list[list[fl
     assert corrected[0] == pytest.approx(min(1.0, 6 * p[0]))
     assert p == sorted(p)
     assert all(one <= other for one, other in pairwise(corrected))
+
+
+def test_without_test_rows_the_resampled_test_is_students_and_with_them_it_finds_less() -> None:
+    values = np.random.default_rng(2).normal(size=(8, 2)) + np.array([1.0, 0.0])
+    repeats = pd.DataFrame(values, columns=["a", "b"])
+    plain, corrected = (resampled_tests(repeats, share).iloc[0] for share in (0.0, 0.25))
+    student = ttest_rel(values[:, 0], values[:, 1])
+    interval = student.confidence_interval(0.95)
+    assert plain["p"] == pytest.approx(student.pvalue)
+    assert (plain["low"], plain["high"]) == pytest.approx((100 * interval.low, 100 * interval.high))
+    assert corrected["p"] > plain["p"]
+    # 1/8 + 1/4 is three times 1/8.
+    widths = [one["high"] - one["low"] for one in (plain, corrected)]
+    assert widths[1] == pytest.approx(3**0.5 * widths[0])
+
+
+def test_equal_repeats_do_not_differ() -> None:
+    assert resampled_tests(table(a=[0.8] * 5, b=[0.8] * 5), 0.25)["p"].tolist() == [1.0]

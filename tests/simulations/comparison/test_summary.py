@@ -6,8 +6,10 @@ import pandas as pd
 import pytest
 
 from simulations.comparison.page import PAGE_FILE, SUMMARY_FILE, write_summary
-from simulations.comparison.summary import blocks_of, frame, summary
+from simulations.comparison.summary import blocks_of, frame, named, summary
 from tests.simulations.comparison.conftest import line
+
+ORIGIN = {"date": "2026-01-02T03:04Z", "commit": "abc", "versions": {"python": "3.11"}}
 
 
 def test_mean_and_deviation_are_over_the_runs_that_did_not_fail() -> None:
@@ -65,7 +67,7 @@ def test_the_page_has_plots_tests_and_why_runs_failed(tmp_path: Path) -> None:
         for name, worse, trips in (("pan-svm", 0.0, 10), ("local-only", 0.1, 2), ("central:svc", 0.001, 0))
     ]  # fmt: skip
     lines.append(line("svm-rfe", data="set0", error="<b>it</b> failed"))
-    write_summary(tmp_path, frame(lines), ["set0: one class <i>only</i>"])
+    write_summary(tmp_path, frame(lines), ["set0: one class <i>only</i>"], ORIGIN, "md")
     page = (tmp_path / PAGE_FILE).read_text()
     assert page.count("<svg") == 8
     assert "https://" not in page.replace("https://www.w3.org", "").replace("https://matplotlib.org", "")
@@ -78,7 +80,7 @@ def test_the_page_has_plots_tests_and_why_runs_failed(tmp_path: Path) -> None:
 
 def test_a_single_run_makes_a_page(tmp_path: Path) -> None:
     lines = [line("pan-svm", accuracy=None, level="exact"), line("central:svc")]
-    write_summary(tmp_path, frame(lines), [])
+    write_summary(tmp_path, frame(lines), [], ORIGIN, "md")
     page = (tmp_path / PAGE_FILE).read_text()
     assert "too little to test" in page
     assert "Level exact: pan-svm. Baselines, which train on the true rows at any level: central:svc." in page
@@ -91,5 +93,48 @@ def test_five_blocks_are_too_few_to_test_and_six_are_enough(tmp_path: Path) -> N
             for number in range(sets)
             for name, worse in (("a", 0.0), ("b", 0.1))
         ]
-        write_summary(tmp_path, frame(lines), [])
+        write_summary(tmp_path, frame(lines), [], ORIGIN, "md")
         assert told in (tmp_path / PAGE_FILE).read_text()
+
+
+def test_names_have_the_level_and_baselines_are_marked() -> None:
+    lines = [
+        line("pan-svm", level="exact"),
+        line("local-only", level="perturbed, noise 0.25"),
+        line("central:svc", level=""),
+    ]
+    names = ["pan-svm (exact)", "local-only (perturbed 0.25)", "central:svc (true rows)"]
+    assert named(frame(lines))["strategy"].tolist() == names
+
+
+def test_runs_of_several_commits_are_told(tmp_path: Path) -> None:
+    lines = [
+        line("a", repeat, accuracy=0.8, commit=commit, date=f"2026-01-0{repeat + 1}")
+        for repeat, commit in enumerate(("first", "second", "second"))
+    ]
+    assert "commit first second, seeds" in write_summary(tmp_path, frame(lines), [], ORIGIN, "md")
+    (found,) = pd.read_csv(tmp_path / SUMMARY_FILE).to_dict("records")
+    assert (found["commit"], found["date"]) == ("first second", "2026-01-03")
+
+
+@pytest.mark.parametrize(("form", "file"), [("csv", "table.csv"), ("md", "table.md"), ("latex", "table.tex")])
+def test_a_table_counts_failures_and_names_its_origin(tmp_path: Path, form: str, file: str) -> None:
+    lines = [
+        line(name, repeat, accuracy=0.8 + 0.01 * repeat - worse, sites=3, rows_train=80, rows_test=20)
+        for repeat in range(6)
+        for name, worse in (("a", 0.0), ("b", 0.1))
+    ]
+    lines[1] = line("b", 0, error="no")
+    text = write_summary(tmp_path, frame(lines), [], ORIGIN, form)
+    assert (tmp_path / file).read_text() == text
+    for words in (
+        "1 of 6",
+        "0 of 6",
+        "mean of 5 of 6 splits",
+        "2026-01-02",
+        "abc",
+        "80 rows",
+        "seeds 0 to 5",
+    ):
+        assert words in text, words
+    assert "Nadeau" in (tmp_path / PAGE_FILE).read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulations.engines.test_processes import assert_ended, exists
+from tests.flower_pansvm.study.test_processes import assert_ended, exists
 
 PARENT = """
 import os

@@ -62,6 +62,21 @@ def test_dirichlet_gives_every_row_to_one_site_and_every_site_a_row(table, sites
     assert len(parts) == sites
 
 
+@given(st.integers(1, 8), st.integers(0, 5), seeds)
+def test_a_least_number_of_rows_of_each_class_is_kept(sites, least, seed):
+    table = _table([0.0] * 150, 3)
+    parts = partition(table, sites, f"dirichlet:0.05:{least}", seed)
+    _assert_every_row_once(table, parts)
+    for part in parts:
+        names, counts = np.unique(part.labels, return_counts=True)
+        assert not least or (len(names) == 3 and counts.min() >= least)
+
+
+def test_more_rows_of_a_class_than_there_are_cannot_be_asked_for():
+    with pytest.raises(SettingError, match="5 sites 11 rows of each class, and the class 'class 0' has 50"):
+        partition(_table([0.0] * 150, 3), 5, "dirichlet:0.05:11", 0)
+
+
 @given(tables, st.integers(1, 12), seeds)
 def test_feature_segments_do_not_overlap(table, sites, seed):
     assume(sites <= len(table.X))
@@ -137,6 +152,8 @@ def test_iid_is_no_cut_of_the_order():
         (3, "dirichlet:nan", "A must be a number above 0"),
         (3, "dirichlet:inf", "A must be a number above 0"),
         (3, "dirichlet:much", "A must be a number above 0"),
+        (3, "dirichlet:1:some", "N, if it is there, a whole number"),
+        (3, "dirichlet:1:-1", "N, if it is there, a whole number"),
         (3, "feature:valeu", "no feature column 'valeu'.*'value'"),
         (3, "by:label", "no feature column 'label' .*the label column is none"),
         (3, "by:value", "2 of 4 rows have none"),
@@ -181,9 +198,25 @@ def test_a_checkerboard_deals_each_cell_once_and_labels_and_ids_to_all_columns()
     assert [cell.columns for cell in cells] == [tuple("abc"), tuple("de")] * 3
     for left, right in zip(cells[::2], cells[1::2], strict=True):
         assert left.ids.tolist() == right.ids.tolist()
-        rows = left.ids.astype(int)
+        rows = np.array([int(str(row).removeprefix("row-")) for row in left.ids])
         assert np.array_equal(np.hstack([left.X, right.X]), X[rows])
         assert left.labels.tolist() == right.labels.tolist() == table.labels[rows].tolist()
-    assert sorted(int(row) for cell in cells[::2] for row in cell.ids) == list(range(7))
+    ids = [str(row).removeprefix("row-") for cell in cells[::2] for row in cell.ids]
+    assert sorted(map(int, ids)) == list(range(7))
     again = partition(table, 6, "checkerboard:3x2", 4)
     assert [cell.ids.tolist() for cell in again] == [cell.ids.tolist() for cell in cells]
+
+
+@pytest.mark.parametrize("split", ["iid", "dirichlet:0.5", "feature:value", "by:row", "checkerboard:3x2"])
+def test_no_partition_takes_a_patients_rows_apart(split: str) -> None:
+    draw = np.random.default_rng(0)
+    whose = draw.integers(0, 40, 200)
+    X = np.column_stack([draw.integers(0, 4, 200).astype(float), draw.normal(size=200)])
+    table = Table(("row", "value"), X, draw.choice(["a", "b"], 200), patients=whose.astype(str))
+    parts = partition(table, 4, split, seed=1)
+    found = [set(part.patients.tolist()) for part in parts if part.patients is not None]
+    if split.startswith("checkerboard"):
+        found = found[::2]  # two cells have the same rows
+    assert sum(map(len, found)) == len(np.unique(whose)) == len(set().union(*found))
+    rows = sum(len(part.X) for part in parts) // (2 if split.startswith("checkerboard") else 1)
+    assert rows == 200

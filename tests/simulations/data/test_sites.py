@@ -88,6 +88,17 @@ def test_another_folder_is_another_data_set(tmp_path, monkeypatch):
         assert table_of(_of(data="ward", sites=2), 0).X.tolist() == [[age]]
 
 
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_table_that_is_shared_cannot_be_changed(tmp_path, files):
+    (tmp_path / "all.csv").write_text("who,age,label\np,1,a\nq,2,b\np,3,b\nr,4,a\n")
+    (tmp_path / "s.toml").write_text('patient-id = "who"\n[columns.age]\n')
+    data = join_data([str(tmp_path / "all.csv")] * files)
+    table = table_of(_of(data=data, sites=2, schema=str(tmp_path / "s.toml")), 0)
+    for part in (table.X, table.labels, table.patients):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = part[1]
+
+
 def test_several_files_are_one_site_each(wards):
     data = join_data(wards)
     assert number_of_sites(_of(data=data)) == 2

@@ -1,6 +1,7 @@
 """Flower's simulation engine runs an app, reports how it ended, and leaves nothing behind."""
 
 import io
+import os
 import re
 import signal
 import tomllib
@@ -15,7 +16,7 @@ from flwr.cli.build import build_fab_from_disk
 from flower_pansvm.errors import EngineError
 from simulations.engines import flower_engine
 from simulations.engines.flower_engine import build_app, run_app, run_on_flower, temporary_folder
-from tests.simulations.engines.test_processes import assert_ended
+from tests.flower_pansvm.study.test_processes import assert_ended
 
 SERVER = """
 import os
@@ -63,11 +64,11 @@ def hello(message: Message, context: Context) -> Message:
 @pytest.fixture
 def packages(tmp_path: Path) -> list[Path]:
     """Return the packages of a tiny app: the server asks both sites one question."""
-    for name, code in {"strategies": SERVER, "clients": CLIENT}.items():
+    for name, code in {"strategies": SERVER, "simulations": CLIENT}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").touch()
         (tmp_path / name / "app.py").write_text(code)
-    return [tmp_path / "strategies", tmp_path / "clients"]
+    return [tmp_path / "strategies", tmp_path / "simulations"]
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_app_has_code_and_config(tmp_path: Path, packages: list[Path]) -> None:
     assert project["project"]["version"] == version("flower-pansvm")
     assert project["tool"]["flwr"]["app"]["config"] == config
     with zipfile.ZipFile(io.BytesIO(build_fab_from_disk(tmp_path / "app"))) as bundle:
-        assert {"strategies/app.py", "clients/app.py", "pyproject.toml"} <= set(bundle.namelist())
+        assert {"strategies/app.py", "simulations/app.py", "pyproject.toml"} <= set(bundle.namelist())
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +138,30 @@ def test_error_raised_on_purpose_comes_without_a_traceback() -> None:
     ]
     text = flower_engine._failure("finished:failed", details, log)
     assert text.endswith("'finished:failed': Only 2 sites answered.")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "starts"),
+    [({}, True), ({"RAY_ADDRESS": "local"}, True), ({"RAY_ADDRESS": "10.0.0.9:6379"}, False)],
+)
+def test_a_cluster_that_runs_already_is_told_no_number_of_workers(
+    cluster: dict[str, str], starts: bool, tmp_path: Path
+) -> None:
+    """Ray refuses one there: ``RAY_ADDRESS=HOST:PORT pansvm run`` after ``ray start --head``."""
+    (tmp_path / "flwr").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "flwr").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **cluster}
+    (command,) = flower_engine._submit(tmp_path, 3, environment, print)
+    assert "num-supernodes=3" in command
+    assert ("init-args-num-cpus" in command) is starts
+
+
+def test_a_cluster_that_does_not_run_is_an_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{flower_engine.free_port()}")
+    with pytest.raises(EngineError, match=r"RAY_ADDRESS.*does not answer.*unset"):
+        run_app(tmp_path, 2, print)
 
 
 @pytest.mark.slow

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from simulations.papers import mangasarian2008
 from simulations.papers.declared import all_reproductions
 from simulations.papers.lu2016_chapters_5_6 import Column, selection, values
 from simulations.papers.lu2016_sets import DLBCL
+from simulations.papers.mangasarian2008 import choose, load, split
 from simulations.papers.reproduction import Run, make_run
 from simulations.papers.running import execute
 
@@ -129,3 +133,91 @@ def test_a_run_without_distortion_measures_none_and_one_with_it_does(tmp_path: P
     assert "VD" not in original
     assert 0 < selected["VD"] < 1
     assert selected["SK"] <= selected["NSV"] == selected["features"]
+
+
+# Luo 2009
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("luo-table-2", marks=pytest.mark.slow),
+        "luo-figure-10",
+    ],
+)
+def test_luos_experiments_find_what_the_cells_name(name: str, tmp_path: Path) -> None:
+    """On small clouds in place of the paper's data."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(2, size=180)
+    which = generator.integers(3, size=180)
+    X = generator.normal(size=(180, 2)) + np.column_stack([6.0 * which, 5.0 * y])
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(label=y, site=np.arange(180) % 3)
+    frame.to_csv(tmp_path / "clouds.csv.gz", index=False)
+    what = all_reproductions()[name]
+    strategy = next(iter(what.plan(1).values()))[0].strategy
+    run = make_run(strategy, "clouds", seed=0, split="by:site", sites=3, risk_bounds="1")
+    found = execute(run, tmp_path, tmp_path)
+    assert np.isfinite([what.measure(place, [found]) for place in what.setups]).all()
+
+
+# Mangasarian 2008
+
+
+@pytest.mark.slow
+def test_rows_of_b_are_mangasarians_in_all_24_rows(shared_data: Path, tmp_path: Path) -> None:
+    what = all_reproductions()["mangasarian-table-1"]
+    runs = {run for (_, column), cell in what.plan(1).items() if column == "rows of B" for run in cell}
+    cells = what.cells(1, {run: execute(run, shared_data, tmp_path) for run in runs})
+    compared = [(cell.ours, cell.paper) for cell in cells if cell.column == "rows of B"]
+    assert len(compared) == 24
+    assert all(ours == paper for ours, paper in compared)
+
+
+def test_the_heart_set_has_mangasarians_rows_and_majority(shared_data: Path, tmp_path: Path) -> None:
+    run = make_run("mangasarian:rows 4", "heart-297", seed=0)
+    assert execute(run, shared_data, tmp_path)["rows_of_matrix"] == 2
+    whole = load(str(tmp_path / "data" / "heart-297.csv.gz"))
+    assert whole.X.shape == (297, 13)
+    assert (whole.d == 1).mean() == pytest.approx(0.46, abs=0.005)
+    assert sum(len(split(whole, fold)[1].d) for fold in range(10)) == 297
+
+
+@pytest.mark.parametrize("way", ["ppsvm", "ideal", "no-sharing"])
+@pytest.mark.slow
+def test_a_fold_of_each_way_is_better_than_chance(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mangasarian2008, "POINTS", 4)
+    monkeypatch.setattr(mangasarian2008, "CELLS", 1)
+    run = make_run(f"mangasarian:{way} 2", "breast_cancer", seed=0)
+    assert execute(run, tmp_path, tmp_path)["accuracy"] > 0.7
+
+
+def test_the_nested_design_finds_a_minimum_and_takes_the_smaller_nu_of_equals() -> None:
+    nu, mu = choose(2.0, lambda nu, mu: abs(np.log10(nu) - 2) + abs(np.log10(mu)), 0)
+    assert abs(np.log10(nu) - 2) + abs(np.log10(mu)) < 1.5
+    smallest, _ = choose(2.0, lambda nu, mu: 0.0, 0)
+    assert smallest < 1e-6
+
+
+# Lu 2016, chapter 4
+
+
+@pytest.mark.parametrize("name", ["pan-svm", "central:svc 100"])
+def test_rotated_fifths_test_each_row_once_and_the_rarest_class_as_often_as_others(
+    name: str, tmp_path: Path
+) -> None:
+    """Three clouds, of the last four rows: of 5 sites hardly one could leave out a fifth of that class."""
+    generator = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [40, 36, 4])
+    frame = pd.DataFrame(
+        generator.normal(size=(80, 2)) * 0.3 + np.column_stack([4.0 * y, -4.0 * y]), columns=["a", "b"]
+    )
+    frame.assign(label=y).to_csv(tmp_path / "clouds.csv.gz", index=False)
+    settings = {"sites": 3, "test_fraction": 0.0, "C": 10.0, "gamma": 1.0, "min_cluster": 1, "landmarks": 0.5}
+    found = [
+        execute(make_run(f"rotated:{name}", "clouds", seed=seed, **settings), tmp_path, tmp_path)
+        for seed in range(5)
+    ]
+    assert np.mean([one["accuracy"] for one in found]) > 0.95
+    assert {one["tested"] for one in found} == {0.2}

@@ -1,6 +1,6 @@
 """What the tables and figures of all papers declare fits together, without running them."""
 
-import csv
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +12,10 @@ from matplotlib.figure import Figure
 from simulations.data.datasets import SHIPPED, load_dataset
 from simulations.papers import lu2016_sets
 from simulations.papers.declared import all_reproductions
-from simulations.papers.li2014 import COLUMNS
+from simulations.papers.li2014 import COLUMNS, DIMENSIONS, RATES
+from simulations.papers.luo2009 import at_sites
+from simulations.papers.page import VERDICTS, WORKS, paper_of
+from simulations.papers.record import recorded
 from simulations.papers.reproduction import EXPERIMENTS, Reproduction
 from simulations.papers.running import PREPARED, check, source
 
@@ -27,7 +30,8 @@ def test_every_table_and_figure_is_there() -> None:
     numbers = {
         **{"lu-table-3.": range(2, 7), "lu-table-5.": range(2, 10), "lu-table-6.": range(2, 7)},
         **{"lu-figure-3.": (5, *range(7, 13)), "lu-figure-4.": range(5, 10)},
-        **{"li-figure-": (3, 4), "lin-table-": range(2, 6)},
+        **{"lu-figure-5.": (8,), "luo-table-": (2,), "luo-figure-": (10, 11), "mangasarian-table-": (1,)},
+        **{"li-figure-": range(3, 10), "lin-table-": range(2, 6)},
     }
     assert set(TABLES) == {f"{what}{number}" for what, own in numbers.items() for number in own}
 
@@ -106,16 +110,43 @@ def test_every_number_of_the_paper_is_in_a_cell_and_what_is_lost_is_told(name: s
         assert isinstance(what.plot(what.title, drawn), Figure)
 
 
-def test_the_figures_of_the_pages_are_of_these_tables() -> None:
-    files = sorted((ROOT / "docs" / "reproduced").glob("*.csv"))
-    assert len(files) == 3
-    for file in files:
-        with file.open(newline="", encoding="utf-8") as stream:
-            for line in csv.DictReader(stream):
-                what, place = REPRODUCTIONS[line["name"]], (line["row"], line["column"])
-                assert place in what.setups
-                assert np.isfinite(float(line["ours"]))
-                assert line["paper"] == (f"{what.paper[place]:g}" if place in what.paper else "")
+@pytest.mark.parametrize("work", WORKS)
+def test_the_figures_of_the_pages_are_of_these_tables_and_say_their_commit(work: str) -> None:
+    lines = recorded(work)
+    assert lines
+    for (name, *place), line in lines.items():
+        what, (row, column) = REPRODUCTIONS[name], place
+        assert what.work == work
+        assert (row, column) in what.setups
+        assert np.isfinite(float(line["ours"]))
+        assert re.fullmatch(r"[0-9a-f]{7}( [0-9a-f]{7})*", line["commit"])
+        printed = what.paper.get((row, column))
+        assert line["paper"] == ("" if printed is None else f"{printed:.6g}")
+        assert (line["low"] == "") == (line["high"] == "")
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_claims_name_what_there_is(work: str) -> None:
+    known = paper_of(work)
+    assert known.summary
+    assert known.not_run
+    for claim in known.claims:
+        assert claim.verdict in VERDICTS
+        assert claim.cells or claim.compare or claim.test or claim.why, claim.text
+        for cell in claim.cells:
+            table, *place = cell.split("|")
+            assert tuple(place) in REPRODUCTIONS[table].setups, cell
+        if claim.compare:
+            table, *columns = claim.compare.split("|")
+            assert {column for _, column in REPRODUCTIONS[table].setups} >= set(columns)
+
+
+def test_every_table_has_a_claim_or_a_reason_why_it_is_not_run() -> None:
+    claimed = {table for work in WORKS for claim in paper_of(work).claims for table in claim.tables}
+    reasons = " ".join(place for work in WORKS for place in paper_of(work).not_run)
+    for name in set(TABLES) - claimed:
+        number = name.rpartition("-")[2]
+        assert number in reasons, name
 
 
 def test_the_small_public_sets_are_the_same_at_each_epsilon() -> None:
@@ -183,3 +214,13 @@ def test_the_stand_in_for_the_census_has_the_papers_rows_and_columns(
     # Married men earn more in this table, and nobody is both single and married.
     assert (whole["single"] * whole["married"]).max() == 0
     assert whole.loc[rich, "married"].mean() > whole.loc[~rich, "married"].mean() + 0.3
+    small = pd.read_csv(source("adult-5", shared_data, tmp_path))
+    pd.testing.assert_frame_equal(small, whole[[*list(COLUMNS)[: DIMENSIONS[5]], "label"]])
+    tenth = pd.read_csv(source(f"adult-14-{RATES[0]:g}", shared_data, tmp_path))
+    assert len(tenth) == 3_000 + 2_700
+
+
+def test_the_sites_have_half_three_tenths_and_a_fifth_of_the_rows() -> None:
+    table = pd.DataFrame({"x": np.arange(5000.0), "label": 0})
+    shares = at_sites(table)["site"].value_counts(normalize=True)
+    np.testing.assert_allclose(shares[[0, 1, 2]], (0.5, 0.3, 0.2), atol=0.03)

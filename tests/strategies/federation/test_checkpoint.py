@@ -76,7 +76,7 @@ def test_a_killed_process_is_resumed_to_the_same_model(tmp_path: Path) -> None:
     whole = run(in_process_grid(settings), settings, tmp_path / "whole").model.sha256()
     usual = make_settings().to_config()
     options = [f"{name}={value}" for name, value in settings.to_config().items() if value != usual[name]]
-    command = [sys.executable, "-m", "simulations", "run", "--engine", "in-process"]
+    command = [sys.executable, "-m", "flower_pansvm", "run", "--engine", "in-process"]
     for attempt in range(2):
         folder = tmp_path / str(attempt)
         started = [
@@ -202,7 +202,7 @@ def test_a_full_disk_does_not_take_the_checkpoint_from_a_run_that_is_resumed(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fdopen", full)
+        patch.setattr(os, "open", full)
         patch.setattr(Path, "write_text", full)
         with pytest.raises(FederationError, match="device"):
             Checkpoint(tmp_path, again)

@@ -17,6 +17,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
@@ -25,10 +26,12 @@ from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.systems.selection import SUPPORT
 from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process
-from strategies.federation.checks import AggregateResult, KnownRows, Request, check_sum
-from strategies.federation.relations import RELATIONS
+from strategies.federation.checks import AggregateResult, KnownRows, Relations, Request, check_sum
+from strategies.federation.shapes import length, sizes_of
 from strategies.master.packing import curvature_diagonal, curvature_matrix, curvature_size, pack_questions
 from strategies.settings import make_settings
+from strategies.steps.cutting_planes import wrong_cuts
+from strategies.steps.scoring import wrong_scores
 
 LIAR = "site-001"
 
@@ -97,21 +100,22 @@ def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, 
 # The checks themselves
 
 SITES = ("a", "b", "c")
-ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, SITES, SITES)
-SIZES = {"classes": 2, "columns": 3, "folds": 1}
+ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, np.array([50.0, 10.0]), SITES, SITES)
+SIZES = sizes_of(Schema(("a", "b", "c"), ("0", "1")), folds=1)
 
 
 def result_of(
-    task: Task, question: Any, sums: Results, bound: float, sites: tuple[str, ...] = SITES
+    task: Task,
+    question: Any,
+    sums: Results,
+    bound: float,
+    sites: tuple[str, ...] = SITES,
+    relations: Relations | None = None,
 ) -> AggregateResult:
     """Return sums over three sites, or over some."""
     this = SumRound("run", task.name, 1, 0, SITES, "")
-    request = Request(this, task, question, dict.fromkeys(sums, bound), {}, SIZES, ROWS)
+    request = Request(this, task, question, dict.fromkeys(sums, bound), {}, SIZES, ROWS, relations)
     return AggregateResult(request, sums, sites)
-
-
-def check(result: AggregateResult) -> None:
-    check_sum(result, RELATIONS.get(result.request.task.name))
 
 
 NOTHING_TRIED = ScoresQuestion(
@@ -125,27 +129,28 @@ NOTHING_TRIED = ScoresQuestion(
 
 def scores(confusion: list[list[float]], fold: int, sites: tuple[str, ...] = SITES) -> AggregateResult:
     sums = {"confusion": np.array([confusion], dtype=np.float64), "histogram": np.zeros((1, 0, 2, BINS))}
-    return result_of(SCORES, replace(NOTHING_TRIED, folds=np.array([fold])), sums, COUNT, sites)
+    sums["squares"] = np.empty((0, 4, 4))
+    return result_of(SCORES, replace(NOTHING_TRIED, folds=np.array([fold])), sums, COUNT, sites, wrong_scores)
 
 
 @pytest.mark.parametrize(("fold", "rows"), [(-1, "test"), (0, "training")])
 def test_counts_are_compared_with_what_was_counted_before(fold: int, rows: str) -> None:
     right = [[5, 1], [1, 3]] if rows == "test" else [[29, 1], [1, 19]]
     less, more = (np.add(right, [[0, 0], [0, by]]).tolist() for by in (-1, 1))
-    check(scores(right, fold))
+    check_sum(scores(right, fold))
     with pytest.raises(FederationError, match=f"{rows} rows that the sites have counted"):
-        check(scores(less, fold))
+        check_sum(scores(less, fold))
     # Over fewer sites there may be fewer rows, and not more.
-    check(scores(less, fold, sites=("a", "b")))
+    check_sum(scores(less, fold, sites=("a", "b")))
     with pytest.raises(FederationError, match=f"{rows} rows that the sites have counted"):
-        check(scores(more, fold, sites=("a", "b")))
+        check_sum(scores(more, fold, sites=("a", "b")))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_every_sum_must_be_finite(value: float) -> None:
     support = {name: np.full((1, 2), value) for name in SUPPORT.summed}
     with pytest.raises(FederationError, match="not a finite number"):
-        check(result_of(SUPPORT, None, support, np.inf))
+        check_sum(result_of(SUPPORT, None, support, np.inf))
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,7 @@ class Declared:
     """An answer with a field of each declaration."""
 
     tall: Floats = summed(shape=lambda asked: (asked.size, "columns"))
+    gram: Floats = summed(shape=("columns + 1", "(columns + 1) * class_columns"))
     people: Floats = summed(shape=(-1,), count=True)
     length: Floats = summed(not_negative=True)
     part: Floats = summed(10.0, most=lambda asked: asked)
@@ -161,6 +167,7 @@ class Declared:
 DECLARED = Task("declared", "train", Nothing, Declared)
 VALID = {
     "tall": np.ones((2, 3)),
+    "gram": np.ones((4, 4)),
     "people": np.array([3.0]),
     "length": np.zeros(1),
     "part": np.array([-25.0, 2.0]),
@@ -173,6 +180,8 @@ VALID = {
         ("tall", np.ones((3, 3)), "'tall' does not have the shape"),
         ("tall", np.ones((2, 2)), "'tall' does not have the shape"),
         ("tall", np.ones(6), "'tall' does not have the shape"),
+        ("gram", np.ones((3, 4)), "'gram' does not have the shape"),
+        ("gram", np.ones(16), "'gram' does not have the shape"),
         ("people", np.ones((1, 1)), "'people' does not have the shape"),
         ("people", np.array([0.5]), "'people' holds a count that is negative or not whole"),
         ("people", np.array([-1.0]), "'people' holds a count that is negative or not whole"),
@@ -187,10 +196,25 @@ def test_every_declaration_is_checked(name: str, wrong: Floats, problem: str) ->
         result = result_of(DECLARED, question, sums, np.inf)
         result.request.bounds["part"] = 10.0  # type: ignore[index]
         if sums is VALID:
-            check(result)
+            check_sum(result)
         else:
             with pytest.raises(FederationError, match=problem):
-                check(result)
+                check_sum(result)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_side_is_arithmetic_of_what_the_sites_have_agreed_on(classes: int) -> None:
+    sizes = sizes_of(Schema(("a", "b", "c"), tuple("012"[:classes])), folds=4)
+    assert length("columns * (columns - 1) // 2 + 10 * folds", sizes) == 43
+    assert length("class_columns", sizes) == (1 if classes == 2 else 3)
+    assert length("columns", {}) == -1
+
+
+@pytest.mark.parametrize("side", ["colums", "columns ** 2", "columns.real", "print()", "columns * 2.5"])
+@pytest.mark.parametrize("sizes", [SIZES, {}], ids=["joined", "before"])
+def test_a_side_that_is_misspelt_is_noticed(side: str, sizes: dict[str, int]) -> None:
+    with pytest.raises(TypeError):
+        length(side, sizes)
 
 
 @pytest.mark.parametrize(
@@ -208,9 +232,9 @@ def test_a_cutting_plane_that_cannot_be_is_noticed(name: str, wrong: Floats, tol
     problem, at = Problem("", 1, 10.0, 1.0, Pair(1, REST)), Question(np.array([[2.0, 1.0]]), np.zeros(2))
     sums = {**dict.fromkeys(("a", "d", "m"), np.zeros(1)), "loss": np.full(1, 10.0), "curvature": np.empty(0)}
     question = pack_questions([problem], [at])
-    check(result_of(CUTS, question, sums, 1000.0))
+    check_sum(result_of(CUTS, question, sums, 1000.0, relations=wrong_cuts))
     with pytest.raises(FederationError, match=told):
-        check(result_of(CUTS, question, {**sums, name: wrong}, 1000.0))
+        check_sum(result_of(CUTS, question, {**sums, name: wrong}, 1000.0, relations=wrong_cuts))
 
 
 @pytest.mark.parametrize(("rank", "leading"), [(5, 3), (5, 5), (5, 0), (1, 1)])

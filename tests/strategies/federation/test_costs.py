@@ -27,6 +27,13 @@ def test_waiting_is_told_apart_from_the_coordinator_s_own_work(monkeypatch: pyte
         pass_time(0.5, 0.25)
     nothing = {"round_trips": 0, "bytes_up": 0, "bytes_down": 0, "waiting": 0.0}
     assert costs.phases == {
-        "cutting planes": {**nothing, "seconds": 24.0, "round_trips": 2, "waiting": 20.0, "work": 2.0},
-        "feature map": {**nothing, "seconds": 0.5, "work": 0.25},
+        "cutting planes": {
+            **nothing,
+            "seconds": 24.0,
+            "cpu_seconds": 8.0,
+            "round_trips": 2,
+            "waiting": 20.0,
+            "work": 2.0,
+        },
+        "feature map": {**nothing, "seconds": 0.5, "cpu_seconds": 0.25, "work": 0.25},
     }

@@ -1,10 +1,13 @@
 """Whoever lets the coordinator wait is named."""
 
+from collections.abc import Iterable
 from unittest.mock import Mock
 
 import pytest
-from flwr.app import Message, RecordDict
+from flwr.app import Error, Message, RecordDict
+from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
+from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 
 from strategies.federation import exchange as exchanging
 from strategies.federation.exchange import Costs, exchange
@@ -31,3 +34,66 @@ def test_a_line_now_and_then_says_who_is_waited_for(
     with caplog.at_level("INFO", logger="flwr"):
         assert exchange(silent_grid(["a", "b"]), messages, 40.0, Costs(), names) == {}
     assert caplog.messages == [f"waiting for {told} since {seconds} s" for seconds in (16, 31)]
+
+
+class LossyGrid:
+    """A grid whose nodes answer, and which loses the first replies of each."""
+
+    def __init__(self, lost: list[int]) -> None:
+        self.lost, self.asked = lost, list[Message]()
+
+    def push_messages(self, messages: Iterable[Message]) -> list[str]:
+        self.asked += messages
+        return [str(number) for number in range(len(self.asked) - len(list(messages)), len(self.asked))]
+
+    def pull_messages(self, ids: Iterable[str]) -> list[Message]:
+        replies = []
+        for one in ids:
+            question = self.asked[int(one)]
+            error = Error(self.lost.pop(0)) if self.lost else None
+            reply = Mock(spec=Message, content=RecordDict(), error=error)
+            reply.metadata.src_node_id = question.metadata.dst_node_id
+            reply.metadata.reply_to_message_id = one
+            reply.has_error.return_value, reply.has_content.return_value = error is not None, error is None
+            replies.append(reply)
+        return replies
+
+
+@pytest.mark.parametrize(
+    ("lost", "asked", "answered"),
+    [
+        ([], 1, 1),
+        ([ErrorCode.NODE_UNAVAILABLE] * 3 + [ErrorCode.MESSAGE_UNAVAILABLE], 5, 1),
+        ([ErrorCode.CLIENT_APP_CRASHED], 1, 0),
+        ([ErrorCode.NODE_UNAVAILABLE] * 1000, 21, 0),
+    ],
+)
+def test_what_is_lost_on_the_way_is_asked_again_for_a_minute(
+    lost: list[int], asked: int, answered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(exchanging.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(exchanging.time, "sleep", lambda _: now.__setitem__(0, now[0] + 1.0))
+    grid = LossyGrid(lost)
+    question = Message(RecordDict(), 7, "query.join")
+    replies = exchange(grid, [question], 600.0, Costs(), {})  # type: ignore[arg-type]
+    assert (len(replies), abs(len(grid.asked) - asked) <= 1) == (answered, True)
+    assert now[0] <= 61
+
+
+def test_a_question_is_handed_over_again_when_the_server_has_forgotten_a_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grid = LossyGrid([])
+    push, tried = grid.push_messages, []
+
+    def fail_twice(messages: list[Message]) -> list[str]:
+        tried.append(messages[0])
+        if len(tried) < 3:
+            raise ObjectPushError("part", 1, "session")
+        return push(messages)
+
+    monkeypatch.setattr(grid, "push_messages", fail_twice)
+    monkeypatch.setattr(exchanging.time, "sleep", lambda _: None)
+    replies = exchange(grid, [Message(RecordDict(), 7, "query.join")], 600.0, Costs(), {})  # type: ignore[arg-type]
+    assert (len(replies), len({id(one) for one in tried})) == (1, 3)

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
 from strategies.master.master import MasterSolution
-from strategies.master.packing import curvature_size
+from strategies.master.packing import curvature_size, in_single_precision
 from strategies.master.progress import Progress
 from strategies.master.search import (
     PATIENCE,
+    SHORTEST_SEGMENT,
     PointSearch,
     leading_coordinates,
+    long_segments,
 )
 
 RANK = 3
@@ -54,6 +56,27 @@ def test_a_problem_whose_bounds_stand_still_is_given_up() -> None:
     assert len(questions(falling)) == 10 * PATIENCE + 1
     still = [1.0, 0.5, *[0.5 - 1e-4 * i for i in range(10 * PATIENCE)]]
     assert len(questions(still)) == PATIENCE + 2
+
+
+@given(st.integers(0, 10**6), st.floats(-13, 3))
+def test_points_that_travel_in_single_precision_are_off_by_a_small_share_of_their_distance(
+    seed: int, exponent: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    centre = in_single_precision(rng.normal(size=6))
+    targets = centre + 10.0**exponent * rng.normal(size=(3, 6))
+    endpoints, shares = long_segments(centre, targets)
+    sent = Question(in_single_precision(endpoints), centre, segment=np.arange(3), fraction=shares)
+    distance, off = (np.abs(targets - start).max(axis=1) for start in (centre, sent.points))
+    assert (off <= 1.01 * 2.0**-24 / SHORTEST_SEGMENT * distance + 1e-15 * (1 + distance)).all()
+
+
+def test_at_the_origin_and_at_the_centre_itself_segments_are_as_they_are() -> None:
+    origin, targets = np.zeros(3), np.array([[0.0, 0.0, 0.0], [1e-9, 0.0, 2.0]])
+    endpoints, shares = long_segments(origin, targets)
+    assert (endpoints.tolist(), shares.tolist()) == (targets.tolist(), [1.0, 1.0])
+    centre = np.array([[1.0, -2.0, 0.5]])
+    assert long_segments(centre[0], centre)[0].tolist() == centre.tolist()
 
 
 @given(st.integers(1, 2000), st.floats(0, 100))

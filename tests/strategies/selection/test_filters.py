@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ttest_ind
 
-from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.multiclass import REST, Pair, one_versus_all
 from flower_pansvm.scaling import moments
 from strategies.selection.filters import (
     ClassMoments,

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.multiclass import REST, Pair, signs
+from flower_pansvm.multiclass import REST, Pair, one_versus_all, signs
 from flower_pansvm.systems.pan_svm.cuts import Labels, Problem, cuts_at
 from flower_pansvm.systems.pan_svm.tasks import CUTS, CutsAnswer, CutsQuestion
 from flower_pansvm.systems.scaling import NO_FOLD, ROWS, RowsAnswer
 from flower_pansvm.tasks import Task, bounds_of
+from strategies.federation.exchange import Costs
 from strategies.federation.federation import Federation
 from strategies.master import progress, search
 from strategies.settings import make_settings
@@ -39,6 +39,7 @@ class Sites:
 
     def __init__(self, seed: int, rows: int, rank: int, size: float = 1.0) -> None:
         rng = np.random.default_rng(seed)
+        self.costs, self.rows = Costs(), None
         self.sites = ["a", "b", "c"]
         self.tables = {
             name: (
@@ -51,18 +52,18 @@ class Sites:
         self.lose_in = 0
         self.asked: list[str] = []
 
-    def rows(self) -> Matrix:
+    def counted(self) -> Matrix:
         counts = np.zeros((FOLDS, CLASSES))
         for name in self.sites:
             np.add.at(counts, self.tables[name][:0:-1], 1.0)
         return counts
 
-    def secure_sum(self, task: Task[Any, Any], asked: Any) -> Any:
+    def secure_sum(self, task: Task[Any, Any], asked: Any, **_: Any) -> Any:
         self.asked.append(task.name)
         if self.lose_in == len(self.asked):
             self.sites.remove("b")
         if task is ROWS:
-            return RowsAnswer(self.rows())
+            return RowsAnswer(self.counted())
         parts = [self._cuts(name, asked) for name in self.sites]
         bounds = bounds_of(task, asked, make_settings().terms, len(self.sites))
         for part in parts:
@@ -90,7 +91,7 @@ def training(
         for pair in one_versus_all(CLASSES)
         for fold in (NO_FOLD, 1)
     ]
-    rows = sites.rows()
+    rows = sites.counted()
     problems = [replace(problem, rows=weighted_rows(problem, rows)) for problem in problems]
     return CuttingPlanes(
         cast(Federation, sites), make_settings(**changed), problems, rows, tuple(sites.sites), most_rounds
@@ -146,7 +147,7 @@ def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> No
     assert sites.asked[:5] == [CUTS.name] * 3 + [ROWS.name, CUTS.name]
     assert all(state.gap <= 1e-3 for state in states)
     for state, problem in zip(states, one.problems, strict=True):
-        assert state.problem.rows == problem.rows == weighted_rows(problem, sites.rows())
+        assert state.problem.rows == problem.rows == weighted_rows(problem, sites.counted())
         F = np.vstack([sites.tables[name][0] for name in ("a", "c")])
         classes, folds = (np.concatenate([sites.tables[name][i] for name in ("a", "c")]) for i in (1, 2))
         y = signs(classes, problem.pair)

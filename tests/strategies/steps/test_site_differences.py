@@ -12,7 +12,7 @@ CLASSES: dict[str, tuple[list[str], list[list[str]]]] = {
     "two of five do": (["01", "01", "01", "12", "12"], [["s3, s4", "name 2", "never 0"]]),
     "of two, one": (["01", "12"], [["s0", "names 0", "never 2"]]),
     "words": (["case control", "0 1", "0 1"], [["s0", "names case, control", "never 0, 1"]]),
-    "a typing error": (["01", "017", "01"], [["s1", "names 7:", "typing error"]]),
+    "a typing error": (["01", "017", "01"], [["s1", "names 7:", "misspelt"]]),
     "two typing errors": (["018", "017", "01"], [["s1", "names 7:"], ["s0", "names 8:"]]),
     "a sign": (["-1 1", "-1 1", "0 1"], [["s2", "names 0", "never -1"]]),
     "half of four": (["01", "01", "12", "12"], [["s0, s1", "name 0", "never 2"]]),

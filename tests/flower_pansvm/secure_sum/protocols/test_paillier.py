@@ -167,8 +167,8 @@ def test_without_phe_the_error_names_the_command() -> None:
         for module in [name for name in sys.modules if name.split(".")[0] == "phe"]:
             del sys.modules[module]
         del sys.modules["flower_pansvm.secure_sum.protocols.paillier"]
-        with pytest.raises(SettingError, match=r"'flower-pansvm\[paillier\]'"):
-            secure_sum.protocol_class("paillier")
+        with pytest.raises(SettingError, match=r"'\.\[paillier\]'"):
+            secure_sum.PROTOCOLS["paillier"]
 
 
 PRIME = 2**1279 - 1

@@ -1,0 +1,233 @@
+"""The columns of a raw table, looked at for ``pansvm check`` and ``pansvm schema``."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from clients.table.cells import MISSING, as_numbers, canonical_labels, written
+from clients.table.encoding import LIMIT, without_codes, without_texts
+from clients.table.form import TableForm
+from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.labels import DATE, can_be_class, spelling
+from flower_pansvm.table_schema import NUMBER, TableColumn
+
+FEW = 20
+"""Rows below which nothing is said of how many cells differ: by chance all may."""
+
+COMMON = 10
+"""Rows that have to have a text for it to be shown or written."""
+
+MEASURED = 0.9
+"""Share of numbers among the cells of a column above which it is a measurement."""
+
+MOST_CODES = 100
+"""Different numbers above which a column is not taken for one of codes."""
+
+# fmt: off
+KNOWN_WORDS = frozenset({
+    "unknown", "unk", "n.a.", "n.a", "n.d.", "nd", "nk", "none", "nil", "missing", "blank", "(blank)", "pending",
+    "refused", "inconclusive", "hemolyzed", "haemolysed", "unbekannt", "inconnu", "desconocido", "k.a.", "--", "---",
+    "#null!", "#value!", "#div/0!", "#ref!", "#num!", "#name?", "not_done", "not done", "not available",
+    "not measured", "not known", "not applicable", "no data", "to follow",
+})
+# fmt: on
+"""Words for a cell without a value, which tell nothing of a patient."""
+
+HINTS = re.compile(
+    r"\b(ids?|mrn|ssn|pid|nhs|names?|surname|forename|dob|birth\w*|address|street|phone|tel|e?mail|zip\w*|post\w*|"
+    r"doctor|physician|insurance|passport|dates?|comments?|notes?|remarks?)\b"
+)
+"""Words in the name of a column that tells who a patient is."""
+
+COMMAS, PERCENT, UNIT = "other points, commas or blanks than are said", "a percent sign", "a unit"
+OTHER_FORMS = {
+    COMMAS: r"[+-]?[0-9]+[.,][0-9]+|"
+    r"[+-]?[0-9]{1,3}([., '\u00a0\u202f][0-9]{3})+([.,][0-9]+)?",
+    PERCENT: r"[+-]?[0-9][0-9.,]* ?%",
+    UNIT: r"[+-]?[0-9][0-9.,]* ?[^\W\d_][^0-9]*",
+}
+
+GROUPED = r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}"
+"""A number of which nobody knows whether its point or comma is for decimals or for thousands."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a column."""
+
+    column: TableColumn  # as the schema file describes it, or its name only
+    raw: "pd.Series[str]" = field(repr=False)  # the cells as they were read
+    values: Floats = field(repr=False)  # (rows,): as numbers; NaN where missing or text
+    is_text: Bools = field(repr=False)  # (rows,): what is neither a number nor missing
+
+    @property
+    def name(self) -> str:
+        """Of the column."""
+        return self.column.name
+
+    @cached_property
+    def there(self) -> Bools:
+        """Which cells are not missing, shape (rows,)."""
+        if self.is_measurement:
+            return self.is_text | ~np.isnan(self.values)
+        found: Bools = np.array([text is not None for text in self.texts], dtype=np.bool_)
+        return found
+
+    @cached_property
+    def texts(self) -> np.ndarray:
+        """The cells as labels, shape (rows,); None where missing."""
+        missing = {text.lower() for text in self.column.missing}
+        labels = canonical_labels(self.raw)
+        codes = [
+            None if label is None else written(cell) for label, cell in zip(labels, self.raw, strict=True)
+        ]
+        if len(set(labels)) < len(set(codes)):
+            labels = codes  # such as 250.0 and 250.00
+        return np.array(
+            [None if text is None or text.lower() in missing else text for text in labels], dtype=object
+        )
+
+    @cached_property
+    def is_number(self) -> bool:
+        """Whether all cells that are not missing are numbers."""
+        return not self.is_text.any() and not np.isnan(self.values).all()
+
+    @cached_property
+    def is_measurement(self) -> bool:
+        """Whether nearly all cells that are not missing are numbers, or limits such as <5."""
+        numbers = np.count_nonzero(~np.isnan(self.values))
+        measured = numbers + self.limits if numbers else 0
+        return bool(numbers and measured >= MEASURED * (numbers + np.count_nonzero(self.is_text)))
+
+    @cached_property
+    def is_yes_no(self) -> bool:
+        """Whether all cells mean yes or no, some of them in words."""
+        return not self.is_number and {spelling(text) for text in self.distinct} == {"0", "1"}
+
+    @cached_property
+    def distinct(self) -> list[str]:
+        """The different texts of the column."""
+        return sorted({text for text in self.texts if text is not None})
+
+    @cached_property
+    def is_date(self) -> bool:
+        """Whether most cells hold a day."""
+        dates = [bool(DATE.search(text)) for text in self.texts[self.there]]
+        return sum(dates) > len(dates) / 2
+
+    @cached_property
+    def identifies(self) -> bool:
+        """Whether the column tells who a patient is: by its name, or as nearly all its cells differ."""
+        words = re.sub("([a-z])([A-Z])", r"\1 \2", self.name).replace("_", " ").casefold()
+        hinted = bool(HINTS.search(words))
+        if self.another_form and not self.is_date:
+            return False
+        if not self.is_measurement:
+            rows, different = int(self.there.sum()), len(self.distinct)
+            return self.is_date or hinted or (rows >= FEW and different > rows / 2)
+        numbers = self.values[np.isfinite(self.values)]
+        if not (numbers == np.round(numbers)).all():
+            return False
+        rows, different = len(numbers), len(np.unique(numbers))
+        day, month = numbers % 100, numbers // 100 % 100
+        within = (numbers >= 1900_00_00) & (numbers < 2100_00_00) & (month >= 1) & (month <= 12)
+        if (within & (day >= 1) & (day <= 31)).all():
+            return True
+        in_a_row = different == rows and np.ptp(numbers) == rows - 1
+        long = different > 0.95 * rows and np.abs(numbers).min() >= 10_000
+        return (rows >= FEW and (in_a_row or long)) or (hinted and different > FEW)
+
+    @cached_property
+    def is_code(self) -> bool:
+        """Whether numbers are written as codes are: 01, or 1.1 and 1.10 both."""
+        if pd.api.types.is_numeric_dtype(self.raw.dtype) or not self.is_number:
+            return False
+        numbers, cells = len(np.unique(self.values)), [str(cell).strip() for cell in self.raw.unique()]
+        if numbers > MOST_CODES:
+            return False
+        if len(cells) <= numbers and not any(
+            text[0] == "0" and text[1:2].isdigit() for text in cells if text
+        ):
+            return False  # told quickly, as of most of the thousands of columns that a table may have
+        texts = {written(cell) for cell in self.raw.unique() if isinstance(cell, str)}
+        texts = {text for text in texts if text.lower() not in MISSING}
+        with_decimals = [spelling(text) for text in texts if "." in text]
+        return any(re.match("0[0-9]", text) for text in texts) or len(set(with_decimals)) < len(with_decimals)
+
+    def may_be_grouped(self, form: TableForm) -> bool:
+        """Whether points or commas may be for thousands: all numbers are whole, or in such groups."""
+        if form.thousands or pd.api.types.is_numeric_dtype(self.raw.dtype):
+            return False
+        fractions = self.values[self.values != np.round(self.values)]
+        fractions = fractions[~np.isnan(fractions)]
+        if not np.allclose(fractions * 1000, np.round(fractions * 1000), rtol=0, atol=1e-6):
+            return False
+        texts = [text.strip() for text in self.raw.unique() if isinstance(text, str)]
+        marked = [text for text in texts if (form.decimal or ".") in text]
+        if not marked or not all(re.fullmatch(GROUPED, text) for text in marked):
+            return False
+        whole = any(re.fullmatch("[+-]?[0-9]+", text) for text in texts)
+        return whole or all(text.endswith("0") for text in marked)
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """How many cells have each text that is no number, in small letters."""
+        texts = self.raw[self.is_text] if self.is_text.any() else ()
+        return Counter(written(cell).lower() for cell in texts)
+
+    @cached_property
+    def another_form(self) -> str:
+        """In what other form nearly all texts are numbers: with another comma, a sign, a unit; empty if in none."""
+        for form, pattern in OTHER_FORMS.items():
+            alike = sum(
+                count
+                for text, count in self.words.items()
+                if re.fullmatch(pattern, re.sub(LIMIT, r"\2", text))
+            )
+            if alike and alike >= MEASURED * self.words.total():
+                return form
+        return ""
+
+    @cached_property
+    def is_limit(self) -> Bools:
+        """Which cells begin with < or >, shape (rows,), where below-limit says what they count as."""
+        if not self.column.below_limit or pd.api.types.is_numeric_dtype(self.raw.dtype):
+            return np.zeros(len(self.raw), dtype=np.bool_)
+        return self.raw.astype(str).str.match(LIMIT).to_numpy(dtype=np.bool_)
+
+    @property
+    def limits(self) -> int:
+        """How many cells begin with < or > and are text."""
+        return sum(count for text, count in self.words.items() if re.match(LIMIT, text))
+
+    @property
+    def common_words(self) -> list[str]:
+        """The texts among numbers that many rows have, and well-known words for no value."""
+        return sorted(
+            text
+            for text, count in self.words.items()
+            if (text in KNOWN_WORDS or (count >= COMMON and can_be_class(text))) and not re.match(LIMIT, text)
+        )
+
+
+def cells_of(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> list[Cells]:
+    """Return some of a raw table's columns, read as joining does."""
+    if not columns:
+        return []
+    values, is_text = as_numbers(without_texts(frame, columns, form), form)
+    values = without_codes(values, columns)
+    # What is no number is looked at as text, however it is written.
+    codes = np.array([column.kind != NUMBER for column in columns], dtype=np.bool_)
+    values[:, codes], is_text[:, codes] = (
+        np.nan,
+        frame[[column.name for column in columns]].notna().to_numpy()[:, codes],
+    )
+    return [
+        Cells(column, frame[column.name], values[:, place], is_text[:, place])
+        for place, column in enumerate(columns)
+    ]

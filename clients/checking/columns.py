@@ -1,0 +1,220 @@
+"""Findings about cells: text among numbers, ids, constant columns, codes, other units, rows that are there twice."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from clients.checking.cells import COMMAS, PERCENT, UNIT, Cells
+from clients.checking.finding import ERROR, NOTE, WARNING, ColumnFinding, Finding, grouped
+from clients.checking.sentinels import piled_up, sentinels
+from clients.table.cells import written
+from clients.table.encoding import LIMIT
+from clients.table.form import TableForm
+from flower_pansvm.table_schema import CATEGORY, NUMBER
+
+MOSTLY_EMPTY = 0.95
+
+LAST_DIGITS = 1e-5
+"""Spread of a column, as a share of its largest number, below which rounding of sums may hide it."""
+
+FACTORS = (
+    ("gluc|sugar|fbs", 18.016, "mg/dl and mmol/l of glucose"),
+    ("chol|hdl|ldl", 38.67, "mg/dl and mmol/l of cholesterol"),
+    ("trigl", 88.57, "mg/dl and mmol/l of triglycerides"),
+    ("creat|krea", 88.42, "mg/dl and micromol/l of creatinine"),
+    ("weight|mass", 2.2046, "pounds and kilograms"),
+    ("height|length|size", 2.54, "inches and centimetres"),
+    ("", 1000.0, "thousands"),
+    ("", 100.0, "percent"),
+    ("", 10.0, "tenths"),
+)
+"""By what numbers in one unit are larger than in another, and the names of columns of which that is known."""
+
+REMEDIES = {
+    COMMAS: "For a comma before the decimals, say decimal=comma (or point); for one between groups of three digits "
+    "thousands=comma (or point, blank, apostrophe).",
+    PERCENT: "Write the numbers without the sign, at all sites alike.",
+    UNIT: "Write the numbers only, all in the unit that the schema file names.",
+}
+"""What to do about numbers in another form."""
+
+
+def of_columns(cells: Sequence[Cells], form: TableForm) -> Iterator[Finding]:
+    """Return what is said of each column by itself, once where it is the same of many."""
+    return grouped([one for own in cells for one in _of_column(own, form)])
+
+
+def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
+    column = cells.column
+
+    def say(level: str, what: str, remedy: str, how_much: str = "") -> ColumnFinding:
+        return ColumnFinding(level, cells.name, what, how_much, remedy)
+
+    rows, there = len(cells.raw), int(cells.there.sum())
+    if there == 0:
+        yield say(WARNING, "is empty", "Fill it in, or leave it out at all sites.")
+        return
+    if there < (1 - MOSTLY_EMPTY) * rows:
+        yield say(
+            WARNING,
+            "is empty in nearly all rows",
+            "Little can be learnt from it: leave it out at all sites.",
+            f" ({1 - there / rows:.0%})",
+        )
+    if column.kind != CATEGORY and cells.identifies:
+        yield say(
+            WARNING,
+            "looks like one that says who a patient is (an id, a name, a date, a running number)",
+            "Leave it out: as patient-id or in leave-out of the schema file, or with --drop. Of a date, export an age "
+            "or a number of days.",
+        )
+    elif column.kind == NUMBER and cells.is_text.any():
+        yield say(ERROR, *_of_text(cells))
+    elif _is_constant(cells):
+        yield say(
+            WARNING,
+            "is constant: the same in all rows where it is not empty",
+            "That tells nothing at this site. If it is so at all sites, leave it out; if it is a mistake of the "
+            "export, correct it.",
+        )
+    if column.kind == NUMBER and cells.is_code and not cells.identifies:
+        yield say(
+            WARNING,
+            "is written as codes are, such as 01, or 1.1 and 1.10, and is read as numbers: two codes may become one",
+            'If they are codes, describe it in a schema file as kind = "category".',
+        )
+    if column.kind == NUMBER and cells.may_be_grouped(form):
+        mark, other = ("comma", "point") if form.decimal == "," else ("point", "comma")
+        yield say(
+            WARNING,
+            f"has numbers of three digits after the {mark}, which may be thousands or decimals; they are read as "
+            "decimals",
+            f"If they are thousands, say thousands={mark} and decimal={other}; if not, thousands=none (pansvm: "
+            "--thousands none).",
+        )
+    if column.kind == NUMBER and cells.is_number:
+        yield from _of_numbers(cells)
+
+
+def _is_constant(cells: Cells) -> bool:
+    if not cells.is_number:
+        return len(cells.distinct) == 1
+    values = cells.values[~np.isnan(cells.values)]
+    return bool((values == values[0]).all())
+
+
+def _of_text(cells: Cells) -> tuple[str, str, str]:
+    """Return what is said of text in a column of numbers: what, remedy, and how much."""
+    count, there = int(cells.is_text.sum()), int(cells.there.sum())
+    how_much = f", in {count} of {there} cells, the first in data row {int(np.argmax(cells.is_text)) + 1}"
+    if cells.another_form:
+        return f"holds numbers with {cells.another_form}", REMEDIES[cells.another_form], how_much
+    if not cells.is_measurement:
+        return (
+            "holds text",
+            'Describe it in a schema file as kind = "category" or "yes/no" (\'pansvm schema\' writes a first one), or '
+            "leave it out.",
+            how_much,
+        )
+    known = "|".join(f"{re.escape(word)}$" for word in cells.common_words) or "$"
+    remedies, others = [], count - cells.limits - sum(cells.words[word] for word in cells.common_words)
+    if cells.limits:
+        remedies.append(
+            f'{cells.limits} begin with < or >, as a laboratory writes what it cannot measure: below-limit = "half" '
+            '(or "limit") says what they count as'
+        )
+    if cells.common_words:
+        remedies.append(
+            f"missing = [{', '.join(map(json.dumps, cells.common_words))}] takes words for no value"
+        )
+    if others:
+        wrong = [not re.match(f"{LIMIT}|{known}", written(cell).lower()) for cell in cells.raw[cells.is_text]]
+        first = int(np.flatnonzero(cells.is_text)[wrong][0]) + 1
+        remedies.append(
+            f"{others} are something else, the first in data row {first}: correct what is a typing error, and add what "
+            "means no value to missing"
+        )
+    return (
+        "is a measurement with some text",
+        f"In the schema file's [columns.{json.dumps(cells.name, ensure_ascii=False)}]: {'; '.join(remedies)}.",
+        how_much,
+    )
+
+
+def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
+    column, codes = cells.column, sentinels(cells.values)
+    if codes:
+        count = np.count_nonzero(np.isin(cells.values, codes))
+        texts = ", ".join(f"{code:g}" for code in codes)
+        yield ColumnFinding(
+            WARNING,
+            cells.name,
+            f"holds {texts}",
+            f" in {count} rows, far from all its other numbers",
+            "Most likely it is a code for a missing cell, which would count as measured. Add it to the schema file: "
+            f"missing = [{texts}].",
+        )
+    there = cells.values[~np.isnan(cells.values) & ~np.isin(cells.values, codes)]
+    measured = cells.values[~cells.is_limit]  # <5 is what below-limit says, and no filling
+    if piled := piled_up(measured[~np.isin(measured, codes)]):
+        number, may_be_limit = piled
+        yield ColumnFinding(
+            NOTE if may_be_limit else WARNING,
+            cells.name,
+            f"holds {number:g} far more often than any other number",
+            f", in {np.count_nonzero(there == number)} of {len(there)} cells",
+            "If it stands for a missing cell, or missing cells were filled with it, add it to the schema file: "
+            f"missing = [{number:g}]. If it was measured, or is the limit of what can be, leave it.",
+        )
+    if len(there) and np.isfinite(there).all() and 0 < np.std(there) < LAST_DIGITS * np.abs(there).max():
+        yield ColumnFinding(
+            WARNING,
+            cells.name,
+            "has numbers that differ in their last digits only",
+            "",
+            "A model may take them for equal. Export their difference from a fixed number, the same at all sites; if "
+            "they are ids or times, leave the column out.",
+        )
+    if column.ends is None:
+        return
+    outside = np.count_nonzero(column.outside(there))
+    if outside:
+        unit = f" {column.unit}" if column.unit else ""
+        yield ColumnFinding(
+            WARNING,
+            cells.name,
+            "has numbers outside of the schema's range",
+            f", {column.ends[0]:g} to {column.ends[1]:g}{unit}: {outside} of {len(there)}",
+            _units(there, column.ends, cells.name),
+        )
+
+
+def _units(values: np.ndarray, ends: tuple[float, float], name: str) -> str:
+    """Return by what unit the numbers would be in the range, if by any."""
+
+    def inside(times: float) -> float:
+        return float(np.mean((values * times >= ends[0]) & (values * times <= ends[1])))
+
+    for hint, factor, what in FACTORS:
+        for times, verb in ((factor, "multiplied"), (1 / factor, "divided")):
+            if inside(1.0) < 0.5 and inside(times) > 0.9 and re.search(hint, name.casefold()):
+                return f"They would be inside if they were {verb} by {factor:g} ({what}): are they in another unit?"
+    return "Correct them if they are typing errors; if they are right, the range is too narrow, at all sites."
+
+
+def of_rows(cells: Sequence[Cells]) -> Iterator[Finding]:
+    """Return whether rows are there twice."""
+    if len(cells) < 2:
+        return
+    columns = [own.values if own.is_number else pd.factorize(own.texts)[0] for own in cells]
+    rows = pd.DataFrame(np.column_stack(columns))
+    twice = np.count_nonzero(rows.duplicated())
+    if twice:
+        yield Finding(
+            WARNING,
+            f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
+            "take the copies out: one copy may be trained on and the other tested on.",
+        )

@@ -1,0 +1,174 @@
+"""``pansvm schema``: a first schema file of a table, that tells nothing of any patient.
+
+Whoever reads the file may know of a patient all but one cell. So nothing in it may hang on a few rows: a category is
+written only if many rows have it, and the ends of a column are those of no row. They come from the fifth smallest and
+largest number, with room added, rounded outward to a coarse grid; how many rows there are is not written.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+
+from clients.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
+from clients.checking.patients import candidates
+from clients.checking.sentinels import sentinels
+from clients.table.file import read_frame
+from clients.table.form import TableForm
+from clients.table.table import columns_text, nearest_text
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import can_be_class, is_number, spelling
+from flower_pansvm.printable import plain_name
+from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO, TableColumn
+from flower_pansvm.terms import MIN_CLUSTER
+
+MOST_CATEGORIES = 20
+"""A text column with more common texts is left out."""
+
+LONGEST_CODE = 7
+"""Characters of a number that may be a category, such as 250.00."""
+
+GRID = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
+"""What ends are rounded to, times a power of ten."""
+
+ROOM = 0.25
+"""Share of a column's spread that is added at either end."""
+
+HEAD = """\
+# A first schema file, made from the table of one site. Look at every line, and give all sites the same file.
+# Ranges are guesses, far rounded: write what the measurement CAN be, from what is known of it and not from the rows.
+# Kinds are "number", "category" and "yes/no". Columns that are not described are left out.
+# docs/tables.md says more.
+"""
+
+STUDY = """# For the report, what no machine can know:
+# outcome = ""  # what the label means, and when it is known
+# data-source = ""  # where and when the records were made, and of whom
+# intended-use = ""  # what the model is for"""
+
+
+def draft(path: Path, label: str, form: TableForm) -> str:
+    """Return the text of a schema file for a table; TableError if it cannot be read, or has no such label column."""
+    frame, label = read_frame(path, form), plain_name(label)
+    if label not in frame.columns:
+        raise TableError(
+            f"'{path.name}' has no label column '{label}'. Name it with --label.",
+            nearest_text(label, frame.columns),
+        )
+    named = [TableColumn(name) for name in frame.columns if name not in (label, *form.drop)]
+    columns = cells_of(frame, named, form)
+    commas = [cells.name for cells in columns if cells.another_form == COMMAS and not cells.is_measurement]
+    if commas:
+        raise TableError(
+            f"'{path.name}' holds numbers with {COMMAS}, which a schema file would leave out as text. For a comma "
+            "before the decimals, say decimal=comma (pansvm: --decimal comma); for one between groups of three digits "
+            "thousands=comma (or point, blank, apostrophe). If they are codes, --drop the column, and describe it.",
+            detail=f"Look at {columns_text(commas)}.",
+        )
+    left_out = [(name, "as asked for") for name in form.drop]
+    left_out += [(cells.name, reason) for cells in columns if (reason := _why_left_out(cells))]
+    lines = [HEAD, f"label = {_text(label)}"]
+    # Of spellings of one class, such as Ja and ja, one: a schema file may not name it twice.
+    classes = list(
+        {spelling(name): name for name in _common(cells_of(frame, [TableColumn(label)], form)[0])}.values()
+    )
+    if len(classes) >= 2:
+        lines.append(f"classes = [{', '.join(map(_text, classes))}]")
+        lines.append("# positive = []  # those that count as positive, to make two classes of all")
+    else:
+        lines.append("# classes = []  # too few rows have one: write all that there can be")
+    lines.append(STUDY)
+    lines += [
+        f"# patient-id = {_text(name)}  # if it says whose each row is: it repeats as ids do"
+        for name in candidates(frame, label)
+    ]
+    if left_out:
+        lines.append("# No features. The one that says who a row is may be the patient-id.\nleave-out = [")
+        lines += [f"    {_text(name)},  # {reason}" for name, reason in left_out]
+        lines.append("]")
+    said = [(key, value) for key, value in form.said.items() if value]
+    if said:
+        lines.append(
+            "\n# How the file is written; a site whose file is another says so in its node config.\n[reading]"
+        )
+        lines += [f"{key} = {_text(value)}" for key, value in said]
+    described = [cells for cells in columns if not _why_left_out(cells)]
+    return "\n".join([*lines, *map(_column, described)]) + "\n"
+
+
+def _is_category(cells: Cells) -> bool:
+    return cells.is_code or not cells.is_measurement
+
+
+def _why_left_out(cells: Cells) -> str:
+    """Return why a column is no feature; empty if it is one."""
+    if not cells.there.any() or cells.is_yes_no:
+        return ""
+    if cells.another_form and not cells.is_measurement:
+        return f"numbers with {cells.another_form}: write the numbers only, and describe it"
+    if cells.identifies:
+        return (
+            "dates" if cells.is_date else "says who a patient is, by its name or as nearly all cells differ"
+        )
+    if not _is_category(cells) or len(_common(cells)) >= 2:
+        return ""
+    if np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text):
+        return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
+    return f"text: no two are in {COMMON} rows each, or more than {MOST_CATEGORIES} are"
+
+
+def _common(cells: Cells) -> list[str]:
+    """Return the texts of a column that many rows have and that look like categories; none if there are many."""
+    names, counts = np.unique([text for text in cells.texts if text is not None], return_counts=True)
+    found = [
+        str(name)
+        for name, count in zip(names, counts, strict=True)
+        if count >= COMMON and (can_be_class(name) or (is_number(name) and len(name) <= LONGEST_CODE))
+    ]
+    return found if len(found) <= MOST_CATEGORIES else []
+
+
+def _column(cells: Cells) -> str:
+    lines = [f"\n[columns.{_text(cells.name)}]"]
+    if cells.is_yes_no:
+        lines.append(f'kind = "{YES_NO}"')
+    elif _is_category(cells) and cells.there.any():
+        lines.append(f'kind = "{CATEGORY}"')
+        lines.append(f"categories = [{', '.join(map(_text, _common(cells)))}]")
+        lines.append("# Texts of few rows are not written here: add what else there can be.")
+    else:
+        lines.append('unit = ""')
+        lines += _of_numbers(cells)
+    return "\n".join(lines)
+
+
+def _of_numbers(cells: Cells) -> list[str]:
+    values = cells.values[~np.isnan(cells.values)]
+    codes = [code for code in sentinels(values) if np.count_nonzero(values == code) >= COMMON]
+    values = np.sort(values[~np.isin(values, sentinels(values))])
+    missing = [f"{code:g}" for code in codes]
+    missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
+    lines = [f"missing = [{', '.join(missing)}]"] if missing else []
+    if cells.limits >= COMMON:
+        lines.append(f'below-limit = "{HALF}"  # <5 counts as 2.5; "limit": as 5')
+    if len(values) < FEW or values[MIN_CLUSTER] == values[-MIN_CLUSTER - 1]:
+        return [*lines, "# range = [LOW, HIGH]  # too few rows, or too few that differ, to guess one"]
+    low, high = values[MIN_CLUSTER - 1], values[-MIN_CLUSTER]
+    room = ROOM * (high - low)
+    # Whether a column has a negative number may hang on one row as well.
+    ends = _outward(low - room if low < 0 else 0.0, -1), _outward(high + room, 1)
+    return [*lines, f"range = [{ends[0]:g}, {max(ends[1], ends[0] + 1):g}]  # a guess"]
+
+
+def _outward(value: float, side: int) -> float:
+    """Return the next number of the grid, above a value (side 1) or below it (-1)."""
+    if value == 0 or (value < 0) == (side > 0):
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(abs(value)))
+    return side * power * next(step for step in GRID if step * power >= abs(value) * (1 - 1e-12))
+
+
+def _text(text: str) -> str:
+    """Return a text as TOML writes it, which is as JSON does but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,155 @@
+"""Findings about labels: no classes, rare or misspelt ones, and columns that give them away."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.tree import DecisionTreeClassifier
+
+from clients.checking.cells import FEW, Cells
+from clients.checking.finding import ERROR, WARNING, Finding
+from clients.classes import check_labels
+from clients.patients import patients_of_labels
+from clients.table.cells import NO_NUMBER
+from clients.table.table import columns_text
+from flower_pansvm.arrays import Ints
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import spelling
+from flower_pansvm.table_schema import TableSchema
+from flower_pansvm.terms import MIN_CLUSTER
+
+GIVES_AWAY = 0.99
+"""Balanced accuracy of a small tree on one column above which it gives the label away."""
+
+MOST_ROWS = 5000
+"""Rows that are looked at for columns that give the label away."""
+
+ALIKE = 0.84
+"""How alike the spellings of two labels are, of which one may be a typing error (difflib's ratio)."""
+
+
+def of_labels(
+    labels: np.ndarray, schema: TableSchema | None, place: str, patients: Ints
+) -> Iterator[Finding]:
+    """Return what is said of the labels of a column; without known classes as joining does.
+
+    ``labels`` and ``patients``, the number of each row's patient, have the shape (rows,).
+    """
+    classes, positive = (schema.classes, schema.positive) if schema else ((), ())
+    counts = Counter(labels.tolist())
+    if classes:
+        wrong = ~np.isin(labels, classes)
+        if wrong.any():
+            level = ERROR if wrong.all() else WARNING
+            yield Finding(
+                level,
+                f"The {place} has {np.count_nonzero(wrong)} labels that are none of the schema's classes. These rows "
+                f"are left out of all runs; the first is data row {int(np.argmax(wrong)) + 1}.",
+            )
+    else:
+        try:
+            check_labels(labels, positive, place, MIN_CLUSTER, patients)
+        except TableError as error:
+            yield Finding(ERROR, error.with_detail())
+            return
+    if len(counts) == 1:
+        yield Finding(
+            WARNING,
+            f"The {place} has one class only. The site can take part, and its test rows then say little. Is a filter "
+            "at fault?",
+        )
+    elif not classes and any(name.lower() in NO_NUMBER for name in counts if "+" not in counts):
+        yield Finding(
+            WARNING,
+            f"The {place} has a class that is called as missing cells often are (None, a point, a dash). If it is one, "
+            "list the classes in a schema file; if these labels are missing, leave the rows out.",
+        )
+    rare = [
+        name for name, count in counts.items() if count < MIN_CLUSTER and (not classes or name in classes)
+    ]
+    if rare:
+        unnamed = (
+            ""
+            if classes or positive
+            else " A site does not name them; these rows take part only if another site does."
+        )
+        yield Finding(
+            WARNING,
+            f"The {place} has {len(rare)} labels that fewer than {MIN_CLUSTER} rows have.{unnamed} At level perturbed "
+            "these rows get another label.",
+        )
+    names, of_patients = patients_of_labels(labels, patients)
+    if set(names[of_patients < MIN_CLUSTER]) - set(rare) and not classes and not positive:
+        yield Finding(
+            WARNING,
+            f"The {place} has labels of many rows that fewer than {MIN_CLUSTER} patients have. A site does not name "
+            "them; these rows take part only if another site does.",
+        )
+    for name in rare:
+        close = [other for other in counts if counts[other] > counts[name] and _alike(name, other)]
+        if close:
+            first = int(np.argmax(labels == name)) + 1
+            yield Finding(
+                WARNING,
+                f"The {place} has a rare label that is spelt nearly as a frequent one: a typing error? The first is in "
+                f"data row {first}.",
+            )
+
+
+def _alike(one: str, other: str) -> bool:
+    short = min(len(one), len(other)) < 4
+    return not short and difflib.SequenceMatcher(None, spelling(one), spelling(other)).ratio() >= ALIKE
+
+
+def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]:
+    """Return which columns alone tell the label, as one that was written down after the diagnosis does."""
+    counts = Counter(labels.tolist())
+    if len(labels) < FEW or len(counts) < 2 or min(counts.values()) < MIN_CLUSTER:
+        return
+    taken = np.random.default_rng(0).permutation(len(labels))[:MOST_ROWS]
+    leaf = max(MIN_CLUSTER, len(taken) // 100)
+    telling = []
+    for own in cells:
+        if not own.is_number and own.identifies:
+            continue
+        values = own.values[taken] if own.is_number else _codes(own.texts[taken])
+        # By their order, which is all that a tree looks at: missing cells are last, infinite ones no trouble.
+        values = np.unique(values, return_inverse=True)[1][:, None]
+        if not values.any() or not _may_tell(np.argsort(values[:, 0], kind="stable"), labels[taken], leaf):
+            continue
+        tree = DecisionTreeClassifier(
+            max_leaf_nodes=2 * len(counts), min_samples_leaf=leaf, class_weight="balanced", random_state=0
+        )
+        said = tree.fit(values, labels[taken]).predict(values)
+        if balanced_accuracy_score(labels[taken], said) >= GIVES_AWAY:
+            telling.append(own.name)
+    if telling:
+        yield Finding(
+            WARNING,
+            f"The label can be told from {columns_text(telling)} alone. Was it written down after the diagnosis, or "
+            "computed from it? Then leave it out, or the model learns nothing else.",
+        )
+
+
+def _may_tell(order: np.ndarray, labels: np.ndarray, leaf: int) -> bool:
+    """Tell quickly whether a tree may tell the labels of rows in this order: of thousands of columns few can.
+
+    Blocks of as many rows as a leaf has at the least are told by their own frequent class; next to an end of a leaf
+    they may be wrong.
+    """
+    classes, codes = np.unique(labels, return_inverse=True)
+    weights = 1 / np.bincount(codes)
+    starts = np.arange(0, len(order), leaf)
+    sides = (codes[order][:, None] == np.arange(len(classes))) * weights
+    blocks = np.add.reduceat(sides, starts, axis=0)
+    wrong = (blocks.sum() - blocks.max(axis=1).sum()) / len(classes)
+    ends = np.sort(blocks.sum(axis=1))[-2 * len(classes) :].sum() / len(classes)
+    return bool(wrong <= 1 - GIVES_AWAY + ends / 2)
+
+
+def _codes(texts: np.ndarray) -> np.ndarray:
+    codes, _ = pd.factorize(texts)
+    return np.where(codes < 0, np.nan, codes)

@@ -1,0 +1,198 @@
+"""What level `perturbed` is worth on a table: how near an attacker comes to its cells and records, noise or not."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import NearestNeighbors
+
+from clients.checking.cells import FEW
+from clients.checking.finding import NOTE, WARNING, Finding
+from clients.perturb import PerturbedTerms, perturbed_table
+from clients.perturb.draws import units_of
+from clients.table.table import LABEL, Table, columns_text
+from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.table_schema import CATEGORY, TableSchema
+from flower_pansvm.terms import MIN_CLUSTER, replaced_share
+
+NOISES = (0.25, 0.5)
+"""The noises of which it is told: the default of runs, and that of hospitals."""
+
+TWO_COPIES = 0.5**0.5
+"""Share of the noise that is left in the mean of two independent copies. A column of which a guess is as near follows
+others, which are as good as a second copy of it."""
+
+NOTHING = 0.5
+"""Share of the noise at which level perturbed is called worthless. It is what the mean of four independent copies has:
+three quarters of the noise's variance are gone. Of 15 tables with fewer columns than rows, the share was 0.51
+(neighbouring pixels) to 0.89, and of four tables of genes 0.10 to 0.23."""
+
+RARE = 0.1
+"""Part of an even share of the records below which a class is rare: one in twenty where there are two."""
+
+MOST_CELLS = 2_000_000
+"""Cells of the records that are looked at; of a larger table they are drawn at random."""
+
+MOST_COLUMNS = 1000
+"""Columns that are looked at, drawn at random from more: all of them tell no less than some."""
+
+MOST_TRIED = 1000
+"""Records that had part, and as many that had none, whose nearest copy is looked for."""
+
+
+def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
+    """Yield what level perturbed is worth on a table of true records, and what it does that nobody would expect.
+
+    Nothing is said of the worth if too few records or columns differ. The schema says which columns of 0 and 1 are
+    one category.
+    """
+    looked_at, columns = _part(table, schema)
+    if columns.any():
+        yield _worth(looked_at, schema, columns, len(table.columns))
+    if table.ids is None:
+        yield Finding(
+            NOTE,
+            "The table is read without row ids. At level perturbed, a record that is corrected gets a second copy, and "
+            "an attacker takes the mean of both. If a column holds an id of each row, a hospital names it as row-id in "
+            "its node config.",
+        )
+    rare = rare_classes(table.labels)
+    if rare:
+        wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)
+        yield Finding(
+            WARNING,
+            f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have "
+            f"such a label in the copy about {wrong} are of another class, where noise is {_both(NOISES)}; as many of "
+            "the class have another label.",
+        )
+
+
+def _part(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
+    """Return some columns of some rows, both drawn at random, of a table that is not large all; and which say a thing.
+
+    None of them does where rows are too few.
+    """
+    generator = np.random.default_rng(0)
+    units = units_of(table, schema)
+    chosen = [
+        place for unit in generator.permutation(len(units))[:MOST_COLUMNS] for place in units[unit].places
+    ]
+    places = np.sort(chosen)
+    rows = generator.permutation(len(table.X))[: max(FEW, MOST_CELLS // len(places))]
+    names = tuple(table.columns[place] for place in places)
+    part = replace(table, columns=names, X=table.X[np.ix_(rows, places)], labels=None, ids=None)
+    return part, varied(part.X) & ~told_by_others(part, schema) & (len(part.X) >= FEW)
+
+
+def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int) -> Finding:
+    Z = standardised(table.X[:, columns])
+    errors = np.array([filter_errors(Z, noise) for noise in NOISES])
+    of_all = np.sqrt(np.mean(errors**2, axis=1))
+    aucs = [membership_auc(table, schema, noise) for noise in NOISES]
+    told = (
+        f"At noise {_both(NOISES)} an attacker who knows the correlations of the columns estimates a cell with a root "
+        f"mean square error of {_both(of_all)} standard deviations. An attacker who knows a record tells by the "
+        f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing."
+    )
+    if len(table.columns) < of:
+        told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
+    if of_all[-1] < NOTHING * NOISES[-1]:
+        return Finding(
+            WARNING,
+            "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
+            f"many for so few records, as genes are. {told} Use level dp, with fewer columns than rows.",
+        )
+    near = errors[-1] <= TWO_COPIES * NOISES[-1]
+    names = [table.columns[place] for place in np.flatnonzero(columns)[near]]
+    more = f" Less protected, as correlated with others: {columns_text(names)}." if names else ""
+    return Finding(NOTE, f"Level perturbed. {told}{more}")
+
+
+def error_of(table: Table, schema: TableSchema | None, noise: float) -> float:
+    """Return how far off the best linear guess of a cell is, in deviations; the noise without columns to guess by."""
+    looked_at, columns = _part(table, schema)
+    if not columns.any():
+        return noise
+    return float(np.sqrt(np.mean(filter_errors(standardised(looked_at.X[:, columns]), noise) ** 2)))
+
+
+def _both(numbers: tuple[float, ...] | list[float] | Floats) -> str:
+    return " and ".join(f"{number:.2f}" for number in numbers)
+
+
+def varied(X: Floats) -> Bools:
+    """Return which columns hold two different numbers, shape (columns,)."""
+    return np.array([len(np.unique(cells[~np.isnan(cells)])) > 1 for cells in X.T], dtype=np.bool_)
+
+
+def told_by_others(table: Table, schema: TableSchema | None) -> Bools:
+    """Return the first column of each category, shape (columns,): the others tell it, and all have one noise."""
+    known = schema.columns if schema else ()
+    first = {column.features[0] for column in known if column.kind == CATEGORY}
+    return np.isin(table.columns, list(first))
+
+
+def standardised(X: Floats) -> Floats:
+    """Return columns with mean 0 and deviation 1, a missing cell as 0."""
+    Z: Floats = np.nan_to_num((X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0))
+    return Z
+
+
+def filter_errors(Z: Floats, noise: float) -> Floats:
+    """Return the root mean square error of the best linear guess of each column from noisy ones, shape (columns,).
+
+    With the covariance C of standardised columns, and noise of variance σ² in each, it is the root of the diagonal of
+    C - C (C + σ² I)^-1 C (Wiener 1949). C is that of these very records: a bound, which an attacker comes near to where
+    rows are many more than columns. Where they are not, it takes a large table of the same columns from elsewhere.
+
+    Examples
+    --------
+    Columns that have nothing to do with each other give σ / sqrt(1 + σ²); a column that is there twice, less.
+
+    >>> Z = np.array([[1.0, 1, 1], [1, 1, -1], [-1, -1, 1], [-1, -1, -1]])
+    >>> filter_errors(Z, 0.5).round(3).tolist()
+    [0.333, 0.333, 0.447]
+    """
+    # The triangle has the same singular values and axes; genes have fewer rows than columns anyway.
+    triangle = np.linalg.qr(Z, mode="r") if len(Z) > Z.shape[1] else Z
+    _, singular, axes = np.linalg.svd(triangle, full_matrices=False)
+    variances = singular**2 / len(Z)
+    left: Floats = np.sqrt((variances * noise**2 / (variances + noise**2)) @ axes**2)
+    return left
+
+
+def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> float:
+    """Return how well an attacker who knows records tells those with a copy from others, by the nearest copy.
+
+    Half of a table's records get copies, with a key of no hospital's. The attacker goes by the distance to the nearest
+    copy, or by how much nearer it is than the second: by what tells more. 0.5 is guessing, 1 is always right.
+    """
+    half = len(table.X) // 2
+    own = replace(table, X=table.X[:half])
+    copy = perturbed_table(own, LABEL, schema, PerturbedTerms(noise), bytes(32)).X
+    columns = varied(table.X)
+    mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)
+
+    def scaled(X: Floats) -> Floats:
+        Z: Floats = np.nan_to_num((X[:, columns] - mean) / deviation)
+        return Z
+
+    nearest = NearestNeighbors(n_neighbors=2).fit(scaled(copy))
+    tried = [own.X[:MOST_TRIED], table.X[half : half + MOST_TRIED]]
+    first, second = np.concatenate([nearest.kneighbors(scaled(X))[0] for X in tried]).T
+    took_part = np.arange(len(first)) < len(tried[0])
+    nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)
+    return float(max(roc_auc_score(took_part, -score) for score in (first, nearer)))
+
+
+def rare_classes(labels: NDArray[np.str_] | None) -> int:
+    """Return how many classes of enough records for a copy have less than `RARE` of an even share.
+
+    With the probability r that a label is drawn anew, of those that have a class's label in the copy r (1 - p) are of
+    others, p being the class's share: nearly r if p is small.
+    """
+    _, counts = np.unique(labels if labels is not None else [], return_counts=True)
+    counts = counts[counts >= MIN_CLUSTER]
+    return int(np.count_nonzero(counts < RARE * counts.sum() / max(len(counts), 1)))

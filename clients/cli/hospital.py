@@ -1,0 +1,224 @@
+"""What a hospital runs: ``pansvm hospital``, which joins a study in three steps, and ``budget``."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flower_pansvm.command_line import command
+from flower_pansvm.errors import PanSVMError
+
+hospital = typer.Typer(help="Join a study: init, accept, start; then: status.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Option(help="The hospital's folder.")]
+FOLDER = Path("hospital")
+
+PANSVM = (sys.executable, "-P", "-m", "flower_pansvm")
+
+
+@hospital.command()
+def init(
+    name: Annotated[str, typer.Option(help="What this hospital is called in the study.")],
+    data: Annotated[str, typer.Option(help="Its table: a file (docs/tables.md).")],
+    label: Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")] = None,
+    folder: Folder = FOLDER,
+    epsilon: Annotated[float, typer.Option(help="Budget of the table for all runs together.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Delta of that budget.")] = 1e-5,
+    test_fraction: Annotated[
+        float, typer.Option(help="Share of the rows kept for evaluation in all runs.")
+    ] = 0.2,
+    privacy: Annotated[
+        str, typer.Option(help="Weakest level it takes part in: dp, perturbed or exact.")
+    ] = "dp",
+    noise: Annotated[float, typer.Option(help="Least noise of level perturbed: 0.25, 0.5 or 1.")] = 0.5,
+) -> None:
+    """Make keys, identity, node config and service files, and the one file to hand over to the coordinator."""
+    from clients.deployment.hospital import make_hospital  # noqa: PLC0415
+
+    file, registration = make_hospital(
+        folder,
+        name,
+        data,
+        label,
+        epsilon=epsilon,
+        delta=delta,
+        test_fraction=test_fraction,
+        privacy=privacy,
+        noise=noise,
+    )
+    typer.echo(
+        f"Everything of '{name}' is in {file.parent}: keep that folder and back it up; nothing of it but the next file "
+        "is for others. What this hospital agrees to is in node.toml.\n\n"
+        f"1. Hand over to the coordinator: {file}\n"
+        f"   Its code, to be read out by telephone: {registration.code}\n"
+        f"2. When the invitation comes: pansvm hospital accept INVITATION --folder {shlex.quote(str(file.parent))}\n"
+        f"3. Then: pansvm hospital start --folder {shlex.quote(str(file.parent))}"
+    )
+    if os.getuid() == 0:
+        typer.echo(
+            "warning: you are root, and the SuperNode, whose unit is in the folder, would run as root. Better make an "
+            "account for it, and run this command again in that, with another --folder."
+        )
+
+
+@hospital.command()
+def accept(
+    invitation: Annotated[Path, typer.Argument(help="The coordinator's invitation.json.")],
+    code: Annotated[
+        str | None,
+        typer.Option(
+            help="The invitation's code, as another hospital or the coordinator reads it out by telephone.",
+            show_default="asked for",
+        ),
+    ] = None,
+    folder: Folder = FOLDER,
+) -> None:
+    """Check the coordinator's invitation, and take in whom this hospital trusts by it."""
+    from clients.deployment import hospital as own  # noqa: PLC0415
+    from flower_pansvm.study.invitation import Invitation  # noqa: PLC0415
+
+    folder = folder.expanduser().absolute()
+    read = Invitation.read(invitation)
+    own.check_invited(read, own.own_registration(folder))
+    own.check_software(read)
+    if code is None:
+        code = typer.prompt(
+            "Ask another hospital by telephone for its invitation's code (the first one asks the coordinator). Code"
+        )
+    accepted = own.accept(folder, invitation, code)
+    typer.echo(
+        f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
+        f"{', '.join(accepted.roster)}.\nnode.toml has min-sites and k for this number of hospitals: a run that loses "
+        "one of them ends. Lower min-sites there only if the hospital agrees.\n"
+        f"Now: pansvm hospital start --folder {shlex.quote(str(folder))}"
+    )
+
+
+@hospital.command()
+def results(
+    file: Annotated[Path, typer.Argument(help="The coordinator's for-hospitals.json.")],
+    out: Annotated[Path, typer.Option(help="New folder for model, figures and report.")],
+    folder: Folder = FOLDER,
+) -> None:
+    """Take in what the coordinator hands out after a run: model and figures, checked; the report is made here."""
+    from clients.deployment.outcome import receive  # noqa: PLC0415
+
+    kept = receive(folder.expanduser().absolute(), file, out)
+    typer.echo(f"Signed by the coordinator. The model and its figures are in {kept}.")
+    # In a process of its own: the report is made by what a coordinator runs, and nothing of that is loaded here.
+    raise typer.Exit(subprocess.run([*PANSVM, "report", str(kept)], check=False).returncode)
+
+
+@hospital.command()
+def check(folder: Folder = FOLDER) -> None:
+    """Check everything that start checks before it connects, and send nothing."""
+    from clients.deployment.checks import check_hospital  # noqa: PLC0415
+
+    for line in check_hospital(folder.expanduser().absolute()):
+        typer.echo(line if line.startswith("warning: ") else f"ok  {line}")
+
+
+@hospital.command()
+def start(folder: Folder = FOLDER) -> None:
+    """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
+    from clients.deployment.hospital import accepted  # noqa: PLC0415
+    from clients.deployment.supernode import run_supernode  # noqa: PLC0415
+    from flower_pansvm.study.connection import wait_for_coordinator  # noqa: PLC0415
+
+    folder = folder.expanduser().absolute()
+    # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
+    checked = subprocess.run([*PANSVM, "hospital", "check", "--folder", str(folder)], check=False)
+    if checked.returncode != 0:
+        raise typer.Exit(checked.returncode)
+    invitation = accepted(folder)
+    wait_for_coordinator(invitation.address, invitation.authority, typer.echo)
+    typer.echo(
+        f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it."
+    )
+    run_supernode(folder, invitation, typer.echo)
+
+
+@hospital.command()
+def status(
+    folder: Folder = FOLDER,
+    json_: Annotated[bool, typer.Option("--json", help="As JSON, for a program.")] = False,
+) -> None:
+    """Say how this hospital's SuperNode is; exit code 0 in order, 1 warning, 2 critical, 3 no hospital's folder."""
+    from clients.deployment.status import UNKNOWN, status_of  # noqa: PLC0415
+
+    try:
+        lines = status_of(folder.expanduser().absolute())
+    except PanSVMError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(UNKNOWN) from None
+    code = max(line.code for line in lines)
+    if json_:
+        typer.echo(json.dumps({"code": code, **{line.name: line.text for line in lines}}, ensure_ascii=False))
+    else:
+        for line in lines:
+            typer.echo(f"{('ok', 'warning', 'critical')[line.code]:<9} {line.name}: {line.text}")
+    raise typer.Exit(code)
+
+
+@hospital.command()
+def runs(folder: Folder = FOLDER) -> None:
+    """List the runs that this hospital was asked for: when, which system and level, approved and begun how often."""
+    from clients.deployment.hospital import state_of  # noqa: PLC0415
+    from clients.runs import read_runs, when  # noqa: PLC0415
+
+    line = "{:<12}{:<18}{:<18}{:<11}{:>9}{:>7}  {}".format
+    typer.echo(line("run", "asked for last", "system", "level", "approved", "begun", "last begun"))
+    for one in sorted(
+        read_runs(state_of(folder.expanduser().absolute())).values(), key=lambda one: one.asked
+    ):
+        last = when(one.begun[-1]) if one.begun else ""
+        typer.echo(
+            line(one.code, when(one.asked), one.system, one.level, len(one.approved), len(one.begun), last)
+        )
+
+
+@hospital.command()
+def approve(
+    code: Annotated[
+        str, typer.Argument(help="The run's code, as the refusal and `pansvm hospital runs` show it.")
+    ],
+    folder: Folder = FOLDER,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Show what a run asks for and what it may charge, and let it begin, once."""
+    from clients.deployment.hospital import state_of  # noqa: PLC0415
+    from clients.deployment.status import budget_line  # noqa: PLC0415
+    from clients.node.node_config import read_node_config  # noqa: PLC0415
+    from clients.runs import approve as let_begin  # noqa: PLC0415
+    from clients.runs import find, read_runs  # noqa: PLC0415
+
+    folder = folder.expanduser().absolute()
+    state = state_of(folder)
+    run = find(read_runs(state), code)
+    for key, value in run.settings.items():
+        typer.echo(f"  {key} = {value}")
+    typer.echo(
+        f"Run {run.code}: {run.system} at level {run.level}, with the settings above and the hospitals of the roster.\n"
+        f"Budget: {budget_line(folder, read_node_config(folder))}. A run may charge all that is left, whatever its "
+        "settings say."
+    )
+    if not yes:
+        typer.confirm("Let this run begin, once?", abort=True)
+    let_begin(state, code)
+    typer.echo("Approved. The coordinator starts the same run again.")
+
+
+@command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+)
+def budget(context: typer.Context) -> None:
+    """Show the privacy budget of a hospital's table, begin one, or end it."""
+    # Of the hospital's own part, which it audits; there it is started with: python -m clients.budget
+    from clients.budget import main  # noqa: PLC0415
+
+    main(context.args)

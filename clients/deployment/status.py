@@ -1,0 +1,136 @@
+"""``pansvm hospital status``: how a hospital's SuperNode is, in a line each, and an exit code for monitoring.
+
+The codes are those of the plugins of Nagios and Icinga.
+"""
+
+import fcntl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+
+from clients.deployment.hospital import accepted, state_of
+from clients.ledger.ledger import read_ledger
+from clients.node.node_config import read_node_config
+from clients.node.node_status import RUNNING_FILE, read_status
+from clients.policy import policy_of
+from clients.runs import read_runs
+from flower_pansvm.bundle import hash_of, installed_files
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.study.invitation import Invitation
+from flower_pansvm.terms import Scalar
+from flower_pansvm.version import VERSION
+
+OK, WARNING, CRITICAL, UNKNOWN = range(4)
+SOON = timedelta(days=30)
+SILENT = timedelta(minutes=2)
+ALMOST_SPENT = 0.05
+"""Share of epsilon that is left when the budget is worth a warning."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing about a hospital: what it is, what is so, and how bad that is."""
+
+    name: str
+    text: str
+    code: int = OK
+
+
+def status_of(folder: Path) -> list[Line]:
+    """Return how a hospital is; SettingError if the folder is none, or has accepted no invitation."""
+    node, invitation = read_node_config(folder), accepted(folder)
+    return [
+        Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
+        *_connection(folder),
+        _software(invitation),
+        _budget(folder, node),
+        *_waiting(folder, node),
+        _expiry(invitation),
+    ]
+
+
+def is_running(folder: Path) -> bool:
+    """Tell whether ``pansvm hospital start`` runs for a folder."""
+    try:
+        with (folder / RUNNING_FILE).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _connection(folder: Path) -> Iterator[Line]:
+    """Say whether it is connected and since when, and what it was asked last."""
+    found = read_status(folder)
+    question = found.get("question")
+    if not is_running(folder):
+        yield Line("connection", "not running: pansvm hospital start, or the system's service", CRITICAL)
+    elif not found or datetime.now(UTC) - datetime.fromisoformat(found["written"]) > SILENT:
+        yield Line("connection", "starting, or standing still", CRITICAL)
+    elif found["connected_since"]:
+        yield Line("connection", f"connected since {found['connected_since']}")
+    else:
+        yield Line("connection", f"not connected. {found['trouble']}".strip(), CRITICAL)
+    if question:
+        yield Line("last question", f"{question['task']} at {question['time']}")
+        yield Line("run", f"{question['run']}, {'answering' if found['answering'] else 'waiting'}")
+    else:
+        yield Line("last question", "none since it was started")
+
+
+def _software(invitation: Invitation) -> Line:
+    own = hash_of(installed_files())
+    if own == invitation.software["hash"]:
+        return Line("software", f"{VERSION}, hash {own}")
+    return Line("software", f"{VERSION}, hash {own}; the invitation's is another: runs are refused", CRITICAL)
+
+
+def _budget(folder: Path, node: Mapping[str, Scalar]) -> Line:
+    """Say what is left of the table's budget, for training and for test rows."""
+    try:
+        policy = policy_of(node, str(node.get("name", "")))
+        epsilon, delta = policy.epsilon, policy.delta
+        if not epsilon:
+            return Line("budget", "none: no differentially private answers")
+        ledger = read_ledger(state_of(folder))
+    except PanSVMError as error:
+        return Line("budget", str(error), CRITICAL)
+    left = [
+        epsilon_of(max(rho_of(epsilon, delta) - ledger.spent(side), 0.0), delta) for side in ("train", "test")
+    ]
+    spent = min(left) <= ALMOST_SPENT * epsilon
+    text = f"epsilon {left[0]:.4f} left for training and {left[1]:.4f} for test rows, of {epsilon:g}"
+    return Line("budget", text, WARNING if spent else OK)
+
+
+def budget_line(folder: Path, node: Mapping[str, Scalar]) -> str:
+    """Return what is left of the budget of a hospital's table, in words."""
+    return _budget(folder, node).text
+
+
+def _waiting(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
+    """Say which runs wait for a person's approval, where the policy asks for one."""
+    if node.get("approval", "never") == "never":
+        return
+    try:
+        runs = [one for one in read_runs(state_of(folder)).values() if not one.approved and not one.begun]
+    except PanSVMError as error:
+        yield Line("approval", str(error), CRITICAL)
+        return
+    codes = ", ".join(one.code for one in runs)
+    yield Line(
+        "approval", f"waited for by {codes}" if runs else "no run waits for it", WARNING if runs else OK
+    )
+
+
+def _expiry(invitation: Invitation) -> Line:
+    """Say when the certificate of the server's authority, and with it the server's own, expires."""
+    end = x509.load_pem_x509_certificate(invitation.authority.encode()).not_valid_after_utc
+    soon = end - datetime.now(UTC) < SOON
+    return Line("next expiry", f"{end:%Y-%m-%d}, the coordinator's certificates", WARNING if soon else OK)

@@ -1,0 +1,1 @@
+"""A hospital's SuperNode: its connection to the coordinator's SuperLink, and what answers messages."""

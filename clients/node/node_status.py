@@ -1,0 +1,58 @@
+"""What a SuperNode says of itself in a file of the hospital's folder, for ``pansvm hospital start`` and ``status``."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from flower_pansvm.files import PRIVATE, write
+
+STATUS_FILE, RUNNING_FILE = "supernode.json", "supernode.running"
+"""In a hospital's folder: this file, and the one that ``start`` holds a lock on."""
+
+REFUSED, UNUSABLE = 3, 4
+"""A SuperNode's exit codes: the coordinator's server does not let it in; something has to be mended here first."""
+
+
+def now() -> str:
+    """Return the time, in UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class NodeStatus:
+    """The file's content: ``started``, ``connected_since``, ``trouble``, ``question``, ``answering``, ``written``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._lock = folder / STATUS_FILE, threading.Lock()
+        self._content: dict[str, Any] = {
+            **{"started": now(), "connected_since": None, "trouble": "", "question": None, "answering": False}
+        }
+        self.set()
+
+    def get(self, name: str) -> Any:
+        """Return an entry."""
+        return self._content[name]
+
+    def set(self, **entries: Any) -> None:
+        """Change entries and write the file; on a full disk its time says at least that the process lives."""
+        with self._lock:
+            self._content |= entries
+            try:
+                write(
+                    self._path, json.dumps({**self._content, "written": now()}), overwrite=True, mode=PRIVATE
+                )
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.utime(self._path)
+
+
+def read_status(folder: Path) -> dict[str, Any]:
+    """Return what the last SuperNode of a folder has written; empty if there was none."""
+    try:
+        found = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

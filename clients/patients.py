@@ -1,0 +1,94 @@
+"""The unit is the patient: whose rows are whose, and what is dealt, counted and chosen by patient.
+
+Where the schema file names ``patient-id``, all rows of a patient are on one side of the split and in one fold, and
+wherever a site counts to ``min-cluster`` it counts patients, but in a perturbed copy rows: codes and ends of a copy are
+what so many records share. Without it each row is a patient.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.table.table import Table
+from flower_pansvm.arrays import Bools, Ints
+
+
+def patient_numbers(table: Table) -> Ints:
+    """Return a number of each row's patient, shape (rows,): equal ones in the rows of one patient."""
+    if table.patients is None:
+        return np.arange(len(table.X))
+    numbers: Ints = np.unique(table.patients, return_inverse=True)[1]
+    return numbers
+
+
+def count_patients(patients: Ints) -> int:
+    """Return how many patients some rows are of."""
+    return len(np.unique(patients))
+
+
+def patients_of_labels(labels: NDArray[np.str_], patients: Ints) -> tuple[NDArray[np.str_], Ints]:
+    """Return the different labels in order, and how many patients have each, shapes (labels,).
+
+    ``labels`` and ``patients``, the number of each row's patient, have the shape (rows,).
+    """
+    names, codes = np.unique(labels, return_inverse=True)
+    pairs = np.unique(np.stack([codes, patients]), axis=1)
+    return names, np.bincount(pairs[0], minlength=len(names))
+
+
+def rarest_classes(classes: NDArray[Any], patients: Ints) -> tuple[Ints, Ints]:
+    """Return of each patient its rarest class, and of each row its patient's place among these patients.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (rows,)
+        Class of each row; a patient's rows may be of several.
+    patients : ndarray of shape (rows,)
+        Number of each row's patient.
+
+    Returns
+    -------
+    strata : ndarray of shape (patients,)
+        Number of the class among all of them in order, from 0.
+    places : ndarray of shape (rows,)
+    """
+    _, codes, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    by_rarity = np.argsort(-counts, kind="stable")
+    there, places = np.unique(patients, return_inverse=True)
+    ranks = np.zeros(len(there), dtype=np.int64)
+    np.maximum.at(ranks, places, np.argsort(by_rarity)[codes])
+    return by_rarity[ranks] if len(there) else ranks, places
+
+
+def fold_places(classes: NDArray[Any], patients: Ints, numbers: NDArray[Any], start: int) -> Ints:
+    """Return each row's place in the order in which patients are dealt to folds, one class after the other.
+
+    Parameters
+    ----------
+    classes, patients : ndarray of shape (rows,)
+        As of :func:`rarest_classes`.
+    numbers : ndarray of shape (rows,)
+        A number of each row's patient, by which patients of a class are in order.
+    start : int
+        Place of the first patient. Were it the same at all sites, so would be the folds that get the odd patient.
+    """
+    strata, places = rarest_classes(classes, patients)
+    of_patient = np.empty(len(strata), dtype=numbers.dtype)
+    of_patient[places] = numbers
+    dealt = np.empty(len(strata), dtype=np.int64)
+    dealt[np.lexsort((of_patient, strata))] = start + np.arange(len(strata))
+    return dealt[places]
+
+
+def at_most(most: int, patients: Ints, numbers: NDArray[Any]) -> Bools:
+    """Return which rows are among the first ones of their patient by a number of each row, shape (rows,).
+
+    Whether a row is depends on the rows of its own patient and on no other one.
+    """
+    order = np.lexsort((numbers, patients))
+    new = np.append(True, np.diff(patients[order]) != 0)[: len(order)]
+    starts = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    chosen = np.empty(len(order), dtype=np.bool_)
+    chosen[order] = np.arange(len(order)) - starts < most
+    return chosen

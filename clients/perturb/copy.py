@@ -1,0 +1,157 @@
+"""The copy of a table that all systems see at level `perturbed`: each cell was perturbed once, with a lasting key.
+
+A measurement x becomes x + σ s N(0, 1), s the column's deviation at the site (Agrawal & Srikant 2000). A code (a
+category, one of few numbers, a label, whether a cell is missing) is drawn anew, with probability r(σ), from the
+site's own frequencies (Warner 1965). The copy is a function of key, record, column and cell: the same in each run, for
+each system and coordinator, after a restart, in another order of rows or columns, and beside new rows.
+
+- The draws follow from the cell, too: a changed cell has an independent copy, so that the difference of two copies does
+  not tell x - f(x). Both together are worth σ/√2, once for each value that the cell had; one that comes back has its
+  old copy. Where a whole column has changed, or the ids have moved, the table is refused
+  (:mod:`clients.perturb.marks`).
+- With an id, a corrected cell changes itself alone. Without one a record is known by all its features: equal ones have
+  equal copies, but for their labels, and a corrected one gets a second copy of all its cells. A small part of the
+  records that changes so each month looks like records that are gone, and is not noticed.
+- Deviations, frequencies and ends of columns are settled at first use, and tell no record
+  (:mod:`clients.perturb.settling`). Draws depend on what is settled: one draw with two deviations would be two
+  equations for x.
+- Ends are pulled in after the noise: a copy beyond the end that min-cluster copies share is the end.
+- The copy with more noise is made of the one with less: both together tell no more than the one with less.
+- The bits of a float can tell x (Mironov 2012). So the copy is rounded to a multiple of a power of 2, about 2^-20
+  deviations. Its distribution over them differs by less than 2^-28 from a rounded normal one, whatever x is. Were it a
+  multiple of a share of the deviation, copies would tell exact deviation and mean: all but one record's, that one.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from clients.classes import public_classes
+from clients.hospital import Hospital
+from clients.ledger.lasting_split import key_of
+from clients.perturb.draws import (
+    PerturbedTerms,
+    bits_of_cells,
+    bits_of_labels,
+    blocks_of,
+    features_of,
+    label_codes,
+    perturbed,
+    units_of,
+    words_of,
+)
+from clients.perturb.settling import check_settled, plain, settled_of
+from clients.state_folder import state_folder
+from clients.table.source import cache_folder, label_column, schema_of
+from clients.table.table import Table
+from flower_pansvm.errors import SettingError
+from flower_pansvm.labels import spelling
+from flower_pansvm.table_schema import TableSchema
+from flower_pansvm.terms import NOISES
+
+LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
+
+
+def copy_of(hospital: Hospital, table: Table) -> Table:
+    """Return the copy of a hospital's true table, with the run's noise; a large one is kept for its next messages."""
+    terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital))
+    label, version = label_column(hospital), str(hospital.remembered("table"))
+
+    def keep(settled: str, make: Callable[[], Table]) -> Table:
+        folder = None if hospital.simulated else cache_folder(hospital)
+        if folder is None or table.X.size < LARGE_COPY:
+            return make()
+        from clients.table.disk_cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
+
+        about = [version, label, str(terms.noise), settled]
+        return perturbed_through_cache(Path(hospital.policy.data), about, folder, make)
+
+    return perturbed_table(table, label, schema_of(hospital), terms, key_of(hospital), keep)
+
+
+def check_copy(hospital: Hospital, table: Table) -> None:
+    """Raise the error that a run at level `perturbed` would end with for a true table, and settle nothing."""
+    how = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital))
+    table, _ = _spelt_alike(table)
+    check_settled(table, label_column(hospital), schema_of(hospital), how, state_folder(hospital) or Path())
+
+
+def perturbed_table(
+    table: Table,
+    label: str,
+    schema: TableSchema | None,
+    how: PerturbedTerms,
+    key: Path | bytes,
+    keep: Callable[[str, Callable[[], Table]], Table] = lambda _, make: make(),
+) -> Table:
+    """Return the copy of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The true records; their ids, if it has any, tell them apart.
+    label : str
+        Name of the label column, which the hospital chooses and not the coordinator: another one with other labels is
+        a second set of codes beside the same features.
+    schema : TableSchema or None
+        Which columns of 0 and 1 are one category, what is missing, and what is public of the columns.
+    how : PerturbedTerms
+        What is settled already stays, whatever its min-cluster says now.
+    key : Path or bytes
+        The hospital's folder, which leads to key and deviations; of a simulated site the key itself.
+    keep : callable
+        Returns the copy, which it may have kept, by a digest of key and settled columns and a function that makes it.
+
+    Raises
+    ------
+    SettingError
+        If the noise is not one of `NOISES`.
+    BudgetError
+        If the table's ledger is missing, damaged or of an older kind.
+    TableError
+        If ids repeat or are row numbers, there are too few records, or the table is not the one whose copy was begun.
+    """
+    if how.noise not in NOISES:
+        raise SettingError(f"The noise of level perturbed has to be one of {', '.join(map(str, NOISES))}.")
+    table, written = _spelt_alike(table)
+    kept = settled_of(table, label, schema, how, key)
+    label = kept.names.get(plain(label), "")
+
+    def copy() -> Table:
+        X, labels = np.empty(table.X.shape), table.labels
+        units, secret, of_label = units_of(table, schema), kept.secret(), b""
+        if labels is not None:
+            of_label = kept.secret(label)
+        words = []
+        for rows, cells, records in blocks_of(table, units):
+            bits, own = bits_of_cells(cells, units), words_of(secret, records, len(units), how.noise)
+            X[rows] = features_of(perturbed(cells, bits, kept.features, secret, own, how.noise), units)
+            if labels is not None:
+                words.append(own[..., :1])
+        if labels is not None:
+            settled, found = kept.labels[label], np.concatenate(words)
+            codes = label_codes(labels, settled)
+            as_numbers = replace(settled, values=range(len(settled.values)))
+            drawn = perturbed(
+                codes, bits_of_labels(labels, found[:, 0, 0]), [as_numbers], of_label, found, how.noise
+            )
+            labels = np.array(settled.values, dtype=np.str_)[drawn[:, 0].astype(np.int64)]
+            names, inverse = np.unique(labels, return_inverse=True)
+            labels = np.array([written.get(text, text) for text in names.tolist()])[inverse]
+        return replace(table, X=X, labels=labels)
+
+    return keep(kept.digest, copy)
+
+
+def _spelt_alike(table: Table) -> tuple[Table, dict[str, str]]:
+    """Return a table with the one spelling of each label, and how the table writes them.
+
+    Another schema file may spell classes otherwise: then labels of these, and no others, were drawn once more.
+    """
+    if table.labels is None:
+        return table, {}
+    names, inverse = np.unique(table.labels, return_inverse=True)
+    spelt = np.array([*map(spelling, names)])
+    return replace(table, labels=spelt[inverse]), dict(zip(spelt.tolist(), names.tolist(), strict=True))

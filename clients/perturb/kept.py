@@ -1,0 +1,270 @@
+"""What a hospital keeps for the copy of its table at level `perturbed`: what was settled of it at first use, and marks.
+
+It is in the table's ledger (:mod:`clients.ledger.ledger`), so that the table has the same copy from each of its
+hospital's folders, and a lost key is an error and not a second copy of each record.
+
+What is settled shows in every copy and averages out, so it must not tell a record either. It comes from the schema file
+(range, categories, classes) where that says it; else it is a count with geometric noise (ε = 1), a deviation with noise
+as large as its sampling error, or it is computed from copies, which tell nothing that the copies do not.
+"""
+
+import hashlib
+import hmac
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from clients.ledger.ledger import Ledger, change_ledger
+from clients.perturb.marks import Marks, Words
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.errors import BudgetError, TableError
+from flower_pansvm.labels import MOST_CLASSES
+from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
+from flower_pansvm.secure_sum import tags
+from flower_pansvm.secure_sum.wire import join_fields
+
+FEW_VALUES = (
+    10  # a column holds codes if no more records than these have others than its most frequent values
+)
+FEWEST_RECORDS = 30  # of which a hospital's copy can be begun: fewer would settle deviations for good
+COUNT_NOISE = (
+    1  # scale of the geometric noise of a settled count: one record makes it at most e times as likely
+)
+PRIOR_NOISE = 20  # of the counts from which codes of the first copies are drawn
+FARTHEST = (
+    4.0  # deviations from the mean beyond which a measurement counts as so far for the settled deviation
+)
+RANGE_SHARE = 0.02  # of a public range, which a deviation is at the least
+
+
+@dataclass(frozen=True)
+class KeptColumn:
+    """What is settled of a column: its codes, mean, deviation and ends, and what drawn ones are drawn from.
+
+    ``shares`` has a row for each group of records, see `clients.perturb.settling`: how often each code is drawn, then a
+    missing cell, then a measurement; 0 for what the column does not have. ``quantiles``, so too, are of measurements.
+    """
+
+    values: Sequence[Any]
+    missing: bool = False
+    measured: bool = False
+    mean: float = 0.0
+    deviation: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
+    floor: float = 0.0  # least share of what the column has, if a noisy count said so
+    public: bool = False  # whether all its codes are public
+    shares: Sequence[Sequence[int]] = ()
+    quantiles: Sequence[Sequence[float]] = ()
+
+    @property
+    def listed(self) -> NDArray[np.bool_]:
+        """Which codes the column has, then whether missing cells, then whether measurements."""
+        return np.array([*[True] * len(self.values), self.missing, self.measured])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The copy's key, a digest of the columns, what is settled of each, and marks of some records."""
+
+    key: str = field(repr=False)
+    columns: str = ""
+    features: Sequence[KeptColumn] = ()
+    units: dict[str, str] = field(default_factory=dict)  # that the schema file named first, by column
+    labels: dict[str, KeptColumn] = field(default_factory=dict)  # by the first name of the label column
+    names: dict[str, str] = field(default_factory=dict)  # this first name by the plain name of a label column
+    marks: Marks = field(default_factory=Marks)
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that the copy depends on."""
+        content = replace(self, marks=Marks())
+        return hashlib.sha256(json.dumps(content, default=vars, sort_keys=True).encode()).hexdigest()
+
+    def secret(self, label: str | None = None) -> bytes:
+        """Return the key of the draws for the features or for a label column, which depends on what is settled."""
+        columns = self.features if label is None else [self.labels[label]]
+        settled = [[list(one.values), one.missing, one.measured, one.mean, one.deviation] for one in columns]
+        return self.derive(tags.PERTURBED, json.dumps([label, *settled]))
+
+    def derive(self, tag: bytes, about: str) -> bytes:
+        """Return another key of this key, for one use."""
+        return hmac.digest(bytes.fromhex(self.key), join_fields(tag, about.encode()), "sha256")
+
+    def check_columns(self, columns: str, units: dict[str, str]) -> None:
+        """Check that the table has the columns and units that its copy was begun with; else TableError."""
+        if self.columns != columns:
+            raise TableError(
+                "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
+                "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, and in "
+                "the schema file the kinds, what is missing or below a limit, and [reading]. The node config may tell "
+                "another way of writing the file, with the 'decimal', 'missing' and 'thousands' of before. If cells "
+                "are wrong, correct the table."
+            )
+        for name, unit in units.items():
+            if self.units.get(name, unit).casefold() != unit.casefold():
+                raise TableError(
+                    f"The schema file says another unit for column '{name}' than when its table was first used at "
+                    f'level perturbed, and converted cells would get a second copy. Write unit = "{self.units[name]}" '
+                    "and export the column in it; the coordinator's schema file has to say the same. Only a person "
+                    "can end the copy (pansvm budget --help)."
+                )
+
+
+def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:
+    """Return what is kept for a hospital's table after a function has checked it, and added what is not settled yet.
+
+    BudgetError if the table's ledger is missing, damaged or of an older kind, or the table was not looked at when the
+    run was joined.
+    """
+
+    # Two processes may be the first at the same time, but only one at a time changes a ledger.
+    def change(ledger: Ledger) -> Ledger:
+        content = asdict(settled(kept_of(ledger)))
+        del content["key"]
+        return replace(ledger, copy=content)
+
+    return kept_of(change_ledger(folder, change))
+
+
+def kept_of(ledger: Ledger) -> Kept:
+    """Return what a ledger keeps of its table's copy, nothing but the key before the first; BudgetError if damaged."""
+    about = join_fields(tags.PERTURBED, str(len(ledger.copies_ended)).encode())
+    key = hmac.digest(bytes.fromhex(ledger.key), about, "sha256").hex()
+    if not ledger.copy:
+        return Kept(key)
+    try:
+        content = {**ledger.copy, "marks": Marks(**ledger.copy["marks"])}
+        content["features"] = [KeptColumn(**column) for column in content["features"]]
+        content["labels"] = {name: KeptColumn(**column) for name, column in content["labels"].items()}
+        kept = Kept(key, **content)
+        of_cells = {
+            len(bytes.fromhex(text)) for text in [*kept.marks.first.values(), *kept.marks.last.values()]
+        }
+        if of_cells != {2 * len(kept.features)}:
+            raise ValueError("Marks of other columns.")
+        return kept
+    except (TypeError, KeyError, AttributeError, ValueError):
+        raise BudgetError(
+            "What the ledger keeps of this table's copy for level perturbed is damaged, or of another version of "
+            "flower-pansvm, whose copy this one cannot make. Install that version again, or put a backup of "
+            "pansvm/tables back. Else only a person can end the copy: pansvm budget --end-copy STATE_FOLDER; the next "
+            "one is a second copy of each record (pansvm budget --help says what it costs)."
+        ) from None
+
+
+def bits_of(secret: bytes) -> Bits:
+    """Return a function that draws random words from a key, going on where it stopped: for what is settled."""
+    stream = Cipher(algorithms.AES256(secret), modes.CTR(bytes(16))).encryptor()
+    return lambda count: np.frombuffer(stream.update(bytes(8 * count)), "<u8")
+
+
+def noise_of_columns(columns: int, bits: Bits) -> Iterator[tuple[Ints, Floats]]:
+    """Yield the noise that :func:`settled_column` needs, for each of so many columns."""
+    counts = discrete_laplace(COUNT_NOISE, columns * (FEW_VALUES + 3), bits).reshape(columns, -1)
+    return zip(counts, normal_of(bits(2 * columns)).reshape(columns, 2), strict=True)
+
+
+def normal_of(words: Words) -> Floats:
+    """Return a standard normal number for each random word, from its 52 high bits."""
+    numbers: Floats = ndtri(((words >> np.uint64(12)) + 0.5) * 2.0**-52)
+    return numbers
+
+
+def settled_column(
+    cells: Floats,
+    codes: int,
+    ends: tuple[float, float] | None,
+    least: int,
+    noise: tuple[Ints, Floats],
+) -> KeptColumn:
+    """Return what is settled of a column from its true cells, each number with noise.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (rows,)
+        NaN is missing.
+    codes : int
+        How many codes it has by the schema file, 0, 1, …: all of them are public. 0 if the file does not say.
+    ends : tuple of float or None
+        Its public range.
+    least : int
+        Records that a code has to have, and so many have to share either end of the measurements.
+    noise : tuple of ndarray
+        Geometric noise of counts, shape (FEW_VALUES + 3,), and normal noise of deviation and mean.
+
+    Notes
+    -----
+    That a code is listed is `COUNT_NOISE` times as likely with one record more. So it is drawn at least with the share
+    of 3 times ``least`` records: the ratio of likelihoods is that of a code of ``least`` records, listing included. A
+    public code is listed in any case, and needs a third of that share.
+    """
+    values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    few = len(values) <= FEW_VALUES
+    often = np.arange(len(values)) if few else np.sort(np.argpartition(counts, -FEW_VALUES)[-FEW_VALUES:])
+    (of_missing, of_rest, of_measured, *of_values), normal = noise
+    noisy = counts[often] + of_values[: len(often)]
+    there, floor = int(counts.sum()), 3 * least / len(cells)
+    if codes:
+        missing = len(cells) - there + of_missing >= least
+        return KeptColumn([*map(float, range(codes))], bool(missing), floor=floor, public=True)
+    column = KeptColumn([], floor=floor)
+    # Of fewer records than a hospital may begin with, more than ten values are measurements.
+    if there - counts[often].sum() + of_rest > FEW_VALUES or (there < FEWEST_RECORDS and not few):
+        # Where most cells are the same number, as 0 of a sparse column, this is a code beside the measurements.
+        common = often[noisy > there / 2]
+        x = np.repeat(np.delete(values, common), np.delete(counts, common))
+        if len(x) + of_measured >= 2 * least:
+            column = _measured(replace(column, values=values[common].tolist()), x, ends, normal)
+    if not column.measured:
+        column = replace(column, values=values[often[noisy >= least]].tolist())
+    missing = len(cells) - (there if column.measured else int(counts[np.isin(values, column.values)].sum()))
+    listed = missing + of_missing >= least or not (column.values or column.measured)
+    return replace(column, missing=bool(listed))
+
+
+def _measured(column: KeptColumn, x: Floats, ends: tuple[float, float] | None, normal: Floats) -> KeptColumn:
+    """Return a column with mean and deviation of its measurements; without them if they do not differ."""
+    low, high = ends or (-math.inf, math.inf)
+    x, before, many = x.clip(low, high), math.inf, len(x)
+    while True:  # a wrong cell such as 9999 would make noise of all others'
+        mean, deviation = float(x.mean()), float(x.std())
+        if not 0 < deviation < before * 0.99:
+            break
+        before, far = deviation, FARTHEST * deviation
+        x = x.clip(mean - far, mean + far)
+    if deviation == 0:  # of equal numbers, or such as 1e-200, whose squares are 0
+        return KeptColumn([], floor=column.floor)
+    # As much noise as the sampling error. What it tells of a measurement 4 deviations away is paid by more noise there.
+    deviation *= (1 + FARTHEST / many) * math.exp(normal[0] / math.sqrt(2 * many))
+    if ends is not None:
+        deviation = max(deviation, RANGE_SHARE * (high - low))
+    mean += deviation * normal[1] / math.sqrt(many)
+    return replace(column, measured=True, mean=mean, deviation=deviation, low=low, high=high)
+
+
+def settled_labels(labels: NDArray[np.str_], classes: Sequence[str], least: int, bits: Bits) -> KeptColumn:
+    """Return what is settled of a label column: the public classes, and the labels of enough records.
+
+    A label of enough records that is no class stays what it is, and its records have no part in a run.
+
+    TableError if there are none.
+    """
+    names, counts = np.unique(labels, return_counts=True)
+    enough = counts + discrete_laplace(COUNT_NOISE, len(names), bits) >= least
+    listed = sorted({*classes, *names[enough].tolist()})
+    if not 0 < len(listed) <= MOST_CLASSES:
+        raise TableError(
+            f"No label has {least} records, the site's min-cluster: too few for a copy that tells nothing of one "
+            'record. List the classes in the schema file that all sites have, such as classes = ["0", "1"]: then '
+            "they are public, however few records of a site have them."
+        )
+    return KeptColumn(listed, floor=3 * least / len(labels), public=bool(classes))

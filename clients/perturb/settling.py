@@ -1,0 +1,312 @@
+"""What the first use settles of a table's copy, and whether a later table is still the one whose copy was begun."""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from clients.ledger.ledger import Ledger, linked_ledger
+from clients.perturb.draws import (
+    GROUP_OF,
+    NORMAL_QUANTILES,
+    SHARES,
+    PerturbedTerms,
+    Unit,
+    bits_of_cells,
+    bits_of_labels,
+    bits_of_texts,
+    blocks_of,
+    canonical,
+    cells_of,
+    cipher_of,
+    codes_of,
+    drawn,
+    label_codes,
+    units_of,
+    words_of,
+)
+from clients.perturb.kept import (
+    FARTHEST,
+    FEWEST_RECORDS,
+    PRIOR_NOISE,
+    Kept,
+    KeptColumn,
+    bits_of,
+    kept_of,
+    noise_of_columns,
+    settle,
+    settled_column,
+    settled_labels,
+)
+from clients.perturb.marks import (
+    CHANGED,
+    Words,
+    accepted,
+    as_texts,
+    as_words,
+    fingerprints,
+    label_rows,
+    labels_moved,
+    marks_of,
+    rows_to_mark,
+    same_labels,
+)
+from clients.table.table import Table
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import spelling
+from flower_pansvm.printable import plain_name
+from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
+from flower_pansvm.secure_sum import tags
+from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.table_schema import TableSchema
+from flower_pansvm.terms import replaced_share
+
+SETTLING = 2**14  # records of whose copies shares, quantiles and ends are settled
+
+
+def settled_of(
+    table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
+) -> Kept:
+    """Return what is settled of a table's copy, at first use for good; parameters and errors as above."""
+    _check_ids(table)
+
+    def settled(kept: Kept) -> Kept:
+        if isinstance(key, Path) and not kept.columns:
+            _check_first(linked_ledger(key), table)
+        return _settled(kept, table, label, how, schema)
+
+    return settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
+
+
+def check_settled(
+    table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, folder: Path
+) -> None:
+    """Raise the error that a run would end with for a table's copy, and settle nothing."""
+    _check_ids(table)
+    ledger = linked_ledger(folder)
+    kept = kept_of(ledger)
+    if kept.columns:
+        _settled(kept, table, label, how, schema)
+    else:
+        _check_first(ledger, table)
+
+
+def _check_first(ledger: Ledger, table: Table) -> None:
+    """Raise a TableError unless a table can begin a copy."""
+    _check_tells_apart(ledger, table)
+    if len(table.X) < FEWEST_RECORDS:
+        raise TableError(
+            f"The table has fewer than {FEWEST_RECORDS} records, too few to begin its copy for level "
+            "perturbed: what they settle of deviations and codes stays for good. Begin with the whole table. "
+            "If there are no more records, no level protects so few of them and is of use."
+        )
+
+
+def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: TableSchema | None) -> Kept:
+    """Return what is kept, with what has to be settled at first use; TableError if the table is another one."""
+    units = units_of(table, schema)
+    fields = [
+        name for unit in units for name in (unit.name, *(table.columns[place] for place in unit.places))
+    ]
+    fields.append(_said_of_reading(table, schema))
+    columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
+    said = {unit.name: unit.known.unit for unit in units if unit.known and unit.known.unit}
+    by = kept.derive(tags.RECORD_MARK, "features")
+    found = np.concatenate([fingerprints(by, records) for _, _, records in blocks_of(table, units)])
+    # Which rows settle does not depend on their order.
+    settling = np.argsort(found, kind="stable")[:SETTLING]
+    if kept.columns:
+        kept.check_columns(columns, said)
+    else:
+        bits = bits_of(kept.derive(tags.PERTURBED, "columns"))
+        features = [
+            settled_column(cells_of(table.X, unit), unit.codes, unit.ends, how.min_cluster, noise)
+            for unit, noise in zip(units, noise_of_columns(len(units), bits), strict=True)
+        ]
+        kept = replace(kept, columns=columns, features=features)
+        cells, words = _words(kept, table, units, settling, how)
+        features = _settled_draws(
+            features, cells, bits_of_cells(cells, units), kept.secret(), words, how, bits
+        )
+        kept = replace(kept, features=features)
+    rows = rows_to_mark(found, kept.marks)
+    marked = table.X[rows]
+    cells = canonical(np.column_stack([cells_of(marked, unit) for unit in units]))
+    now = dict(zip(as_texts(found[rows]), marks_of(by, bits_of_cells(cells, units)), strict=True))
+    marks = accepted(kept.marks, now, [unit.name for unit in units], table.ids is not None)
+    kept = replace(kept, units={**said, **kept.units}, marks=marks)
+    if table.labels is None:
+        return kept
+    kept, new = _label_column(kept, table.labels, label, found)
+    if new is not None:
+        classes = sorted({*map(spelling, [*(schema.classes if schema else ()), *how.classes])})
+        bits = bits_of(kept.derive(tags.PERTURBED, f"label {new}"))
+        column = settled_labels(table.labels, classes, how.min_cluster, bits)
+        kept = replace(kept, labels={**kept.labels, new: column})
+        words, codes = (
+            _words(kept, table, units, settling, how)[1][..., :1],
+            label_codes(table.labels, column),
+        )
+        drawing = codes[settling], bits_of_labels(table.labels, found)[settling]
+        as_numbers = replace(column, values=range(len(column.values)))
+        (column,) = _settled_draws([as_numbers], *drawing, kept.secret(new), words, how, bits)
+        column = replace(column, values=kept.labels[new].values)
+        kept = replace(kept, labels={**kept.labels, new: column})
+    return kept
+
+
+def _words(
+    kept: Kept, table: Table, units: Sequence[Unit], rows: Ints, how: PerturbedTerms
+) -> tuple[Floats, Words]:
+    """Return the cells of some rows, as units, and the words of their records."""
+    some = replace(table, X=table.X[rows], ids=None if table.ids is None else table.ids[rows])
+    secret = kept.secret()
+    parts = [
+        (cells, words_of(secret, records, len(units), how.noise))
+        for _, cells, records in blocks_of(some, units)
+    ]
+    cells, words = zip(*parts, strict=True)
+    return np.concatenate(cells), np.concatenate(words)
+
+
+def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words) -> tuple[Kept, str | None]:
+    """Return what is kept with the name and marks of a label column, and this name if the column is a new one.
+
+    TableError if it is a settled one whose labels are written otherwise.
+    """
+    by, name = kept.derive(tags.RECORD_MARK, "labels"), plain(label)
+
+    def marked(rows: Ints) -> dict[str, str]:
+        return dict(
+            zip(as_texts(found[rows]), marks_of(by, bits_of_texts(labels[rows])[:, None]), strict=True)
+        )
+
+    for settled, before in kept.marks.labels.items():
+        now = marked(np.flatnonzero(np.isin(found, as_words([*before]))))
+        of_it = kept.names.get(name) == settled
+        same = not labels_moved(before, now) if of_it else same_labels(before, now)
+        if same is None or (of_it and not same):
+            raise TableError(
+                CHANGED,
+                f"The labels of column '{label}' are those of '{settled}', but written otherwise or of other records. "
+                "Write them as before. If row ids have moved, put them back.",
+            )
+        if same:
+            return replace(kept, names={**kept.names, name: settled}), None
+    marks = {**kept.marks.labels, name: marked(label_rows(found, labels))}
+    return replace(kept, names={**kept.names, name: name}, marks=replace(kept.marks, labels=marks)), name
+
+
+def _settled_draws(
+    columns: Sequence[KeptColumn],
+    cells: Floats,
+    bits: Words,
+    secret: bytes,
+    words: Words,
+    how: PerturbedTerms,
+    random: Bits,
+) -> list[KeptColumn]:
+    """Return columns with what codes are drawn from, measurements made up from, and ends.
+
+    It follows from copies. A record is in one of three groups, by its word. Copies of the first group are drawn from
+    very noisy counts and a normal distribution, those of the next from what the copies of the groups before look like.
+    """
+    cipher, r, settled = cipher_of(secret), replaced_share(how.noise), []
+    noise = iter(discrete_laplace(PRIOR_NOISE, sum(len(one.listed) for one in columns), random))
+    for place, begun in enumerate(columns):
+        more = np.array([next(noise) for _ in begun.listed])
+        column, floor = begun, np.full(len(begun.listed), begun.floor)
+        floor[: len(begun.values)] /= 3 if begun.public else 1
+        own, listed, measured = words[..., place], column.listed, len(column.values) + 1
+        group, share = GROUP_OF[own[:, 0] & np.uint64(7)], _prior(cells[:, place], begun, more)
+        quantiles = column.mean + column.deviation * NORMAL_QUANTILES
+        codes, x, expected = np.zeros(len(own), dtype=np.int64), np.zeros(len(own)), np.zeros(len(listed))
+        for number in range(int(GROUP_OF.max()) + 1):
+            part = np.where(listed, np.maximum(share, floor), 0)
+            counts = np.floor(part / part.sum() * SHARES).astype(np.int64)
+            counts[counts.argmax()] += SHARES - counts.sum()
+            column = replace(
+                column,
+                shares=[*column.shares, counts.tolist()],
+                quantiles=[*column.quantiles, quantiles.tolist()] if column.measured else [],
+            )
+            rows, seen = group == number, group <= number
+            codes[rows], x[rows] = drawn(
+                cells[rows, place], bits[rows, place], column, cipher, own[rows], how.noise
+            )
+            # Of the copies, r were drawn anew.
+            expected += r * rows.sum() * counts / SHARES
+            share = (np.bincount(codes[seen], minlength=len(listed)) - expected) / max(
+                (1 - r) * seen.sum(), 1
+            )
+            copies = x[seen & (codes == measured)]
+            if len(copies) >= len(NORMAL_QUANTILES):
+                far = FARTHEST * column.deviation
+                inside = copies.clip(column.mean - far, column.mean + far)
+                found = np.quantile(inside, ndtr(NORMAL_QUANTILES))
+                quantiles = column.mean + (found - column.mean) / math.sqrt(1 + how.noise**2)
+        if column.measured and not math.isfinite(column.low):
+            least, far = how.min_cluster, FARTHEST * column.deviation
+            inner = np.sort(copies)[least - 1 : len(copies) - least + 1]
+            ends = inner[[0, -1]] if len(inner) else (column.mean - far, column.mean + far)
+            column = replace(column, low=float(ends[0]), high=float(ends[1]))
+        settled.append(column)
+    return settled
+
+
+def _prior(cells: Floats, column: KeptColumn, noise: Ints) -> Floats:
+    """Return what share of some cells each code has, with noise that makes one record 1.05 times as likely at most."""
+    counts = np.bincount(codes_of(cells, column), minlength=len(noise)) + noise
+    shares: Floats = counts.clip(1) / len(cells)
+    return shares
+
+
+def _said_of_reading(table: Table, schema: TableSchema | None) -> str:
+    """Return how cells are read, and what else a schema file says of reading, which a coordinator may have sent.
+
+    With one that takes rows for remarks that begin with a digit, those that do would be missing.
+    """
+    return json.dumps([sorted(table.readings.items()), sorted(schema.reading) if schema else []])
+
+
+def _check_tells_apart(ledger: Ledger, table: Table) -> None:
+    """Check that sides and order of records follow from all by which the copy tells them apart; else TableError.
+
+    After a run with one column of codes all records of a code are on one side, for good, and next to each other.
+    """
+    if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
+        raise TableError(
+            "The table was first used with fewer columns, or without row ids, and records that were alike then are on "
+            "one side of the split: beside copies of all columns this would tell true cells. Start the run with "
+            "strategy=dp-svm, or with columns and ids as in the first run."
+        )
+
+
+def _check_ids(table: Table) -> None:
+    """Check that ids, if there are any, differ and can last; else TableError."""
+    if table.ids is None:
+        return
+    ids = table.ids.tolist()
+    if len(set(ids)) < len(ids):
+        raise TableError(
+            "Two rows have the same id and would get the same noise. Give each an id of its own."
+        )
+    numbers = [int(one) for one in ids if one.isdecimal()]
+    if len(ids) > 1 and len(numbers) == len(ids) and max(numbers) - min(numbers) == len(ids) - 1:
+        raise TableError(
+            "The row ids are whole numbers without a gap, as row numbers are. With a row more or less each record "
+            "would have another one's noise, and both copies together would tell it. Name a column of ids that stay "
+            "with the patient, such as a case number, as row-id. If these do, write a letter before each, as in P17."
+        )
+
+
+def plain(label: str) -> str:
+    """Return what is the same for names of a label column that differ in blanks or in upper and lower case."""
+    return plain_name(label).casefold()

@@ -1,0 +1,299 @@
+"""Predictions of a saved model of any kind for the rows of a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from flwr.app import RecordDict
+from numpy.typing import NDArray
+
+from clients.checking.cells import cells_of
+from clients.hospital import SimulatedContext, hospital_of
+from clients.ledger.lasting_split import lasting_secret
+from clients.table.cells import canonical_labels
+from clients.table.file import OTHER_SUFFIXES, SOURCES, read_frame, suffix_of
+from clients.table.form import AS_IT_IS, TableForm
+from clients.table.reading import label_of, table_from_frame, without_dropped
+from clients.table.sources.rows import EMPTY_ROWS
+from clients.table.table import Table, align, columns_text, nearest_text
+from clients.unknown_cells import known_cells
+from flower_pansvm.counts import confusion_counts, patient_squares
+from flower_pansvm.errors import ModelFileError, SettingError, TableError, install
+from flower_pansvm.labels import misspelt
+from flower_pansvm.models.model import Model, load_model
+from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
+from flower_pansvm.printable import plain_name
+from flower_pansvm.result_file import ONCE_MORE, RESULT_FILE, read_result
+from flower_pansvm.schema import Schema
+from flower_pansvm.shares import Share, all_right
+from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
+from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
+from flower_pansvm.terms import Scalar
+from flower_pansvm.thresholds import Limit, limit_of
+
+NO_LABEL, NO_CLASS = -1, -2
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says about the rows of a file."""
+
+    # One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
+    # classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
+    # probabilities; then ``unknown``, the columns whose cells the model does not know, if any row has such
+    # cells. A row that is not predicted has empty cells.
+    frame: pd.DataFrame
+    # Rows predicted right, of those that are predicted and have a label that is a class; None if no row is.
+    right: Share | None
+    # Columns of the file that the model does not need, such as features that a selection has removed.
+    unused: tuple[str, ...]
+    # By column, the data rows, counted from 1, whose cell the model does not know.
+    unknown: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    not_predicted: tuple[int, ...] = ()  # the data rows that are not predicted: none of their cells is known
+    # unlabelled, no_class: rows without a label, and rows whose label is no class of the model, where the
+    # file has a label column.
+    unlabelled: int = 0
+    no_class: int = 0
+    # Columns of which nobody knows whether points or commas are for decimals, as they were read, or thousands.
+    ambiguous: tuple[str, ...] = ()
+    empty: int = 0  # rows without any cell between the others, which have no prediction
+    # From what probability or decision value on the positive class is predicted, in words.
+    threshold: str = ""
+
+
+def predict_file(
+    model_path: Path,
+    table_path: Path,
+    label: str | None,
+    row_id: str | None = None,
+    form: TableForm = AS_IT_IS,
+    threshold: float | None = None,
+    sensitivity: float | None = None,
+) -> Predictions:
+    """Predict the rows of a file; a cell that the model does not know counts as missing.
+
+    Parameters
+    ----------
+    model_path : Path
+        A ``model.npz`` of any kind.
+    table_path : Path
+        A table with the columns the model was trained on, in any order; whatever else it holds is not looked at. If the
+        sites had a schema file, the model remembers it, and the table is one as theirs: with categories.
+    label : str or None
+        Label column; by default the schema file's, or ``label``, if there is such a column.
+    row_id : str or None
+        Column that says who a row is, which comes first in the result.
+    form : TableForm
+        How a CSV file is written.
+    threshold : float, optional
+        Probability from which on the positive class is predicted; by default the sign of the decision value decides.
+    sensitivity : float, optional
+        Share of the test rows with the positive class that the threshold found, instead of the threshold itself.
+
+    Raises
+    ------
+    SettingError
+        If the model cannot be used with such a threshold.
+    ModelFileError
+        If the model cannot be read, or the run has made none.
+    TableError
+        If the rows cannot be read, a column is missing, or most cells of a column are unknown.
+    """
+    model = _model_of(model_path)
+    limit = limit_of(model, model_path.parent, threshold, sensitivity)
+    schema, name = model.schema_, table_path.name
+    frame = without_dropped(read_frame(table_path, form), form.drop, name)
+    agreed = TableSchema.from_json(schema.table) if schema.table else None
+    if label is not None or label_of(agreed) in frame.columns:
+        label = label_of(agreed, label)
+    needed = _needed(schema.columns, agreed)
+    if not any(column in needed for column in frame.columns):
+        raise TableError(
+            f"'{name}' has none of the columns that the model needs: {columns_text(tuple(needed))}. Name another file, "
+            "or correct the names in its first line."
+        )
+    row_id = row_id and plain_name(row_id)
+    frame, empty = frame.reset_index(drop=True), frame.attrs.get(EMPTY_ROWS, 0)
+    features = frame[[column for column in frame.columns if column in needed and column != label]]
+    unused = tuple(column for column in frame.columns if column not in {*features.columns, label, row_id})
+    own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
+    table, cells_unknown = known_cells(features, own, name)
+    numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
+    ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
+    cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
+    skipped = cells.isna().all(axis=1).to_numpy()
+    answer = _said(model, cells, limit)
+    predicted = answer["prediction"]
+    if skipped.any():
+        answer = answer.astype(object).where(~pd.Series(skipped), None)
+    if cells_unknown.to_numpy().any():
+        answer["unknown"] = ["; ".join(cells_unknown.columns[row]) for row in cells_unknown.to_numpy()]
+    if row_id is not None:
+        # Its name may be that of another column of the answer.
+        answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
+    unknown = {
+        str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()
+    }
+    found = Predictions(
+        answer, None, unused, unknown, _rows(skipped), ambiguous=ambiguous, empty=empty, threshold=limit.text
+    )
+    if label is None:
+        return found
+    truth = _classes(frame, label, name, own, schema)
+    said = [schema.classes.index(str(one)) for one in predicted]
+    judged = (truth >= 0) & ~skipped
+    return replace(
+        found,
+        right=_share_right(truth, np.array(said), judged, _patients(frame, agreed), len(schema.classes)),
+        unlabelled=int(np.count_nonzero(truth == NO_LABEL)),
+        no_class=int(np.count_nonzero(truth == NO_CLASS)),
+    )
+
+
+def _model_of(path: Path) -> Model:
+    """Return a saved model, ready to predict; ModelFileError if the run of its folder was to make none."""
+    result = path.parent / RESULT_FILE
+    if not path.exists() and result.exists():
+        described = read_result(path.parent)
+        if described.get("model_sha256") is None:
+            raise ModelFileError(
+                "There is nothing to predict with: the strategy of this run, "
+                f"{described.get('strategy', 'unknown')}, makes no model. {RESULT_FILE} has all that it has found."
+            )
+    model = load_model(path)
+    return with_simulated_matrices(model, result) if isinstance(model, RandomKernelSVC) else model
+
+
+def _said(model: Model, cells: pd.DataFrame, limit: Limit) -> pd.DataFrame:
+    """Return classes, and decision values and probabilities if the model gives any, a line a row."""
+    classes, answer = model.schema_.classes, pd.DataFrame({"prediction": model.predict(cells)})
+    if hasattr(model, "decision_function"):
+        decisions = model.decision_function(cells)
+        names = ["decision"] if decisions.ndim == 1 else [f"decision_{name}" for name in classes]
+        answer[names] = decisions.reshape(len(cells), -1)
+    if hasattr(model, "predict_proba"):
+        answer[[f"probability_{name}" for name in classes]] = model.predict_proba(cells)
+    if limit.decision is not None:
+        answer["prediction"] = np.where(answer["decision"] >= limit.decision, classes[-1], classes[0])
+    if limit.probability is not None:
+        own = answer[f"probability_{classes[-1]}"]
+        answer["prediction"] = np.where(own >= limit.probability, classes[-1], classes[0])
+    return answer
+
+
+def check_can_write(path: Path) -> None:
+    """Check that predictions can be written to a file of such a name; SettingError if not."""
+    suffix = suffix_of(path.name)
+    known = {*SOURCES, *OTHER_SUFFIXES} - {".csv", ".xlsx", ".txt"}
+    if suffix in known or path.name.lower().endswith(".xlsx.gz"):
+        raise SettingError(
+            f"{path.name} would be CSV under another name. Name a file that ends in .csv or .xlsx."
+        )
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise SettingError(f"To write {path.name}, the package openpyxl is needed: {install('excel')}.")
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write predictions as Excel if the file's name ends so, else as CSV."""
+    if suffix_of(path.name) == ".xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
+
+
+def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:
+    """Return the columns of a raw table that a model needs, by name; a selection may need some of them only."""
+    wanted, described = set(columns), agreed.columns if agreed else map(TableColumn, columns)
+    return {column.name: column for column in described if wanted & set(column.features)}
+
+
+def _in_order(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
+    """Return the features that a model needs, in its order."""
+    places = [place for place, name in enumerate(table.columns) if name in set(columns)]
+    names = tuple(table.columns[place] for place in places)
+    return align(Table(names, table.X[:, places], None, table.absent_is_zero), columns).X
+
+
+def _ids(frame: pd.DataFrame, row_id: str, name: str) -> "pd.Series[str]":
+    if row_id not in frame.columns:
+        raise TableError(
+            f"'{name}' has no column '{row_id}' to tell its rows by.", nearest_text(row_id, frame.columns)
+        )
+    return frame[row_id]
+
+
+def _classes(
+    frame: pd.DataFrame, label: str, name: str, form: TableForm, schema: Schema
+) -> NDArray[np.int64]:
+    """Return the class of each row, `NO_LABEL` or `NO_CLASS`, which is also a label that is spelt otherwise."""
+    if label not in frame.columns:
+        raise TableError(f"'{name}' has no column '{label}'.", nearest_text(label, frame.columns))
+    classes = np.full(len(frame), NO_LABEL)
+    there = np.array([text is not None for text in canonical_labels(frame[label])], dtype=np.bool_)
+    if there.any():
+        # Beside a column of nothing, as labels are read together with features.
+        beside = TableColumn("beside" if label != "beside" else "beside it")
+        alone = pd.DataFrame({label: frame[label][there], beside.name: 0.0})
+        own = replace(form, schema=form.schema and replace(form.schema, columns=(beside,), patient_id=""))
+        labels = table_from_frame(alone, label, name, own).labels
+        assert labels is not None
+        known = (*schema.classes, *schema.positive_labels)
+        wrong = np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
+        found = schema.indices(labels)
+        classes[there] = np.where(wrong | (found < 0), NO_CLASS, found)
+    return classes
+
+
+def _patients(frame: pd.DataFrame, agreed: TableSchema | None) -> NDArray[np.int64]:
+    """Return a number of each row's patient; where nothing says whose it is, the row is a patient."""
+    if agreed is None or agreed.patient_id not in frame.columns:
+        return np.arange(len(frame))
+    ids = canonical_labels(frame[agreed.patient_id])
+    known = [f"row {place}" if text is None else f"id {text}" for place, text in enumerate(ids)]
+    numbers: NDArray[np.int64] = pd.factorize(pd.Series(known))[0]
+    return numbers
+
+
+def _share_right(
+    truth: NDArray[np.int64],
+    said: NDArray[np.int64],
+    judged: NDArray[np.bool_],
+    patients: NDArray[np.int64],
+    classes: int,
+) -> Share | None:
+    """Return the share of the judged rows that are predicted right, with its interval by patient."""
+    truth, said, patients = truth[judged], said[judged], patients[judged]
+    confusion = confusion_counts(truth, said, classes)
+    squares = patient_squares(truth, said, patients, classes)
+    found = {"patient_id": "any", "confusion": confusion.tolist(), "patient_squares": squares.tolist()}
+    return all_right({**found, "accuracy": float(np.mean(truth == said))}) if len(truth) else None
+
+
+def _rows(marked: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return the data rows that are marked, counted from 1."""
+    return tuple((np.flatnonzero(marked) + 1).tolist())
+
+
+def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
+    """Return a model with the random matrices of its run's simulated sites, which follow from the settings.
+
+    ModelFileError if the matrices are others, as those of hospitals are, or the run's result is not beside the model.
+    """
+    if not result.exists():
+        raise ModelFileError(NEEDS_SITES)
+    config = read_result(result.parent).get("config")
+    if not isinstance(config, dict):
+        raise ModelFileError(f"{result} does not say how the model was trained. {ONCE_MORE} {NEEDS_SITES}")
+    count, size = int(config["sites"]), len(model.parts_.u)
+    nodes: list[dict[str, Scalar]] = [{"partition-id": one, "num-partitions": count} for one in range(count)]
+    sites = [hospital_of(SimulatedContext(0, 0, node, RecordDict(), config)) for node in nodes]
+    secrets = [lasting_secret(site) for site in sites]
+    matrices, columns = [], np.array(model.schema_.columns, dtype=np.str_)
+    for number, digest in enumerate(model.parts_.digests):
+        own = columns[model.parts_.blocks == number].tolist()
+        candidates = (random_matrix(block_seed(secret, own), size, len(own)) for secret in secrets)
+        matrices.append(next((B for B in candidates if matrix_digest(B) == digest), np.empty((0, len(own)))))
+    return model.with_matrices(matrices)

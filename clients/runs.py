@@ -1,0 +1,180 @@
+"""The log of a hospital's runs, and a person's decision on each: no task is answered before.
+
+The policy's ``approval`` says which runs a person approves: ``never`` any; the ``first`` of each system in a study, so
+that later ones of it may begin by themselves; ``always`` each. ``runs-a-month`` bounds them all. A run that nobody has
+approved is refused as it asks to join, and written down; `pansvm hospital runs` shows it, ``approve`` approves it, and
+the coordinator starts it again. What was approved are its level and settings, all but those of the coordinator's side.
+"""
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from clients.hospital import Hospital
+from clients.state_folder import locked, read_checked, state_folder, write_checked
+from flower_pansvm import records
+from flower_pansvm.consents import LEVELS
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.printable import printable
+
+RUNS_FILE = "runs.json"
+NO_MATTER = ("out", "resume", "timeout", "audit")
+"""Settings of the coordinator's side, which change nothing of what a site is asked."""
+
+MOST, MOST_TEXT, MONTH = 500, 200, 30 * 24 * 3600.0
+BEGUN = "begun"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run that was asked for, once or more often, by the code of its settings."""
+
+    code: str
+    system: str
+    study: str  # a digest of the roster: the same hospitals and keys
+    level: str
+    settings: Mapping[str, str]
+    asked: float  # when last, in seconds since 1970
+    approved: tuple[float, ...] = ()
+    begun: tuple[float, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether no approval is left for it."""
+        return len(self.approved) <= len(self.begun)
+
+
+def admit(hospital: Hospital, level: str, *, joins: bool) -> None:
+    """Let a run's task be answered if the policy asks nobody, or a person has approved the run; write the run down.
+
+    It has begun with its first task after joining: one that other hospitals refuse uses up no approval.
+
+    Raises
+    ------
+    SettingError
+        If nobody has approved it, or there were too many in 30 days.
+    """
+    if hospital.simulated:
+        return
+    policy, now = hospital.policy, time.time()
+    decides = policy.approval != "never" or bool(policy.runs_a_month)
+    if begun := cast(str, records.get_one(hospital.state, BEGUN, "level")):
+        if decides and LEVELS.index(level) < LEVELS.index(begun):
+            raise SettingError(
+                f"Site '{hospital.name}' has been asked for a run at level {begun}. {NOT_FOLLOWED}"
+            )
+        return
+    folder = state_folder(hospital) or Path()
+    with locked(folder):
+        runs = read_runs(folder) if decides else _readable(folder)
+        this = _asked(hospital, level, now)
+        this = replace(runs.get(this.code, this), asked=now)
+        kind = (this.study, this.system, this.level)
+        known = [one for one in runs.values() if (one.study, one.system, one.level) == kind]
+        allowed = {
+            "never": True,
+            "first": any(one.approved for one in known),
+            "always": not this.waits,
+        }[policy.approval]
+        month = [one for run in runs.values() for one in run.begun if one > now - MONTH]
+        full = bool(policy.runs_a_month) and len(month) >= policy.runs_a_month
+        if allowed and not full and not joins:
+            this = replace(this, begun=(*this.begun, now))
+        # On a full disk the log of a hospital that decides nothing has to wait.
+        with contextlib.suppress(*(() if decides else (OSError,))):
+            _write(folder, {**runs, this.code: this})
+    if not allowed:
+        raise SettingError(
+            f"A person at site '{hospital.name}' decides whether it takes part in this run, and nobody has yet. Ask "
+            f"the hospital for: pansvm hospital approve {this.code}. Then start the same run again."
+        )
+    if full:
+        raise SettingError(
+            f"Site '{hospital.name}' takes part in at most {policy.runs_a_month} runs in 30 days. Wait, or ask the "
+            "hospital for more: 'runs-a-month' in its node config."
+        )
+    if not joins:
+        records.put(hospital.state, BEGUN, {"level": level})
+
+
+def _readable(folder: Path) -> dict[str, Asked]:
+    """Return the log, or an empty one if it is damaged: where nobody decides, it stops no run."""
+    with contextlib.suppress(SettingError):
+        return read_runs(folder)
+    return {}
+
+
+def approve(folder: Path, code: str) -> None:
+    """Approve a run that was asked for, once; SettingError if none was by this code, or one is approved already."""
+    with locked(folder):
+        runs = read_runs(folder)
+        run = find(runs, code)
+        if not run.waits:
+            raise SettingError(
+                f"Run {run.code} is approved already, and has not begun. There is nothing to do."
+            )
+        _write(folder, {**runs, run.code: replace(run, approved=(*run.approved, time.time()))})
+
+
+def find(runs: Mapping[str, Asked], code: str) -> Asked:
+    """Return the run of a code; SettingError if there is none."""
+    found = runs.get(code.strip().upper())
+    if found is None:
+        raise SettingError(
+            f"No run with the code {printable(code, MOST_TEXT)} was asked for here. pansvm hospital runs lists all: "
+            "the coordinator has to start a run first, and this hospital to refuse it."
+        )
+    return found
+
+
+def read_runs(folder: Path) -> dict[str, Asked]:
+    """Return the log of a state folder, by code; SettingError if it is damaged."""
+    try:
+        found: list[dict[str, Any]] = read_checked(folder / RUNS_FILE)["runs"]
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        raise SettingError(
+            f"{RUNS_FILE} in the hospital's state folder is damaged. Put back its backup; or remove it: then nothing "
+            "is approved."
+        ) from None
+    runs = [
+        Asked(**{**one, "approved": tuple(one["approved"]), "begun": tuple(one["begun"])}) for one in found
+    ]
+    return {one.code: one for one in runs}
+
+
+def _write(folder: Path, runs: Mapping[str, Asked]) -> None:
+    """Write the log; of runs that nobody approved and that never began only the latest are kept."""
+    idle = sorted((one.asked, code) for code, one in runs.items() if not (one.approved or one.begun))
+    dropped = {code for _, code in idle[: max(len(runs) - MOST, 0)]}
+    kept = [asdict(one) for code, one in runs.items() if code not in dropped]
+    write_checked(folder / RUNS_FILE, {"runs": kept})
+
+
+def _asked(hospital: Hospital, level: str, now: float) -> Asked:
+    """Return the run that a hospital is asked for."""
+    config, roster, study = hospital.terms.config, hospital.policy.roster, ""
+    settings = {
+        printable(key, MOST_TEXT): printable(str(value), MOST_TEXT)
+        for key, value in sorted(config.items())
+        if key not in NO_MATTER
+    }
+    with contextlib.suppress(OSError):  # who needs the roster says that it is missing
+        study = hashlib.sha256(Path(roster).read_bytes()).hexdigest()
+    whole = json.dumps(
+        [study, level, {key: str(config[key]) for key in config if key not in NO_MATTER}], sort_keys=True
+    )
+    code = hashlib.sha256(whole.encode()).hexdigest()[:10].upper()
+    system = printable(str(config.get("strategy", "")), MOST_TEXT)
+    return Asked(code, system, study, level, settings, now)
+
+
+def when(seconds: float) -> str:
+    """Return a time of this machine's zone, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

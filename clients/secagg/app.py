@@ -1,0 +1,233 @@
+"""A ClientApp whose answers leave in the sum of all sites only: the mod that makes it so, and the app that has it.
+
+The app's handlers of Flower's types *train* and *evaluate* are answered under a mask. Its other mods run inside: what
+they clip or perturb, is so before it is masked. Answers to its handlers of *query* leave as they are.
+"""
+
+import traceback
+from collections.abc import Sequence
+from logging import ERROR
+from typing import cast
+
+import numpy as np
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.clientapp.typing import ClientAppCallable, Mod
+from flwr.common.logger import log
+
+from clients.secagg.membership import RunMember
+from flower_pansvm import records
+from flower_pansvm.constraints import read, whole
+from flower_pansvm.errors import PanSVMError, SettingError, SumError
+from flower_pansvm.printable import printable
+from flower_pansvm.records import Octets
+from flower_pansvm.secure_sum import protocol_of
+from flower_pansvm.secure_sum.refusals import admit_opening
+from flower_pansvm.summing import AllKeys, Payload, RelayStep
+from flower_pansvm.terms import Scalar, Terms
+from flower_pansvm.weighted_mean import (
+    ALL_KEYS,
+    GROUP,
+    JOIN,
+    KEYS,
+    MEAN,
+    PROTOCOL,
+    SITE,
+    STEP,
+    SUM,
+    MeanSum,
+    MeanTerms,
+    SiteParts,
+    SiteTerms,
+    check_bound,
+    digest_of,
+    encode_reply,
+    read_reply,
+    write_parts,
+)
+
+LEAST_SITES = 3
+"""Of a sum of two, each site learns the other's part by taking off its own."""
+
+
+def secure_client_app(
+    *,
+    bound: float,
+    min_sites: int = LEAST_SITES,
+    min_difference: int = 1,
+    most_examples: float = MeanTerms.most_examples,
+    weighted_by: str = MeanTerms.weighted_by,
+    protocols: Sequence[str] = (),
+    mods: Sequence[Mod] = (),
+) -> ClientApp:
+    """Return a ClientApp whose replies to *train* and *evaluate* leave in secure sums.
+
+    Its handlers are registered as in any app, with ``@app.train()`` and ``@app.evaluate()``. A node config may hold
+    ``name``; ``identity`` and ``roster``, the files by which sites know each other's keys
+    (:mod:`flower_pansvm.secure_sum.identities`): without them, the coordinator could hand out keys of its own;
+    ``min-sites``, to ask for more; and ``state``, the absolute path of a folder for what a site has to note.
+
+    Parameters
+    ----------
+    bound : float
+        Largest absolute value that a number in an array may have at one site, as in `SecureAggregation`.
+    min_sites : int
+        Fewest sites in a sum that this one takes part in, itself included.
+    min_difference : int
+        Fewest sites of which the coordinator may compute the sum from several sums of a run. With 1, it may ask all
+        sites in one round and all but one in the next, and subtract, or say that a site has dropped out. With a larger
+        number the site refuses such rounds, and so most of those from which a site has in fact dropped out.
+    most_examples : float
+        Largest weight of a site, as in `SecureAggregation`.
+    weighted_by : str
+        The metric that is the weight.
+    protocols : sequence of str
+        The secure sums that the site takes part in. By default all that no coordinator breaks alone.
+    mods : sequence
+        Flower mods, which run inside the mask.
+
+    Returns
+    -------
+    ClientApp
+        An app without handlers of the app's own.
+
+    Raises
+    ------
+    SettingError
+        If one of the numbers cannot work.
+
+    Examples
+    --------
+    >>> app = secure_client_app(bound=16.0, min_sites=5)
+    >>> @app.train()
+    ... def train(message, context): ...
+    """
+    sums = SiteSums(
+        MeanTerms(bound, most_examples, weighted_by),
+        read("min_sites", min_sites, whole(2)),
+        read("min_difference", min_difference, whole(1)),
+        frozenset(protocols),
+    )
+    app = ClientApp(mods=[sums, *mods])
+    for action in (JOIN, STEP):
+        # Flower asks no mod about a type without a handler. The mod answers, and these are never called.
+        app.query(action)(lambda message, _: message)
+    return app
+
+
+class SiteSums:
+    """The mod: it joins runs, masks replies and takes relay steps. No text of an error but this project's leaves."""
+
+    def __init__(
+        self, terms: MeanTerms, min_sites: int, min_difference: int, protocols: frozenset[str]
+    ) -> None:
+        self.terms, self.min_sites, self.min_difference = terms, min_sites, min_difference
+        self.protocols = protocols
+
+    def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+        """Answer a message; what belongs to no secure sum is refused, but for queries of the app's own."""
+        category, _, action = message.metadata.message_type.partition(".")
+        member = RunMember(context)
+        try:
+            if (category, action) == ("query", JOIN):
+                return Message(self._join(member, message.content), reply_to=message)
+            if (category, action) == ("query", STEP):
+                return Message(self._step(member, message.content), reply_to=message)
+            if category == "query":
+                return call_next(message, context)
+            return self._answer(member, message, call_next)
+        except PanSVMError as error:
+            log(ERROR, "%s", printable(error.with_detail()))
+            text = str(error) if f"'{member.name}'" in str(error) else f"Site '{member.name}': {error}"
+            return Message(Error(error.code, printable(text)), reply_to=message)
+        except Exception as error:
+            # Its text could hold data, and the last line of a traceback has it.
+            places = "".join(traceback.format_tb(error.__traceback__))
+            log(ERROR, "The app failed with %s at:\n%s", type(error).__name__, places)
+            return _failure(member, message, type(error).__name__)
+
+    def _join(self, member: RunMember, content: RecordDict) -> RecordDict:
+        """Make the site's keys of a run, after a check of what the coordinator asks for."""
+        config = cast("dict[str, Scalar]", records.get(content, PROTOCOL))
+        asked, protocol = records.read(content, MEAN, MeanTerms), protocol_of(Terms.from_config(config))
+        for part, own in vars(self.terms).items():
+            if getattr(asked, part) != own:
+                raise SettingError(
+                    f"Site '{member.name}' has {part}={own}, and SecureAggregation {getattr(asked, part)}. Give both "
+                    "sides the same."
+                )
+        trusted = protocol.protected and not protocol.by_consent
+        if not (protocol.name in self.protocols or (trusted and not self.protocols)):
+            raise SumError(
+                f"Site '{member.name}' takes no part in the secure sum '{protocol.name}'. Choose another, or name it "
+                "in secure_client_app(protocols=…) if the site agrees."
+            )
+        reply = RecordDict()
+        records.write(reply, KEYS, member.join(config, protocol))
+        records.write(reply, SITE, SiteTerms(member.name, self._least(member)))
+        return reply
+
+    def _answer(self, member: RunMember, message: Message, call_next: ClientAppCallable) -> Message:
+        """Have the app answer, and return what is left of that under the masks."""
+        content, kind = message.content, message.metadata.message_type
+        if not records.has(content, SUM):
+            raise SumError(
+                f"Site '{member.name}' answers in secure sums only, and was asked outside of one. Use "
+                "SecureAggregation in the ServerApp."
+            )
+        asked, keys = records.read(content, SUM, MeanSum), records.read(content, ALL_KEYS, AllKeys)
+        public = keys.by_site()
+        message.content = RecordDict(
+            {name: record for name, record in content.items() if not name.startswith(GROUP)}
+        )
+        protocol, task = member.protocol(), digest_of(kind, message.content)
+        this, own = member.sum_of(public, asked.number, task)
+        memory = member.admitted(this, public, self._least(member))
+        if not protocol.survives:
+            member.check_difference(this.roster, self.min_difference)
+        check_bound(message.content, self.terms)
+        member.count_up(asked.number, 0)
+        reply = call_next(message, member.context)
+        if reply.has_error():
+            log(ERROR, "the app answers with an error: %s", printable(reply.error.reason or ""))
+            return _failure(member, message, "an error reply")
+        found = read_reply(reply.content, self.terms)
+        payload, kept = protocol.contribute(encode_reply(found, self.terms, len(this.roster)), this, own)
+        member.remember(memory, kept, task, keys)
+        answer = RecordDict()
+        records.write(answer, SUM, SiteParts(write_parts(found.parts), _octets(payload)))
+        return Message(answer, reply_to=message)
+
+    def _step(self, member: RunMember, content: RecordDict) -> RecordDict:
+        """Take a relay step of the last sum."""
+        asked, step = records.read(content, SUM, MeanSum), records.read(content, STEP, RelayStep)
+        protocol, (memory, kept) = member.protocol(), member.memory()
+        this, own = member.last_sum(asked.number)
+        if protocol.survives:
+            over = protocol.opened_over(step.payload, this)
+            memory = admit_opening(memory, this, member.name, over)
+            member.check_difference(over, self.min_difference)
+        member.count_up(asked.number, step.step)
+        answer, kept = protocol.respond(step.step, step.payload, kept, this, own)
+        member.remember(memory, kept)
+        reply = RecordDict()
+        records.write(reply, SUM, Payload(_octets(answer)))
+        return reply
+
+    def _least(self, member: RunMember) -> int:
+        """Return the fewest sites in a sum: of the app, or more if the node config asks for more."""
+        own = read("min-sites", member.context.node_config.get("min-sites", 0), whole(0))
+        return max(self.min_sites, int(own))
+
+
+def _failure(member: RunMember, message: Message, kind: str) -> Message:
+    """Return the reply about a failure of the app, which holds no text of it."""
+    reason = (
+        f"The app failed at site '{member.name}' with {kind}. The site's own log says where; it is not sent because it "
+        "could hold data."
+    )
+    return Message(Error(PanSVMError.code, printable(reason)), reply_to=message)
+
+
+def _octets(payload: bytes) -> Octets:
+    return np.frombuffer(payload, dtype=np.uint8)

@@ -1,0 +1,193 @@
+"""A site's keys in a run of another Flower app, and which sums it takes part in.
+
+What a site remembers of a run is in Flower's ``Context.state``. A SuperNode may answer two messages at once, each in a
+process that has the same state. So a site that is not simulated counts its sums and steps in a file besides, and none
+is answered twice.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from logging import WARNING
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from flwr.app import Context
+from flwr.common.logger import log
+
+from clients.hospital import is_simulated
+from flower_pansvm import records
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
+from flower_pansvm.files import lock
+from flower_pansvm.private_folder import account_state, is_private, make_private
+from flower_pansvm.records import Values
+from flower_pansvm.secure_sum import protocol_of
+from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
+from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign
+from flower_pansvm.secure_sum.refusals import Memory, admit
+from flower_pansvm.secure_sum.wire import keys_digest
+from flower_pansvm.summing import AllKeys, PublicKeys, as_bytes, signed_member
+from flower_pansvm.terms import Scalar, Terms
+from flower_pansvm.weighted_mean import ALL_KEYS, GROUP, KEYS, PROTOCOL, name_of
+
+STATE = f"{GROUP}state"
+"""The group of a site's state with its keys of the run, and what it remembers of its sums."""
+
+
+@dataclass(frozen=True)
+class RunMember:
+    """A site in a run, of which the context has the state."""
+
+    context: Context
+
+    @property
+    def name(self) -> str:
+        """Its name: of the node config, or made of the node's number."""
+        return str(self.context.node_config.get("name", name_of(self.context.node_id)))
+
+    def node_text(self, key: str) -> str:
+        """Return what the node config says for a key; an empty text if nothing."""
+        return str(self.context.node_config.get(key, ""))
+
+    @property
+    def joined(self) -> bool:
+        """Whether it has joined this run: Flower hands the state on to the next run of a series."""
+        own = records.get(self.context.state, STATE)
+        return bool(own) and Memory.from_json(str(own["memory"])).run == str(self.context.run_id)
+
+    def join(self, config: Mapping[str, Scalar], protocol: SecureSum) -> PublicKeys:
+        """Make the site's keys for the run, and return what it publishes of them.
+
+        A second time they are the same, as the first answer may have come too late: with new keys the site would
+        forget which sums it has answered. SumError if another protocol is asked for.
+        """
+        if self.joined:
+            if records.get(self.context.state, PROTOCOL) != dict(config):
+                raise SumError(
+                    f"Site '{self.name}' has joined this run with another protocol already. Start a new run."
+                )
+            return records.read(self.context.state, KEYS, PublicKeys)
+        run, key = str(self.context.run_id), X25519PrivateKey.generate()
+        secret, published = protocol.prepare()
+        public, signature = key.public_key().public_bytes_raw(), b""
+        if identity := self.node_text("identity"):
+            signature = sign(load_identity(Path(identity)), RunKeys(run, self.name, public, published))
+        if not self.node_text("roster") and not is_simulated(self.context):
+            log(WARNING, "the node config has no 'roster': the coordinator could hand out keys of its own")
+        own: Values = {
+            "private": key.private_bytes_raw(),
+            "secret": secret,
+            "kept": b"",
+            "task": "",
+            "sums": "[]",
+        }
+        records.put(self.context.state, STATE, {**own, "memory": Memory(run).to_json()})
+        records.put(self.context.state, PROTOCOL, config)
+        keys = PublicKeys(public, published, b"", signature)
+        records.write(self.context.state, KEYS, keys)
+        return keys
+
+    def protocol(self) -> SecureSum:
+        """Return the run's protocol, by which the site has joined; SumError if it has not."""
+        if not self.joined:
+            raise SumError(f"Site '{self.name}' has not joined this run. Start the run again.")
+        return protocol_of(Terms.from_config(records.get(self.context.state, PROTOCOL)))
+
+    def memory(self) -> tuple[Memory, bytes]:
+        """Return what the site remembers of its sums, and what it keeps for the next step of the last one."""
+        own = records.get(self.context.state, STATE)
+        return Memory.from_json(str(own["memory"])), own["kept"]
+
+    def remember(self, memory: Memory, kept: bytes, task: str = "", keys: AllKeys | None = None) -> None:
+        """Note a sum that has been answered, with its task and keys, or a step of it."""
+        own = records.get(self.context.state, STATE)
+        new = {"memory": memory.to_json(), "kept": kept, "task": task or own["task"]}
+        records.put(self.context.state, STATE, {**own, **new})
+        if keys is not None:
+            records.write(self.context.state, ALL_KEYS, keys)
+
+    def admitted(self, this: SumRound, public: Mapping[str, PublicKeys], min_sites: int) -> Memory:
+        """Return the memory after a sum that the site may take part in; SumError else.
+
+        Other than in this project's own runs, sites are sampled and others join later: a roster may be any that is
+        large enough. The keys of each site have to stay the same for the run.
+        """
+        memory, published = self.memory()[0], as_bytes(public)
+        known = {site: memory.keys.get(site, public.hex()) for site, public in published.items()}
+        new = admit(replace(memory, roster=(), keys=known), this, self.name, published, min_sites)
+        return replace(new, keys={**memory.keys, **new.keys})
+
+    def check_difference(self, over: tuple[str, ...], least: int) -> None:
+        """Note over which sites a sum is; SumError if sums of this run could then be taken apart into fewer sites.
+
+        From sums over some sets of sites, of replies that are alike, a coordinator may compute the sum over the sites
+        that are in the same sets, and over no others: each of these groups has to have at least ``least`` sites.
+        So, Ali et al. (2023), Securing secure aggregation: mitigating multi-round privacy leakage, AAAI.
+        """
+        if least < 2:
+            return
+        own = records.get(self.context.state, STATE)
+        sums = {*map(tuple, json.loads(own["sums"])), over}
+        groups = Counter(tuple(name in sites for sites in sums) for name in {*chain(*sums)})
+        if (fewest := min(groups.values())) < least:
+            raise SumError(
+                f"Site '{self.name}' refuses the sum: with the run's other sums it gives that over {fewest}, and it "
+                f"asks for at least {least} (min_difference). Choose the same sites in each round."
+            )
+        records.put(self.context.state, STATE, {**own, "sums": json.dumps(sorted(sums))})
+
+    def last_sum(self, number: int) -> tuple[SumRound, Member]:
+        """Return the sum that the site has answered last, for a step of it; SumError if another is asked for."""
+        memory, _ = self.memory()
+        if number != memory.round_trip or not records.has(self.context.state, ALL_KEYS):
+            raise SumError(
+                f"Site '{self.name}' was asked for a step of a sum it takes no part in. {NOT_FOLLOWED}"
+            )
+        task = str(records.get(self.context.state, STATE)["task"])
+        return self.sum_of(records.read(self.context.state, ALL_KEYS, AllKeys).by_site(), number, task)
+
+    def sum_of(self, public: Mapping[str, PublicKeys], number: int, task: str) -> tuple[SumRound, Member]:
+        """Return a sum and this site's part in it, after a check of the others' signatures if it has a roster file."""
+        run, own = str(self.context.run_id), records.get(self.context.state, STATE)
+        member = signed_member(self.name, run, own, self.node_text("roster"), public)
+        return SumRound(run, task, number, 0, tuple(public), keys_digest(as_bytes(public))), member
+
+    def count_up(self, number: int, step: int) -> None:
+        """Note the sum and step that is answered now; SumError unless it comes after the last one noted."""
+        if is_simulated(self.context):
+            return
+        try:
+            folder = self._state_folder()
+            path = folder / f"{self.context.run_id}-{self.context.node_id}.sums"
+            with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+                lock(file, wait=True)
+                if (number, step) <= tuple(map(int, file.read().split())):
+                    raise SumError(
+                        f"Site '{self.name}' refuses a sum or step that it has answered, or answers now. {NOT_FOLLOWED}"
+                    )
+                file.seek(0)
+                file.write(f"{number:020d} {step:020d}")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise SettingError(
+                f"Site '{self.name}' cannot note which sums it has answered ({type(error).__name__}). Write "
+                "state='/an/absolute/path' into its node config: a folder of this SuperNode's account."
+            ) from None
+
+    def _state_folder(self) -> Path:
+        """Return the folder for what the site has to note, made if it is not there; OSError if it cannot be used."""
+        folder = (
+            Path(os.path.expanduser(self.node_text("state")))
+            if self.node_text("state")
+            else account_state() / "sums"
+        )
+        if not folder.is_absolute():
+            raise NotADirectoryError
+        make_private(folder)
+        if not is_private(folder):
+            raise PermissionError
+        return folder

@@ -1,0 +1,54 @@
+"""Simulated sites: where they get what hospitals have themselves, their tables, and which rows are for what."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from clients.table.table import Table
+from flower_pansvm.errors import TableError
+from flower_pansvm.terms import Scalar
+
+
+class SimulatedTables(Protocol):
+    """What a simulation knows of its sites; the module ``simulations.data.sites`` is one."""
+
+    def table_of_node(self, config: Mapping[str, Scalar], site: int, sites: int, /) -> Table:
+        """Return the table of one of so many sites, from 0, of a run."""
+
+    def stamp_of_node(self, config: Mapping[str, Scalar], site: int, /) -> Any:
+        """Return what changes with the site's table."""
+
+    def label_place_of_node(self, config: Mapping[str, Scalar], site: int, /) -> str:
+        """Return where a site's labels are from, for errors."""
+
+    def labels_of_run(self, config: Mapping[str, Scalar], /) -> tuple[str, ...]:
+        """Return the labels that all sites know of, as hospitals would agree on them; none if they are too many."""
+
+    def split_of_node(
+        self,
+        config: Mapping[str, Scalar],
+        site: int,
+        classes: Any,
+        patients: Any,
+        fraction: float,
+        seed: int,
+        /,
+    ) -> Any:
+        """Return how a site's rows are split, as a `clients.ledger.lasting_split.LastingSplit`."""
+
+
+_of_this_process: list[SimulatedTables] = []
+
+
+def use_tables(tables: SimulatedTables) -> None:
+    """Have the simulated sites of this process take their tables from here."""
+    _of_this_process[:] = [tables]
+
+
+def simulated_tables() -> SimulatedTables:
+    """Return the tables of this process' simulated sites; TableError if nobody has said where they are from."""
+    if not _of_this_process:
+        raise TableError(
+            "This process simulates a site, and knows no tables of simulated sites. Simulate with the ClientApp "
+            "simulations.app, or with one of flower_pansvm.clientapp."
+        )
+    return _of_this_process[0]

@@ -1,0 +1,55 @@
+"""``pansvm inspect`` and ``export``: a model, shown or written in another form."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from flower_pansvm.command_line import Overwrite, check_file
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="A model.npz.")],
+    out: Annotated[Path, typer.Option(help="The new file.")],
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a model as ONNX, and compare the decisions of both."""
+    from flower_pansvm.export.export import TRIED_ROWS, export  # noqa: PLC0415
+    from flower_pansvm.models.model import load_model  # noqa: PLC0415
+
+    check_file(out, overwrite, model)
+    difference = export(load_model(model), out, overwrite)
+    typer.echo(
+        f"{out} has the model. On {TRIED_ROWS} generated rows its decision values differ from the model's by at most "
+        f"{difference:.0e}. Its input X has the columns in the order of the entry 'columns' of its metadata, as "
+        "doubles, NaN for a missing cell."
+    )
+
+
+def inspect(
+    model: Annotated[Path, typer.Argument(help="A model.npz.")],
+) -> None:
+    """Show a model's kind, digest, classes, columns, and the shapes of its arrays."""
+    from flower_pansvm.models.model import load_model  # noqa: PLC0415
+
+    found = load_model(model)
+    columns = found.schema_.columns
+    facts = {
+        "kind": found.kind,
+        "sha256": found.sha256(),
+        "classes": ", ".join(found.schema_.classes),
+        f"{len(columns)} columns": ", ".join(columns),
+        **{
+            name: " x ".join(map(str, array.shape)) or str(array.item())
+            for name, array in sorted(found.to_arrays().items())
+            if array.dtype.kind in "fiub"
+        },
+    }
+    table = Table(show_header=False, box=None)
+    for name, value in facts.items():
+        # A column may be called [red].
+        table.add_row(Text(name, style="bold"), Text(value))
+    Console().print(table)

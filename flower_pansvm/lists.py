@@ -1,0 +1,47 @@
+"""Lists as one text, such as names of classes or columns: those that a user writes, and those that a text names."""
+
+import csv
+from collections.abc import Iterable, Sequence
+
+from flower_pansvm.errors import SettingError
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the parts of a list in one text, which may be empty: by commas, one that holds a comma in double quotes.
+
+    Raises
+    ------
+    SettingError
+        If a double quote is not closed, or stands within a part.
+
+    Examples
+    --------
+    >>> listed('mrn, "Age, years"')
+    ('mrn', 'Age, years')
+    """
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise SettingError(
+            f"The list {text} is not written right. Put commas between its parts, and a part that holds a comma in "
+            "double quotes."
+        ) from None
+    return tuple(part.strip() for row in rows for part in row)
+
+
+def first_of(names: Sequence[object], most: int) -> str:
+    """Return the first of some names as text, and how many more there are.
+
+    Examples
+    --------
+    >>> first_of(["age", "sex", "dose"], 2)
+    'age, sex and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more
+
+
+def as_list(parts: Iterable[str]) -> str:
+    """Return a text that :func:`listed` reads."""
+    quoted = (part.replace('"', '""') for part in parts)
+    return ",".join(f'"{part}"' if set(part) & {",", '"'} else part for part in quoted)

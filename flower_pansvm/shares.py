@@ -1,0 +1,303 @@
+"""Shares of rows with confidence intervals by patient, from exact counts and from counts that carry noise.
+
+Where patients have several rows, a share is still one of rows: what a model is worth for the next visit. Its interval
+says how far it can be off over other patients.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import binomtest, norm
+from scipy.stats import t as student
+
+LEVEL = 0.95
+"""Confidence of every interval."""
+
+Z = float(norm.isf((1 - LEVEL) / 2))
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of test rows."""
+
+    right: float  # how many rows
+    of: float  # of how many; neither is a whole number where counts carry noise
+    low: float  # lower end of the confidence interval
+    high: float  # and its upper end
+
+    @property
+    def value(self) -> float:
+        """The share itself, from 0 to 1."""
+        return self.right / self.of
+
+
+def share(right: float, wrong: float, noise: float = 0.0, rows: float | None = None) -> Share | None:
+    """Return a share with its confidence interval; None if there is nobody to count.
+
+    Of exact counts it is Wilson's. With noise it is as wide as the exact intervals (Clopper-Pearson) of all counts that
+    the noise leaves possible: noise and chance share the 5 % that may go wrong, so that it holds in at least 95 % of
+    cases.
+
+    Parameters
+    ----------
+    right, wrong : float
+        Rows counted.
+    noise : float
+        Standard deviation of the normal noise in each of the two; 0 if they are exact.
+    rows : float, optional
+        As many rows of as many patients tell as much: see :func:`effective_rows`. By default all rows do.
+
+    Examples
+    --------
+    >>> found = share(8, 2)
+    >>> found.value, round(found.low, 3), round(found.high, 3)
+    (0.8, 0.49, 0.943)
+    """
+    right, wrong = max(right, 0.0), max(wrong, 0.0)
+    total = right + wrong
+    if total <= 0:
+        return None
+    part = total if rows is None else min(rows, total)
+    if part <= 0:
+        return Share(right, total, 0.0, 1.0)
+    if noise == 0:
+        return Share(right, total, *_wilson(right / total, part))
+    right, wrong, noise = (part / total * one for one in (right, wrong, noise))
+    error = (1 - LEVEL) / 2
+    # Both counts are within this of the true ones, but for the share of cases that is the noise's part.
+    reach = noise * float(norm.isf(error / 4))
+    low = _exact(math.floor(max(right - reach, 0.0)), math.ceil(wrong + reach), 1 - error)[0]
+    high = _exact(math.ceil(right + reach), math.floor(max(wrong - reach, 0.0)), 1 - error)[1]
+    return Share(right * total / part, total, low, high)
+
+
+def _wilson(value: float, rows: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of so many rows, which need not be a whole number."""
+    square = Z**2 / rows
+    middle = (value + square / 2) / (1 + square)
+    half = math.sqrt(value * (1 - value) * square + square**2 / 4) / (1 + square)
+    return (max(middle - half, 0.0) if value > 0 else 0.0), (min(middle + half, 1.0) if value < 1 else 1.0)
+
+
+def _exact(right: int, wrong: int, level: float) -> tuple[float, float]:
+    if right + wrong == 0:
+        return 0.0, 1.0
+    found = binomtest(right, right + wrong).proportion_ci(level, method="exact")
+    return float(found.low), float(found.high)
+
+
+def cells_of(result: Mapping[str, Any]) -> NDArray[np.float64] | None:
+    """Return the test rows of a result by cell, shape (2 classes,), in the order of `patient_squares`; None without."""
+    confusion = result.get("confusion")
+    if confusion is None or len(confusion) == 2:
+        counts = result.get("wrong_and_right") if confusion is None else confusion
+        return None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
+    pairs = [(sum(row) - row[number], row[number]) for number, row in enumerate(confusion)]
+    return np.array(pairs, dtype=np.float64).ravel()
+
+
+def effective_rows(result: Mapping[str, Any], right: Sequence[int], wrong: Sequence[int]) -> float | None:
+    """Return how many rows of as many patients tell as much of a share as the rows of some cells do.
+
+    Standard errors are clustered by patient (Liang and Zeger 1986): a share is a ratio of two sums over patients, and
+    its variance follows from the sums over patients of products of their counts, which is all that a coordinator
+    learns. So many independent rows would have this variance (Korn and Graubard 1998); fewer, as Student's quantile
+    takes the place of the normal one where patients are few. Degrees of freedom are those of as many patients as would,
+    with equal numbers of rows, have these sums of squares (Carter, Schnepel and Steigerwald 2017). Where all rows or
+    none are right, the rows of a patient count as one.
+
+    At level dp there are no sums over patients. The rows of a patient that take part, at most ``rows-per-patient``,
+    count as one: the interval is too wide rather than too narrow.
+
+    Parameters
+    ----------
+    result : mapping
+        Of a run.
+    right, wrong : sequence of int
+        Numbers of cells (:func:`cells_of`): the share is that of the former in both.
+
+    Returns
+    -------
+    float or None
+        None where each row is of another patient; 0 where nobody knows how rows go together.
+    """
+    cells = cells_of(result)
+    if not result.get("patient_id") or cells is None:
+        return None
+    picked = np.zeros((2, len(cells)))
+    picked[0, list(right)] = picked[1, [*right, *wrong]] = 1.0
+    good, rows = (float(part) for part in picked @ np.maximum(cells, 0.0))
+    if result.get("count_noise"):
+        return rows / float(result["config"]["rows-per-patient"])
+    if result.get("patient_squares") is None:
+        return 0.0
+    squares = np.asarray(result["patient_squares"], dtype=np.float64)
+    together = float(picked[1] @ squares @ picked[1])
+    if together <= rows:
+        return None
+    patients, residual = rows**2 / together, picked[0] - good / rows * picked[1]
+    variance = float(residual @ squares @ residual) / rows**2 * patients / max(patients - 1, 0.5)
+    found = good * (rows - good) / rows**2 / variance if variance > 0 else patients
+    return min(found * (Z / float(student.isf((1 - LEVEL) / 2, max(patients - 1, 1.0)))) ** 2, rows)
+
+
+def patients_that_tell_as_much(result: Mapping[str, Any]) -> float | None:
+    """Return of how many patients, with as many rows each, the test rows could be; None if each row is a patient."""
+    cells = cells_of(result)
+    if not result.get("patient_id") or cells is None:
+        return None
+    if result.get("patient_squares") is None:
+        return 0.0
+    return float(cells.sum() ** 2 / np.sum(result["patient_squares"]))
+
+
+def share_of_cells(result: Mapping[str, Any], right: Sequence[int], wrong: Sequence[int]) -> Share | None:
+    """Return the share of some cells' test rows in these and other cells, with its interval by patient."""
+    cells = cells_of(result)
+    if cells is None:
+        return None
+    noise = (result.get("count_noise") or 0.0) * math.sqrt(max(len(right), len(wrong)))
+    good, bad = (float(cells[list(part)].sum()) for part in (right, wrong))
+    return share(good, bad, noise, effective_rows(result, right, wrong))
+
+
+def share_by_patient(result: Mapping[str, Any], right: float, wrong: float) -> Share | None:
+    """Return the share of some test rows by whatever they were counted: as many of a patient as of all test rows."""
+    return share(right, wrong, rows=_part_that_counts(result) * (max(right, 0.0) + max(wrong, 0.0)))
+
+
+def _part_that_counts(result: Mapping[str, Any]) -> float:
+    """Return the patients that tell as much as the test rows, as a share of these; 1 if each row is a patient."""
+    alike, cells = patients_that_tell_as_much(result), cells_of(result)
+    return 1.0 if alike is None or cells is None else min(alike / float(cells.sum()), 1.0)
+
+
+def all_right(result: Mapping[str, Any]) -> Share | None:
+    """Return the share of test rows of which the model is right; None if it was not tried."""
+    if result.get("accuracy") is None:
+        return None
+    cells, noise = cells_of(result), result.get("count_noise") or 0.0
+    if cells is None:
+        right = round(result["accuracy"] * result["rows_test"])
+        return share(right, result["rows_test"] - right, rows=0.0 if result.get("patient_id") else None)
+    right, wrong = _right_and_wrong(result)
+    rows = effective_rows(result, right, wrong)
+    total = float(np.maximum(cells, 0.0).sum())
+    good, bad = result["accuracy"] * total, (1 - result["accuracy"]) * total
+    if not noise:
+        return share(round(good), round(bad), rows=rows)
+    # Right ones, and wrong ones, are a sum of as many noisy counts as there are classes.
+    return share(good, bad, noise * math.sqrt(len(cells) / 2), rows)
+
+
+def _right_and_wrong(result: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """Return the cells of rows predicted right, and those of rows predicted wrong, each in the order of classes."""
+    confusion, cells = result.get("confusion"), cells_of(result)
+    if confusion is not None and len(confusion) == 2:
+        return [0, 3], [1, 2]
+    classes = range(0 if cells is None else len(cells) // 2)
+    return [2 * one + 1 for one in classes], [2 * one for one in classes]
+
+
+def right_of_classes(result: Mapping[str, Any]) -> list[Share | None]:
+    """Return of each class the share of its test rows that are predicted right; none if they were not counted."""
+    return [
+        share_of_cells(result, [right], [wrong])
+        for right, wrong in zip(*_right_and_wrong(result), strict=True)
+    ]
+
+
+def balanced_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the confidence interval of the balanced accuracy, a mean of shares of different rows.
+
+    By the method of variance estimates recovery (Newcombe 1998; Zou and Donner 2008), with the correlations that the
+    shares have where patients have rows of several classes. None if it was not measured.
+    """
+    found = right_of_classes(result)
+    shares = [one for one in found if one is not None]
+    if result.get("balanced_accuracy") is None or not shares:
+        return None
+    mean, together = sum(one.value for one in shares) / len(shares), np.eye(len(shares))
+    if result.get("patient_id") and result.get("patient_squares") is not None:
+        together = _correlations(result, [number for number, one in enumerate(found) if one is not None])
+    below, above = (
+        math.sqrt(max(float(part @ together @ part), 0.0)) / len(shares)
+        for part in (
+            np.array([one.value - one.low for one in shares]),
+            np.array([one.high - one.value for one in shares]),
+        )
+    )
+    return max(mean - below, 0.0), min(mean + above, 1.0)
+
+
+def _correlations(result: Mapping[str, Any], classes: Sequence[int]) -> NDArray[np.float64]:
+    """Return the correlations by patient of the shares predicted right of some classes."""
+    cells, squares = cells_of(result), np.asarray(result["patient_squares"], dtype=np.float64)
+    assert cells is not None
+    rights, wrongs = _right_and_wrong(result)
+    residuals = np.zeros((len(classes), len(cells)))
+    for place, one in enumerate(classes):
+        pair = [rights[one], wrongs[one]]
+        residuals[place, pair] = np.array([1.0, 0.0]) - cells[pair[0]] / cells[pair].sum()
+    covariances = residuals @ squares @ residuals.T
+    scale = np.sqrt(np.outer(np.diag(covariances), np.diag(covariances)))
+    found: NDArray[np.float64] = np.where(scale > 0, covariances / np.where(scale > 0, scale, 1.0), 0.0)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the confidence interval of the area under the ROC curve of two classes; None if it was not measured.
+
+    Newcombe's (2006, method 5): the areas whose standard error by Hanley and McNeil (1982), with both classes' numbers
+    replaced by their mean in its second part, reaches to the one that was found. It holds for areas near 1, too. Where
+    patients have several rows, as many rows count as there are patients that tell as much.
+    """
+    area, confusion = result.get("auc"), result.get("confusion")
+    if area is None or confusion is None or len(confusion) != 2:
+        return None
+    others, own = (float(sum(row)) for row in confusion)
+    part = _part_that_counts(result)
+    others, own = max(part * others, 1.0), max(part * own, 1.0)
+    more, area = (others + own) / 2 - 1, min(max(float(area), 1e-9), 1 - 1e-9)
+
+    def beyond(one: float) -> float:
+        variance: float = (
+            one * (1 - one) * (1 + more * ((1 - one) / (2 - one) + one / (1 + one))) / (others * own)
+        )
+        return abs(one - float(area)) - Z * math.sqrt(max(variance, 0.0))
+
+    return float(brentq(beyond, 0.0, area)), float(brentq(beyond, area, 1.0))
+
+
+def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """Return intercept and slope of the calibration and the Brier score, each with the ends of its interval, by name.
+
+    Empty where the model gives no probabilities of two classes. Standard errors are those of as many rows as there
+    are patients that tell as much.
+    """
+    found = result.get("agreement")
+    if not found:
+        return {}
+    wider = Z / math.sqrt(max(_part_that_counts(result), 1 / result.get("rows_test", 1)))
+    return {
+        name: (
+            found[name],
+            found[name] - wider * found[f"{name}_error"],
+            found[name] + wider * found[f"{name}_error"],
+        )
+        for name in ("intercept", "slope", "brier")
+    }
+
+
+def classes_not_tested(result: Mapping[str, Any]) -> list[str]:
+    """Return the classes that no test row has; none where noise in the counts hides that."""
+    if result.get("count_noise"):
+        return []
+    counted = right_of_classes(result)
+    return [name for name, one in zip(result["classes"] or [], counted, strict=False) if one is None]

@@ -1,0 +1,118 @@
+"""Thresholds of a model for two classes: what a stricter or laxer one finds, by the test rows of its run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.errors import SettingError
+from flower_pansvm.models.model import Model
+from flower_pansvm.result_file import RESULT_FILE, read_result
+from flower_pansvm.shares import Share, share_by_patient
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """What a threshold found of the test rows. The first two shares are known where both classes were tested."""
+
+    sensitivity: Share  # of the rows with the class, those at or above the threshold
+    specificity: Share  # of the others, those below
+    ppv: Share | None  # of the rows at or above it, those with the class
+    npv: Share | None  # of those below, the others
+    decision: float | None  # the threshold; None where it is not known, or every row is above it
+    probability: float | None  # mean probability of the lowest group above it, where the model gives any
+
+
+def operating_point(result: Mapping[str, Any], sensitivity: float) -> OperatingPoint | None:
+    """Return the strictest threshold that finds a share of the test rows with the positive class.
+
+    Rows are known in groups with similar decision values (:class:`flower_pansvm.metrics.DecisionGroup`): the threshold
+    is the lower end of a group. None if the test has not counted decision values of rows of two classes.
+
+    Parameters
+    ----------
+    result : mapping
+        Of a run.
+    sensitivity : float
+        The share that is wanted, above 0, at most 1.
+    """
+    groups, classes = result.get("decision_groups") or [], result.get("classes") or []
+    if len(classes) != 2 or not groups:
+        return None
+    own, others = ([group[part] for group in groups[0]] for part in ("of_class", "others"))
+    if not sum(own) or not sum(others):
+        return None
+    first = max(place for place in range(len(own)) if sum(own[place:]) >= sensitivity * sum(own) - 1e-9)
+    found, alarms = sum(own[first:]), sum(others[first:])
+    missed, spared = sum(own) - found, sum(others) - alarms
+    sensitive, specific = share_by_patient(result, found, missed), share_by_patient(result, spared, alarms)
+    assert sensitive is not None
+    assert specific is not None
+    return OperatingPoint(
+        sensitivity=sensitive,
+        specificity=specific,
+        ppv=share_by_patient(result, found, alarms),
+        npv=share_by_patient(result, spared, missed),
+        decision=groups[0][first].get("least"),
+        probability=groups[0][first]["probability"],
+    )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """From what value on the positive class is predicted; by default from a decision value of 0 on."""
+
+    text: str = ""  # in words
+    probability: float | None = None
+    decision: float | None = None
+
+
+def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: float | None) -> Limit:
+    """Return the limit that was asked for; SettingError if the model cannot be used with it."""
+    classes = model.schema_.classes
+    for name, value in (("threshold", threshold), ("sensitivity", sensitivity)):
+        if value is not None and not 0 < value < 1:
+            raise SettingError(f"--{name} is {value:g}. It is a share above 0 and below 1, such as 0.3.")
+        if value is not None and len(classes) != 2:
+            raise SettingError(
+                f"--{name} goes with two classes, and the model has {len(classes)}. Leave it out."
+            )
+    if threshold is not None and sensitivity is not None:
+        raise SettingError("--threshold and --sensitivity both say what is predicted. Leave one of them out.")
+    positive = classes[-1]
+    if threshold is not None:
+        if not hasattr(model, "predict_proba"):
+            raise SettingError(
+                "--threshold is a probability, and the model gives none. Train it with --probability true, or say "
+                "how many patients it is to find: --sensitivity 0.9."
+            )
+        return Limit(
+            f"'{positive}' is predicted from a probability of {threshold:g} on.", probability=threshold
+        )
+    if sensitivity is not None:
+        result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
+        # Another model's thresholds are on another scale.
+        own = result.get("model_sha256") == model.sha256()
+        point = operating_point(result, sensitivity) if own else None
+        if point is None or point.decision is None or not hasattr(model, "decision_function"):
+            raise SettingError(
+                f"No threshold is known that finds {sensitivity:.0%} of the patients with '{positive}'. It is one that "
+                f"did so in the test, which the {RESULT_FILE} of the model's own run tells (pan-svm, selections): keep "
+                "it beside the model, ask for less, or train with test rows."
+            )
+        found, spared = point.sensitivity, point.specificity
+        return Limit(
+            f"'{positive}' is predicted from a decision value of {point.decision:.4g} on: in the test that found "
+            f"{found.value:.0%} of the rows with '{positive}' (95% interval {found.low:.0%} to {found.high:.0%}), and "
+            f"{1 - spared.value:.0%} of the others were taken for it.",
+            decision=point.decision,
+        )
+    if len(classes) == 2 and hasattr(model, "predict_proba"):
+        # Platt's sigmoid need not be a half where the decision value is 0.
+        calibration: Calibration = getattr(model, "calibration_")  # noqa: B009 - of models with probabilities only
+        boundary = float(calibration.probabilities(np.zeros((1, 1)))[0, 1])
+        return Limit(f"'{positive}' is predicted from a probability of {boundary:.3f} on.")
+    return Limit()

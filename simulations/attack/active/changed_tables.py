@@ -1,0 +1,145 @@
+"""A table that its hospital exports again, changed: a second copy is refused, or tells no more than two draws."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from clients.table.table import LABEL
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import PanSVMError
+from simulations.attack.active.hospitals import Hospitals, drawn_table
+from simulations.attack.active.nearness import NOISE, asked_at
+from simulations.attack.active.registry import Attempt, attack, refusal
+
+ROWS, PILOT = 200, 12
+NAME, ROW_ID = "first", "mrn"
+OTHERS = {"second": 40, "third": 40}
+
+EXACT, CHANCE = 0.001, 0.02
+"""A guess is exact within this many deviations; so many of independent copies' differences are, at the most."""
+
+NEAR, MOST_NEAR = 0.1, 0.25
+"""The same of sums of differences, whose noise grows from record to record."""
+
+CLIPPED = 0.8
+"""Share of the noise that is left where copies are clipped at the ends of the column."""
+
+NAMES = tuple(f"outcome {number}" for number in range(1, 9))
+"""Further names of the label column."""
+
+
+@attack(
+    "unit-change",
+    promise="perturbed: a column that is converted or calibrated between two runs gives no cell.",
+    tries="Divides the difference of two copies of a column, the second times 0.95, by 0.05.",
+)
+def change_unit(folder: Path) -> Attempt:
+    """Count the cells of the column that are found exactly."""
+    table = _table().assign(**{ROW_ID: [f"P{one:05d}" for one in np.random.default_rng(1).permutation(ROWS)]})
+    copies, why = _copies(folder, [table, table.assign(x0=table["x0"] * 0.95)], row_id=ROW_ID)
+    guesses = (copies[0][0] - copies[1][0]) / 0.05 if len(copies) == 2 else None
+    return _near(guesses, table["x0"], EXACT, CHANCE, why)
+
+
+@attack(
+    "moved-ids",
+    promise="perturbed: ids that are given anew to other records give no cell.",
+    tries="Sums the differences of two copies under row numbers as ids, of which the second lacks the first record.",
+)
+def move_ids(folder: Path) -> Attempt:
+    """Count the cells of a column that are found but for a common shift."""
+    table = _table()
+    numbered = [one.assign(**{ROW_ID: range(1, len(one) + 1)}) for one in (table, table[1:])]
+    copies, why = _copies(folder, numbered, row_id=ROW_ID)
+    guesses = None
+    if len(copies) == 2:
+        steps = copies[1][0].to_numpy()[: ROWS - 1] - copies[0][0].to_numpy()[: ROWS - 1]
+        walk = np.concatenate([[0.0], np.cumsum(steps)])
+        guesses = walk + copies[0][0].mean() - walk.mean()
+    return _near(guesses, table["x0"], NEAR, MOST_NEAR, why)
+
+
+@attack(
+    "renamed-label",
+    promise="perturbed: a label has one copy, under whatever name of its column.",
+    tries="Has the label column renamed eight times, and takes the label that most copies have.",
+)
+def rename_label(folder: Path) -> Attempt:
+    """Compare the labels of most copies with those of the first copy."""
+    table = _table()
+    copies, why = _copies(
+        folder, [table, *(table.rename(columns={LABEL: name}) for name in NAMES)], labels=NAMES
+    )
+    right = [float((one["label"].to_numpy() == table[LABEL].to_numpy()).mean()) for one in copies]
+    most = np.mean([one["label"] for one in copies], axis=0) > 0.5
+    voted = float((most == table[LABEL].to_numpy()).mean())
+    return Attempt(
+        f"{voted:.0%} of the labels from {len(copies)} copies{why}",
+        f"{right[0]:.0%}, as many as one copy has right",
+        voted <= right[0] + CHANCE,
+    )
+
+
+@attack(
+    "grown-pilot",
+    promise="perturbed: the noise is that of the table, whatever small table was exported first.",
+    tries=f"Has {PILOT} records that hardly differ exported first, so that the noise is sized for these.",
+)
+def grow_pilot(folder: Path) -> Attempt:
+    """Measure the noise of the whole table's copy."""
+    table = _table()
+    pilot = table[:PILOT].assign(x0=0.5 + 0.05 * table["x0"][:PILOT])
+    copies, why = _copies(folder, [pilot, table], go_on=True)
+    noise = (
+        float(np.std(copies[-1][0] - table["x0"]) / table["x0"].std()) if len(copies[-1]) == ROWS else np.inf
+    )
+    return Attempt(
+        f"noise of {noise:.2f} deviations{why}", f"at least {CLIPPED * NOISE:.2f}", noise >= CLIPPED * NOISE
+    )
+
+
+def _table() -> pd.DataFrame:
+    return drawn_table(ROWS, NAME)
+
+
+def _copies(
+    folder: Path,
+    exports: Sequence[pd.DataFrame],
+    *,
+    row_id: str = "",
+    labels: Sequence[str] = (),
+    go_on: bool = False,
+) -> tuple[list[pd.DataFrame], str]:
+    """Return what systems see of a hospital's table, export after export, until one is refused, and why.
+
+    ``labels`` are names of the label column from the second export on. With ``go_on`` a refusal does not end it.
+    """
+    hospitals = Hospitals(folder, {NAME: ROWS, **OTHERS}, asked_at("perturbed"))
+    node, found, why = hospitals.nodes[NAME], [], ""
+    schema = Path(str(node["schema"]))
+    text = schema.read_text(encoding="utf-8")
+    if row_id:
+        node["row-id"] = row_id
+    for number, table in enumerate(exports):
+        named = f'label = "{labels[number - 1]}"\n' if labels and number else ""
+        schema.write_text(named + text, encoding="utf-8")
+        table.to_csv(str(node["data"]), index=False)
+        try:
+            found.append(hospitals.copy_of(NAME))
+        except PanSVMError as error:
+            why = f"; {refusal(error)}"
+            if not go_on:
+                break
+    return found, why
+
+
+def _near(
+    guesses: "Floats | pd.Series[float] | None", true: "pd.Series[float]", near: float, most: float, why: str
+) -> Attempt:
+    """Return how many cells of a column guesses have come near, in its deviations; none where there was no guess."""
+    share = 0.0 if guesses is None else float(np.mean(np.abs(guesses - true) < near * true.std()))
+    return Attempt(
+        f"{share:.0%} of the cells within {near:g} deviations{why}", f"at most {most:.0%}", share <= most
+    )

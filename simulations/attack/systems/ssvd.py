@@ -1,0 +1,76 @@
+"""Distortion: how many published rows can be told whose they are, and how much of a column is left in its copy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+
+from clients.site import Site
+from clients.systems.ssvd import cells_to_distort
+from flower_pansvm.arrays import Floats
+from flower_pansvm.systems.ssvd import DISTORTED_ROWS, DistortedRowsQuestion, distort
+from simulations.attack.systems.system import Figures
+from simulations.data.simulated_sites import SimulatedSites
+from strategies.federation.transcript import TranscriptSum
+
+MOST_MATCHED = 3000
+"""Rows of a site that are matched one to one; the time grows with the third power."""
+
+
+def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
+    """Return how many rows are published, the share that is linked, and the sites' mean correlation."""
+    asked = [one for one in transcript if one.task == DISTORTED_ROWS.name]
+    if not asked:
+        return {}
+    question = asked[0].question(DISTORTED_ROWS)
+    tables = [_tables(site, question) for site in sites.before(asked[0]) if site.name in asked[0].sites]
+    rows = sum(len(original) for original, _ in tables)
+    correlations = np.array([column_correlation(*pair) for pair in tables])
+    known = correlations[np.isfinite(correlations)]
+    few = max(len(original) for original, _ in tables) <= MOST_MATCHED
+    return {
+        "rows_published": rows,
+        "linked": sum(linked_rows(*pair) for pair in tables) / rows,
+        "matched": sum(matched_rows(*pair) for pair in tables) / rows if few else None,
+        "correlation": float(known.mean()) if len(known) else None,
+    }
+
+
+def _tables(site: Site, question: DistortedRowsQuestion) -> tuple[Floats, Floats]:
+    """Return a site's cells and their distorted copies, rows in the same order."""
+    cells = cells_to_distort(site, question)
+    return cells, distort(cells)
+
+
+def linked_rows(original: Floats, distorted: Floats) -> int:
+    """Return how many distorted rows have their own original as the nearest of all originals.
+
+    Columns are standardised, each table by itself. Whoever has the original rows of some patients finds their
+    distorted ones, with their labels, in the same way.
+    """
+    nearest = pairwise_distances_argmin(standardised(distorted), standardised(original))
+    return int((nearest == np.arange(len(nearest))).sum())
+
+
+def matched_rows(original: Floats, distorted: Floats) -> int:
+    """Return how many distorted rows are given their own original, if each is given another: least sum of distances.
+
+    Whoever has all the original rows, but not their labels, finds more of them so than row by row.
+    """
+    distances = pairwise_distances(standardised(distorted), standardised(original))
+    rows, matched = linear_sum_assignment(distances)
+    return int((rows == matched).sum())
+
+
+def column_correlation(original: Floats, distorted: Floats) -> float:
+    """Return the mean correlation of a column with its distorted self, over those that vary in both tables."""
+    vary = (original.std(axis=0) > 0) & (distorted.std(axis=0) > 0)
+    return float((standardised(original) * standardised(distorted))[:, vary].mean())
+
+
+def standardised(A: Floats) -> Floats:
+    """Return columns with mean 0 and standard deviation 1; constant ones become 0."""
+    deviation = A.std(axis=0)
+    result: Floats = (A - A.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    return result

@@ -1,0 +1,103 @@
+"""Rounds of Flower's own strategies over simulated sites, in this process: what all federated baselines share.
+
+Every site trains on its own rows and sends its weights as they are, without masks or noise.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from flwr.app import ArrayRecord, Message, MetricRecord
+from flwr.clientapp import ClientApp
+from flwr.serverapp.strategy import FedAvg, FedProx, Strategy
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.terms import Scalar
+from simulations.baselines.registry import BaselineFigures, judge
+from simulations.data.pooling import PooledRows
+from simulations.engines.flower_log import quieter
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.exchange import message_size
+
+ROUNDS, EPOCHS = 20, 5
+"""Rounds, and passes of each site over its rows in a round."""
+
+Arrays = list[NDArray[np.float64]]
+
+
+class FedAvgInOrder(FedAvg):
+    """Adds the sites' weights up in the order of the sites, so that a run repeats to the last bit."""
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Return the mean of the sites' weights, as FedAvg does."""
+        return super().aggregate_train(
+            server_round, sorted(replies, key=lambda reply: reply.metadata.src_node_id)
+        )
+
+
+class FedProxInOrder(FedAvgInOrder, FedProx):
+    """The same of FedProx, which is FedAvg at the coordinator."""
+
+
+class _CountingGrid(InProcessGrid):
+    """Counts the bytes of what is sent to the sites."""
+
+    bytes_down = 0
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        asked = list(messages)
+        self.bytes_down += sum(message_size(message.content) for message in asked)
+        return super().push_messages(asked)
+
+
+def average(sites: int) -> Strategy:
+    """Return FedAvg of so many sites, all of which take part."""
+    return FedAvgInOrder(fraction_evaluate=0.0, min_train_nodes=sites)
+
+
+def rounds(
+    name: str, strategy: Callable[[int], Strategy], app: ClientApp, start: Sequence[NDArray[Any]], sites: int
+) -> tuple[Arrays, dict[str, Any]]:
+    """Train `ROUNDS` rounds, and return the last arrays and the costs, as `BaselineFigures` has them.
+
+    ``strategy`` makes Flower's of a number of sites. TrainingError if a site could not train.
+    """
+    nodes: list[dict[str, Scalar]] = [
+        {"partition-id": site, "num-partitions": sites} for site in range(sites)
+    ]
+    grid = _CountingGrid(app, nodes, {})
+    # Flower's strategies tell dozens of lines.
+    with quieter(logging.ERROR):
+        found = strategy(sites).start(grid, ArrayRecord(list(start)), num_rounds=ROUNDS)
+    failed = [reply for reply in grid.replies if reply.has_error()]
+    if failed:
+        raise TrainingError(
+            f"A site of {name} could not train ({failed[0].error.reason}). Are there infinite or huge cells? "
+            "Choose scaling=standard."
+        )
+    disclosed = {
+        "task": "train",
+        "result": "weights",
+        "how": "disclosed",
+        "numbers_per_site": ROUNDS * sum(one.size for one in start),
+        "times": ROUNDS,
+    }
+    return found.arrays.to_numpy_ndarrays(), {
+        "round_trips": ROUNDS,
+        "bytes_up": sum(message_size(reply.content) for reply in grid.replies),
+        "bytes_down": grid.bytes_down,
+        "disclosed": (disclosed,),
+    }
+
+
+def judged(
+    test: PooledRows, decisions: NDArray[np.float64], classes: int, costs: dict[str, Any]
+) -> BaselineFigures:
+    """Return the figures of decision values: one column for two classes, else one for each class."""
+    column = decisions.shape[1] == 1
+    predicted = (decisions[:, 0] > 0).astype(np.int64) if column else decisions.argmax(axis=1)
+    return BaselineFigures(judge(test.classes, predicted, decisions, classes), **costs)

@@ -1,0 +1,191 @@
+"""FedProx, SCAFFOLD and FedAvg with differential privacy, on logistic regression and a small network.
+
+All train the same models on the same rows by stochastic gradient descent; what a step adds to the gradient tells them
+apart. FedAvg (McMahan et al. 2017) adds nothing. FedProx (Li et al. 2020, equation 2) pulls each site's weights towards
+those that it was sent. SCAFFOLD (Karimireddy et al. 2020, Algorithm 1, option II) takes off the site's own drift: its
+control variate, and adds that of all. `dp-fedavg` is Flower's FedAvg with clipped updates and noise: its promise is of
+a whole hospital, which few hospitals cannot hide.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp.strategy import DifferentialPrivacyServerSideFixedClipping, Strategy
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from flower_pansvm.privacy.accountant import rho_of
+from simulations.baselines.central import class_weight, scaled
+from simulations.baselines.federated import (
+    EPOCHS,
+    ROUNDS,
+    Arrays,
+    FedProxInOrder,
+    average,
+    judged,
+    rounds,
+)
+from simulations.baselines.registry import Baseline, BaselineFigures
+from simulations.data.pooling import PooledRows
+from strategies.svm_settings import PanSvmSettings
+
+HIDDEN, BATCH, LEARNING_RATE, MU = 16, 32, 0.1, 0.1
+"""Units of the network's one hidden layer; rows of a step; its length; weight of FedProx's term."""
+
+EPSILON, DELTA, CLIP = 1.0, 1e-5, 1.0
+"""Of ``dp-fedavg``: what all rounds together tell of a hospital, and the norm that its update is clipped to."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """What tells the algorithms apart."""
+
+    strategy: Callable[[int], Strategy]  # Flower's, for so many sites
+    proximal: float = 0.0  # mu of FedProx
+    controls: bool = False  # whether each array is followed by its control variate
+
+
+def _with_noise(sites: int) -> Strategy:
+    """Return FedAvg with the Gaussian mechanism: of zCDP, each round costs 1 / (2 z²) (Bun & Steinke 2016)."""
+    noise = math.sqrt(ROUNDS / (2 * rho_of(EPSILON, DELTA)))
+    return DifferentialPrivacyServerSideFixedClipping(average(sites), noise, CLIP, sites)
+
+
+def _proximal(sites: int) -> Strategy:
+    return FedProxInOrder(fraction_evaluate=0.0, min_train_nodes=sites, proximal_mu=MU)
+
+
+ALGORITHMS = {
+    "fedavg": Algorithm(average),
+    "fedprox": Algorithm(_proximal, proximal=MU),
+    # Where all sites take part, the mean of weights and control variates is all that the coordinator does.
+    "scaffold": Algorithm(average, controls=True),
+    "dp-fedavg": Algorithm(_with_noise),
+}
+
+
+def train_and_judge(
+    algorithm: str, hidden: int, settings: PanSvmSettings, train: PooledRows, test: PooledRows
+) -> BaselineFigures:
+    """Train 20 rounds of five passes each; the rows are scaled as in the federation, and are weighted by C."""
+    train, test = scaled(settings, train, test)
+    how, sites, classes = ALGORITHMS[algorithm], len(np.unique(train.sites)), int(train.classes.max()) + 1
+    start = first_weights(train.X.shape[1], hidden, classes, settings.seed)
+    arrays = [*start, *(np.zeros_like(one) for one in start)] if how.controls else start
+    name = f"{algorithm}:{'network' if hidden else 'logistic'}"
+    with _numpys_seed(settings.seed):  # Flower's noise is from NumPy's own generator
+        found, costs = rounds(name, how.strategy, _app(how, settings, train, classes), arrays, sites)
+    scores = outputs(found[: len(start)], test.X)[-1]
+    return judged(test, scores[:, [1]] - scores[:, [0]] if classes == 2 else scores, classes, costs)
+
+
+def first_weights(columns: int, hidden: int, classes: int, seed: int) -> Arrays:
+    """Return weights and intercepts, layer by layer: small random ones of a hidden layer, else zeros."""
+    if not hidden:
+        return [np.zeros((columns, classes)), np.zeros(classes)]
+    generator, sizes = np.random.default_rng(seed), (columns, hidden, classes)
+    layers = [(generator.normal(size=(m, n)) / math.sqrt(m), np.zeros(n)) for m, n in pairwise(sizes)]
+    return [one for layer in layers for one in layer]
+
+
+def outputs(weights: Sequence[NDArray[np.float64]], X: NDArray[np.float64]) -> Arrays:
+    """Return what each layer is given, and the scores of the classes last; between layers negative ones become 0."""
+    found = [X]
+    for number in range(0, len(weights), 2):
+        scores = found[-1] @ weights[number] + weights[number + 1]
+        found.append(scores if number + 2 == len(weights) else np.maximum(scores, 0))
+    return found
+
+
+def gradient(
+    weights: Arrays, X: NDArray[np.float64], classes: NDArray[np.int64], of_row: NDArray[np.float64]
+) -> Arrays:
+    """Return the gradient of the mean logistic loss of weighted rows, array by array."""
+    *given, scores = outputs(weights, X)
+    error = np.exp(log_softmax(scores, axis=1))
+    error[np.arange(len(X)), classes] -= 1
+    error *= of_row[:, None] / len(X)
+    found: Arrays = []
+    for number in range(len(weights) - 2, -2, -2):
+        inputs = given[number // 2]
+        found = [inputs.T @ error, error.sum(axis=0), *found]
+        error = (error @ weights[number].T) * (inputs > 0)
+    return found
+
+
+def _app(how: Algorithm, settings: PanSvmSettings, rows: PooledRows, classes: int) -> ClientApp:
+    """Return what a site runs: passes of stochastic gradient descent from the weights it is sent."""
+    app, (C,) = ClientApp(), settings.C_values
+    counts = np.bincount(rows.classes, minlength=classes)
+    balanced = len(rows.classes) / (classes * np.maximum(counts, 1))
+    of_class = balanced if class_weight(settings) else np.ones(classes)
+    decay = 1.0 / (C * len(rows.classes))
+
+    @app.train()
+    def train(message: Message, context: Context) -> Message:
+        site = int(context.node_config["partition-id"])
+        own = rows.of(rows.sites == site)
+        arrays = message.content.array_records["arrays"].to_numpy_ndarrays()
+        half = len(arrays) // 2 if how.controls else len(arrays)
+        sent, of_all = arrays[:half], arrays[half:]
+        kept = context.state.array_records.get("control")
+        mine = kept.to_numpy_ndarrays() if kept else [np.zeros_like(one) for one in of_all]
+        weights, steps = [one.copy() for one in sent], 0
+        for batch in _batches(len(own.classes), settings.seed, site):
+            slopes = gradient(weights, own.X[batch], own.classes[batch], of_class[own.classes[batch]])
+            for place, slope in enumerate(slopes):
+                penalty = decay * weights[place] if weights[place].ndim == 2 else 0.0  # not on intercepts
+                added = penalty + how.proximal * (weights[place] - sent[place])
+                drift = of_all[place] - mine[place] if how.controls else 0.0
+                weights[place] = weights[place] - LEARNING_RATE * (slope + added + drift)
+            steps += 1
+        if how.controls:
+            far = steps * LEARNING_RATE
+            mine = [
+                own_one - all_one + (before - after) / far
+                for own_one, all_one, before, after in zip(mine, of_all, sent, weights, strict=True)
+            ]
+            context.state["control"] = ArrayRecord(mine)
+        arrays, rows_here = [*weights, *mine], len(own.classes)
+        content = RecordDict(
+            {"arrays": ArrayRecord(arrays), "metrics": MetricRecord({"num-examples": rows_here})}
+        )
+        return Message(content, reply_to=message)
+
+    return app
+
+
+def _batches(rows: int, seed: int, site: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the rows of each step of a round, in an order that a site draws anew each pass."""
+    generator = np.random.default_rng([seed, site])
+    for _ in range(EPOCHS):
+        order = generator.permutation(rows)
+        yield from (order[start : start + BATCH] for start in range(0, rows, BATCH))
+
+
+@contextmanager
+def _numpys_seed(seed: int) -> Iterator[None]:
+    """Let NumPy's own generator draw by a seed in a ``with`` block."""
+    before = np.random.get_state()
+    np.random.seed(seed % 2**32)
+    try:
+        yield
+    finally:
+        np.random.set_state(before)
+
+
+def _baseline(algorithm: str, hidden: int = 0) -> Baseline:
+    return partial(train_and_judge, algorithm, hidden)
+
+
+fedavg_network = _baseline("fedavg", HIDDEN)
+fedprox_logistic, fedprox_network = _baseline("fedprox"), _baseline("fedprox", HIDDEN)
+scaffold_logistic, scaffold_network = _baseline("scaffold"), _baseline("scaffold", HIDDEN)
+dp_fedavg_logistic = _baseline("dp-fedavg")

@@ -1,0 +1,128 @@
+"""The ClientApp of somebody else's Flower app, whose simulated sites have the rows that a function returns."""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from flwr.app import Context, Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.clientapp.typing import ClientAppCallable, Mod
+
+from clients.app import app_of_tasks
+from clients.ledger.lasting_split import LastingSplit
+from clients.table.file import checked_frame
+from clients.table.form import AS_IT_IS
+from clients.table.reading import table_from_frame
+from clients.table.simulated import use_tables
+from clients.table.sources.function import as_frame, call
+from clients.table.table import LABEL, Table, digest
+from flower_pansvm.errors import SettingError
+from flower_pansvm.terms import Scalar, own_keys
+from simulations.data import sites
+
+Rows = Callable[[Context], Any]
+
+_asked: ContextVar[Context] = ContextVar("the context of the message that is answered")
+
+
+def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> ClientApp:
+    """Return a ClientApp that trains with the plugin's strategies on rows of the app's own.
+
+    Its settings are the keys under ``pansvm.`` of the app's run config; it leaves all others alone.
+
+    Parameters
+    ----------
+    data : callable
+        Given Flower's context of a simulated node, with ``partition-id`` in its ``node_config`` and the app's whole run
+        config, returns the node's rows: a DataFrame with a label column, or ``(X, y)``, or ``(X, y, names)``. It has to
+        return the same rows whenever it is called in a run.
+    mods : sequence
+        Flower mods. They may look at messages; a message that one of them has changed is refused.
+    label : str
+        Label column of a DataFrame.
+
+    Returns
+    -------
+    ClientApp
+        An app with all tasks; other handlers may be registered besides.
+
+    Raises
+    ------
+    SettingError
+        If ``data`` is no function.
+    """
+    if not callable(data):
+        raise SettingError(
+            f"data is {type(data).__name__}. Give a function, data=my_rows: each node calls it for its rows."
+        )
+    return app_of_tasks([*mods, _OwnSettings(_Tables(data, label))])
+
+
+@dataclass(frozen=True)
+class _OwnSettings:
+    """A mod: answers with the plugin's part of the run config and the app's tables; the state stays the context's."""
+
+    tables: "_Tables"
+
+    def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+        # Flower's workers get the app as a copy: what they import registers nothing.
+        use_tables(self.tables)
+        own, token = copy.copy(context), _asked.set(context)
+        own.run_config = own_keys(context.run_config)
+        try:
+            return call_next(message, own)
+        finally:
+            _asked.reset(token)
+
+
+_read: dict[tuple[int, int, int, Rows], Table] = {}
+"""The tables that this process has of the latest run."""
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables of simulated sites (`clients.table.simulated.SimulatedTables`), as a function returns them."""
+
+    rows: Rows
+    label: str
+
+    @property
+    def name(self) -> str:
+        """The function's name, for errors."""
+        return getattr(self.rows, "__name__", "data")
+
+    def _read(self) -> Table:
+        context = copy.copy(_asked.get())
+        context.state = RecordDict()
+        frame = as_frame(call(self.rows, self.name, context), self.name, self.label)
+        return table_from_frame(checked_frame(frame, self.name, AS_IT_IS), self.label, self.name)
+
+    def table_of_node(self, config: Mapping[str, Scalar], site: int, count: int) -> Table:  # noqa: ARG002
+        """Return the site's table; TableError if the function fails, or returns what is none."""
+        key = _asked.get().run_id, site, count, self.rows
+        if key not in _read:
+            if any(run != key[0] for run, *_ in _read):
+                _read.clear()
+            _read[key] = self._read()
+        return _read[key]
+
+    def stamp_of_node(self, config: Mapping[str, Scalar], site: int) -> str:
+        """Return a digest of the table: one that has become another is refused."""
+        count = int(_asked.get().node_config["num-partitions"])
+        return digest(self.table_of_node(config, site, count)).hex()
+
+    def label_place_of_node(self, config: Mapping[str, Scalar], site: int) -> str:  # noqa: ARG002
+        """Return where a site's labels are from, for errors."""
+        return f"column '{self.label}' of the function {self.name}"
+
+    def labels_of_run(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return no labels: what other sites' functions return is not known here."""
+        return ()
+
+    def split_of_node(
+        self, config: Mapping[str, Scalar], site: int, classes: Any, patients: Any, fraction: float, seed: int
+    ) -> LastingSplit:
+        """Return which rows are kept for evaluation, and how others are dealt to folds."""
+        return sites.split_of_node({**config, "split": "iid"}, site, classes, patients, fraction, seed)

@@ -1,0 +1,104 @@
+"""The figures of the page ``docs/reproduction.md``: ``docs/reproduced/PAPER.csv``, filled from folders of runs.
+
+``python -m simulations.papers.record FOLDER`` adds the cells whose runs ``pansvm reproduce --out FOLDER`` has done: of
+a table that was stopped, those with at least one repeat. Other cells stay as they are, and so does a cell that was
+recorded with more repeats.
+"""
+
+import csv
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from simulations.comparison.finished import read_runs
+from simulations.comparison.workers import Result
+from simulations.papers.declared import all_reproductions
+from simulations.papers.reproduction import Cell, Place, Reproduction, Setup
+from simulations.papers.writing import HEADER, line_of
+
+REPRODUCED = Path(__file__).parents[2] / "docs" / "reproduced"
+COMMIT_DIGITS = 7
+
+Lines = dict[tuple[str, str, str], dict[str, str]]
+"""Lines of a file by table, row and column."""
+
+
+def recorded(work: str, folder: Path = REPRODUCED) -> Lines:
+    """Return the lines of a paper's file; empty if there is none."""
+    file = folder / f"{work}.csv"
+    if not file.exists():
+        return {}
+    with file.open(newline="", encoding="utf-8") as stream:
+        return {(line["name"], line["row"], line["column"]): line for line in csv.DictReader(stream)}
+
+
+def record(runs: Mapping[str, Result], folder: Path = REPRODUCED) -> list[Path]:
+    """Put what runs have found into the files of their papers, and return these files.
+
+    Parameters
+    ----------
+    runs : mapping
+        What runs have found by their keys as JSON, as `read_runs` has them.
+    folder : Path
+        Of the files.
+    """
+    done = {key: result for key, result in runs.items() if "error" not in result}
+    works: dict[str, Lines] = {}
+    for name, what in all_reproductions().items():
+        lines = works.setdefault(what.work, recorded(what.work, folder))
+        for cell in done_cells(what, done):
+            known = lines.get((name, cell.row, cell.column))
+            if known and int(known["runs"]) > cell.runs:
+                continue
+            lines[name, cell.row, cell.column] = {
+                **dict(zip(HEADER, map(str, line_of(name, what, cell)), strict=True)),
+                "commit": " ".join(one[:COMMIT_DIGITS] for one in cell.commits),
+            }
+    places = {
+        (name, *place): number
+        for number, (name, place) in enumerate(
+            (name, place) for name, what in all_reproductions().items() for place in what.setups
+        )
+    }
+    files = []
+    for work, lines in works.items():
+        files.append(folder / f"{work}.csv")
+        with files[-1].open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, HEADER, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines[key] for key in sorted(lines, key=lambda key: places[key]))
+    return files
+
+
+def done_cells(what: Reproduction, done: Mapping[str, Result]) -> list[Cell]:
+    """Return the cells of a table of which at least one repeat is done, of as many repeats as are whole."""
+    found = []
+    for place, setups in what.setups.items():
+        count = _whole_repeats(setups, what.repeats, done)
+        if not count:
+            continue
+        part = replace(what, setups={place: setups}, summed=False, paper=_of(place, what.paper))
+        runs = [run for own in part.plan(count).values() for run in own]
+        found += part.cells(count, {run: done[json.dumps(run.key)] for run in runs})
+    return [cell for cell in found if cell.ours is not None]
+
+
+def _whole_repeats(setups: Sequence[Setup], most: int, done: Mapping[str, Result]) -> int:
+    """Return how many repeats, from the first on, have all their runs."""
+    for number in range(most):
+        if any(json.dumps(setup.run(number).key) not in done for setup in setups):
+            return number
+    return most
+
+
+def _of(place: Place, paper: Mapping[Place, float]) -> dict[Place, float]:
+    return {place: paper[place]} if place in paper else {}
+
+
+if __name__ == "__main__":
+    for written in record(
+        {key: one for folder in sys.argv[1:] for key, one in read_runs(Path(folder)).items()}
+    ):
+        sys.stdout.write(f"{written}\n")

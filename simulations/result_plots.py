@@ -1,0 +1,63 @@
+"""Plots of pages, from result files of benchmarks."""
+
+from matplotlib.figure import Figure
+
+from simulations.result_files import Result
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+
+
+def plot_private_accuracy(models: Result) -> Figure:
+    """Draw accuracy against ε: one panel a data set, one line a method, bars of one standard error."""
+    found = models.frame("models").query(
+        "data in ('heart', 'diabetes', 'breast_cancer', 'australian', 'spambase', 'letter')"
+    )
+    figure = Figure(figsize=(12, 6.5), layout="constrained")
+    for panel, (name, of_set) in zip(
+        figure.subplots(2, 3).flat, found.groupby("data", sort=False), strict=True
+    ):
+        for method, line in of_set.groupby("method", sort=False):
+            known = 100 * line["accuracy"]
+            if line["epsilon"].isna().all():
+                style = "-" if method == "exact SVM" else ":"
+                panel.axhline(
+                    float(known.iloc[0]), color="black", linestyle=style, linewidth=1.2, label=method
+                )
+            else:
+                error = 100 * line["deviation"] / line["splits"] ** 0.5
+                panel.errorbar(line["epsilon"], known, error, marker="o", capsize=2, label=method)
+        panel.set(title=name, xscale="log", xticks=EPSILONS, xticklabels=[f"{one:g}" for one in EPSILONS])
+        panel.minorticks_off()
+        panel.grid(alpha=0.3)
+    figure.supxlabel("ε of the whole run, δ = 1e-5")
+    figure.supylabel("test accuracy, %")
+    figure.legend(
+        *figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False
+    )
+    return figure
+
+
+def plot_secure_sums(secure_sums: Result) -> Figure:
+    """Draw the CPU seconds of one sum by number of values, and by number of sites."""
+    found = secure_sums.frame("sums")
+    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    panels = figure.subplots(1, 2)
+    for panel, axis, of_panel, title in (
+        (panels[0], "values", found.query("sites == 5"), "5 sites"),
+        (panels[1], "sites", found.query("values == 10_000"), "10,000 values"),
+    ):
+        for name, line in of_panel.groupby("aggregation", sort=False):
+            panel.plot(
+                line[axis], line["cpu_seconds"], "--" if "hops" in str(name) else "-", marker="o", label=name
+            )
+        panel.set(xlabel=axis, title=title, yscale="log", xscale="log" if axis == "values" else "linear")
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("CPU seconds of all sites")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+    return figure
+
+
+PLOTS = {
+    "private-accuracy.png": ("private_accuracy", plot_private_accuracy),
+    "secure-sums.png": ("secure_sums", plot_secure_sums),
+}

@@ -1,0 +1,163 @@
+"""A whole study on one machine: hospitals, coordinator, TLS and keys as in reality; all that is started is ended."""
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from clients.deployment.hospital import accept, make_hospital
+from clients.deployment.outcome import receive
+from clients.node.node_config import set_key
+from clients.table.table import LABEL
+from flower_pansvm.errors import EngineError
+from flower_pansvm.files import write
+from flower_pansvm.locking import locked
+from flower_pansvm.result_file import MODEL_FILE, read_result
+from flower_pansvm.study.folder import new_folder
+from flower_pansvm.study.handout import FILE
+from flower_pansvm.study.invitation import Invitation
+from flower_pansvm.study.processes import (
+    GRACE_SECONDS,
+    exit_on_signals,
+    flower_environment,
+    free_port,
+    started_process,
+)
+from flower_pansvm.terms import Scalar, Terms
+from strategies.deployment.coordinator import FLOWER_FOLDER, RECOMMENDED, Coordinator
+from strategies.deployment.outcome import hand_out
+from strategies.deployment.superlink import checkout, train
+from strategies.report.cautions import cautions
+from strategies.report.page import write_report
+from strategies.settings import settings_from
+
+START_SECONDS = 300.0
+"""Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
+
+READY, CONNECTED = "The server is ready", "connected; waits"
+TAIL_LINES = 15
+
+
+SCHEMA = "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
+"""The schema file of a trial's tables: what is public of the columns and the classes."""
+
+
+def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> dict[str, Path]:
+    """Write so many hospitals' tables, with drawn rows, and return them by name: a disease of age and pressure."""
+    generator, files = np.random.default_rng(0), {}
+    for number in range(1, hospitals + 1):
+        age, pressure = (
+            generator.uniform(20, 90, rows),
+            generator.normal(130 + 2 * number, 15, rows).clip(60, 220),
+        )
+        risk = (age - 55) / 10 + ((pressure - 135) / 12) ** 2 - 1 + generator.normal(0, 0.5, rows)
+        frame = pd.DataFrame(
+            {"age": age.round(), "pressure": pressure.round(4), LABEL: (risk > 0).astype(int)}
+        )
+        files[f"hospital-{number}"] = folder / f"hospital-{number}.csv"
+        frame.to_csv(files[f"hospital-{number}"], index=False)
+    return files
+
+
+def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str], None]) -> Path:
+    """Set up a study in a new folder, train, end all that was started, and return the folder of the results.
+
+    The settings are those besides the recommended ones. SettingError if one cannot be or the folder is not empty,
+    EngineError if SuperLink or SuperNodes do not start, RunFailedError if the training fails.
+    """
+    settings_from({"strategy": RECOMMENDED["strategy"], **settings})
+    folder = new_folder(folder)
+    with locked(folder):
+        began = time.monotonic()
+        found = generated_tables(folder)
+        coordinator, words = set_up(folder, found, settings)
+        made = list(found)
+        show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
+        for word in words:
+            show(f"they agree to a run that is not differentially private: {word} in each node.toml")
+        with exit_on_signals(), contextlib.ExitStack() as running:
+            link = running.enter_context(started_command("coordinator", folder))
+            wait_for({"coordinator": link}, folder, READY)
+            nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
+            wait_for(nodes, folder, CONNECTED)
+            show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
+            results = train(coordinator, folder / "results", show)
+        hand_out(results, coordinator, results / FILE)
+        for name in made:
+            write_report(receive(folder / name, results / FILE, folder / name / "results"))
+        report = write_report(results)
+        for text in cautions(read_result(results)):
+            show(f"Caution: {text}")
+        show(
+            f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
+        )
+        return results
+
+
+def set_up(
+    folder: Path, tables: Mapping[str, Path], settings: Mapping[str, Scalar]
+) -> tuple[Coordinator, set[str]]:
+    """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation.
+
+    Returns the coordinator, and what the hospitals agree to, as `agree` says.
+    """
+    port = free_port()
+    write(folder / "schema.toml", SCHEMA)
+    coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
+    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.items()]
+    invitation = coordinator.invite(made, settings, folder / "schema.toml")
+    for name in tables:
+        accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
+    return coordinator, {agree(folder / name, invitation) for name in tables} - {""}
+
+
+def agree(folder: Path, invitation: Invitation) -> str:
+    """Write into a hospital's node config the level and noise of a study, and return them; empty if it is `dp`.
+
+    Whoever runs a trial speaks for all hospitals in it. Other agreements, such as to show rows, are not written.
+    """
+    if invitation.privacy == "dp":
+        return ""
+    agreed: dict[str, str | float] = {"privacy": invitation.privacy}
+    if invitation.privacy == "perturbed":
+        agreed["noise"] = Terms.from_config(invitation.settings).noise
+    for key, value in agreed.items():
+        set_key(folder, key, value)
+    return ", ".join(f"{key}={value}" for key, value in agreed.items())
+
+
+@contextlib.contextmanager
+def started_command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["subprocess.Popen[str]"]:
+    """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with a log beside its folder."""
+    command = [sys.executable, "-m", "flower_pansvm", kind, "start", "--folder", str(folder / name)]
+    environment = flower_environment(folder / name / FLOWER_FOLDER)
+    # A trial spends nothing of the account's own tables; and these hospitals have an account each.
+    environment["XDG_STATE_HOME"] = str(folder / name)
+    with started_process(command, checkout(), environment, folder / f"{name}.log") as process:
+        try:
+            yield process
+        finally:
+            # It ends what it has started, in process groups of their own, and takes so long at the most.
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(6 * GRACE_SECONDS)
+
+
+def wait_for(processes: Mapping[str, "subprocess.Popen[str]"], folder: Path, sign: str) -> None:
+    """Wait until the log of each process has a sign; EngineError if one ends before, or it takes too long."""
+    deadline = time.monotonic() + START_SECONDS
+    waiting = dict(processes)
+    while waiting:
+        for name, process in list(waiting.items()):
+            log = (folder / f"{name}.log").read_text(errors="replace")
+            if sign in log:
+                del waiting[name]
+            elif process.poll() is not None or time.monotonic() > deadline:
+                tail = "\n".join(log.splitlines()[-TAIL_LINES:])
+                raise EngineError(f"'{name}' did not get ready. The end of {folder / name}.log:\n{tail}")
+        time.sleep(0.2)

@@ -1,0 +1,1 @@
+"""The coordinator's part of a study: its folder, the SuperLink, training."""

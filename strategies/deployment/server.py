@@ -1,0 +1,143 @@
+"""Keeps the coordinator's SuperLink and SuperExec running in the foreground, and lets the invited hospitals in.
+
+The SuperExec starts the processes of trainings. Flower's SuperLink would start one itself, which takes tasks from, and
+gives them to, any account of this machine; and where that one has ended, a training waits for ever.
+"""
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.files import PRIVATE, write
+from flower_pansvm.study.connection import NotThereError, check_server
+from flower_pansvm.study.folder import read_private
+from flower_pansvm.study.invitation import Invitation
+from flower_pansvm.study.processes import (
+    exit_on_signals,
+    flower_environment,
+    follow,
+    keep_running,
+    started_process,
+)
+from strategies.deployment.coordinator import FLOWER_FOLDER, OWN, Coordinator
+from strategies.deployment.superlink import CONNECTION, REGISTERED_FILE, command_line, flwr, registered
+
+START_SECONDS = 120.0
+SECRET_FILE = "superexec.secret"
+
+
+def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None:
+    """Run SuperLink and SuperExec until this process is told to end; SettingError if the SuperLink does not start.
+
+    The hospitals of the latest invitation are let in, and those that are in no longer are not. One that ends later is
+    started again, and a training goes on with the SuperLink; it fails with the SuperExec.
+    """
+    invitation = coordinator.invitation()
+    folder = coordinator.folder
+    for name in ("server.key", "ca.key"):
+        read_private(folder / name, OWN)
+    _check_port_free(f"localhost:{coordinator.port}", invitation)
+    secret = folder / FLOWER_FOLDER / SECRET_FILE
+    secret.unlink(missing_ok=True)
+    write(secret, secrets.token_bytes(32), mode=PRIVATE)
+    link = ["flower-superlink", "--host", "127.0.0.1", "--port", str(coordinator.port)]
+    link += ["--ssl-ca-certfile", str(folder / "ca.crt"), "--ssl-certfile", str(folder / "server.pem")]
+    link += ["--ssl-keyfile", str(folder / "server.key"), "--enable-supernode-auth"]
+    link += [
+        "--database",
+        str(folder / FLOWER_FOLDER / "state.db"),
+        "--disable-runtime-dependency-installation",
+    ]
+    link += ["--isolation", "process", "--superexec-auth-secret-file", str(secret)]
+    executor = ["flower-superexec", "--runtime-api-address", f"127.0.0.1:{coordinator.port}"]
+    executor += ["--root-certificates", str(folder / "ca.crt"), "--superexec-auth-secret-file", str(secret)]
+    environment, over, failed = (
+        flower_environment(folder / FLOWER_FOLDER),
+        threading.Event(),
+        threading.Event(),
+    )
+
+    def run(command: list[str]) -> int:
+        with started_process(command, folder, environment) as process:
+            return follow(process, show, over)
+
+    def let_in() -> None:
+        try:
+            _wait_until_listening(coordinator, invitation, over)
+            register_hospitals(coordinator, invitation)
+        except PanSVMError as error:
+            show(f"Error: {error}")
+            failed.set()
+            over.set()
+            return
+        names = ", ".join(invitation.roster)
+        show(f"The server is ready for {names}. Invitation {invitation.number}, code: {invitation.code}")
+        show(f"When they are connected: {command_line(coordinator, 'train')} --out results")
+        keep_running("The SuperExec", lambda: run(executor), show, over)
+
+    second = threading.Thread(target=let_in)
+    with exit_on_signals():
+        try:
+            second.start()
+            keep_running("The SuperLink", lambda: run(link), show, over)
+        finally:
+            over.set()
+            second.join()
+    if failed.is_set():
+        raise SettingError(
+            "The SuperLink did not start, or did not take the hospitals' keys. The lines above say why."
+        )
+
+
+def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:
+    """Tell the SuperLink the keys of the invited hospitals, and take out those of others that it was told before."""
+    there = {
+        node["node-id"]
+        for node in flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
+    }
+    known = {key: node for key, node in registered(coordinator).items() if node in there}
+    wanted = {one.supernode_key: one.name for one in invitation.hospitals}
+    for key in known.keys() - wanted.keys():
+        flwr(coordinator, "supernode", "unregister", known.pop(key), CONNECTION, "--format", "json")
+        _note(coordinator, known)
+    for key, name in wanted.items():
+        if key not in known:
+            file = coordinator.folder / FLOWER_FOLDER / "supernode.pub"
+            file.write_text(f"{key}\n", encoding="utf-8")
+            arguments = ("supernode", "register", str(file), CONNECTION, "--name", name, "--format", "json")
+            known[key] = str(flwr(coordinator, *arguments)["node-id"])
+            _note(coordinator, known)
+
+
+def _note(coordinator: Coordinator, known: Mapping[str, str]) -> None:
+    """Note what the SuperLink was told, after each key: it takes none twice, whenever this command is ended."""
+    path = coordinator.folder / FLOWER_FOLDER / REGISTERED_FILE
+    write(path, json.dumps(known, indent=2), overwrite=True)
+
+
+def _check_port_free(address: str, invitation: Invitation) -> None:
+    try:
+        check_server(address, invitation.authority, seconds=1)
+    except NotThereError:
+        return
+    except SettingError:
+        pass
+    raise SettingError(
+        f"Something listens at {address} already: is `pansvm coordinator start` running in another window? Otherwise "
+        "another program has this port: make the coordinator's folder with another --port."
+    )
+
+
+def _wait_until_listening(coordinator: Coordinator, invitation: Invitation, over: threading.Event) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not over.is_set() and time.monotonic() < deadline:
+        try:
+            check_server(f"localhost:{coordinator.port}", invitation.authority, seconds=1)
+        except NotThereError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SettingError("The SuperLink does not listen. Its lines above say why.")

@@ -1,0 +1,231 @@
+"""Starts a training at the coordinator's SuperLink, and follows it to its end."""
+
+import contextlib
+import json
+import re
+import secrets
+import shlex
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import strategies
+from flower_pansvm.bundle import PACKAGES, files_in, hash_of
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.files import write
+from flower_pansvm.result_file import RESULT_FILE
+from flower_pansvm.study.connection import NotThereError, check_server
+from flower_pansvm.study.invitation import Invitation
+from flower_pansvm.study.log_lines import plain_lines
+from flower_pansvm.study.processes import exit_on_signals, flower_environment, started_process
+from flower_pansvm.terms import Scalar
+from strategies.deployment.coordinator import FLOWER_FOLDER, Coordinator
+from strategies.federation.checkpoint import sums_in
+
+CONNECTION = "study"
+REGISTERED_FILE = "registered.json"
+LOST_SECONDS, NOT_BEGUN_SECONDS = 120.0, 60.0
+"""How long a server may be away that is started again, and a run wait to begin until the coordinator is told."""
+
+FLOWERS_WORDS = "ServerApp failed with exception: "
+NO_HEARTBEAT = "No heartbeat received"
+LOST, SERVER_ERROR = "lost", "Server error '5"
+UNFINISHED, UNFINISHED_SECONDS = ("pending", "starting", "running"), 15.0
+_RUN = re.compile(r"Successfully started run (\d+)")
+_NODE = re.compile(r"\b[Nn]ode (\d+)\b")
+
+
+NOT_BEGUN = (
+    f"The training has not begun after {NOT_BEGUN_SECONDS:g} s. The window of `pansvm coordinator start` says why: it "
+    "starts the training's process, and starts again what has ended there."
+)
+
+
+class RunFailedError(PanSVMError):
+    """A training ended without a model."""
+
+
+def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, resume: bool = False) -> Path:
+    """Start the training that the hospitals have agreed to, show its log, and return the folder of its results.
+
+    The SuperLink runs. SettingError if the training cannot be started; RunFailedError, with the text of the
+    ServerApp, if it ends without results.
+    """
+    invitation = coordinator.invitation()
+    names = _names_of_nodes(coordinator, invitation)
+    app = checkout()
+    _check_ready(coordinator, invitation, app)
+    file = _write_run_config(coordinator, {**invitation.settings, "out": str(out), "resume": resume})
+    command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
+    run, environment = "", flower_environment(coordinator.folder / FLOWER_FOLDER)
+    try:
+        with exit_on_signals():
+            with started_process(command, coordinator.folder, environment) as process:
+                assert process.stdout is not None
+                not_begun = threading.Timer(NOT_BEGUN_SECONDS, show, [NOT_BEGUN])
+                try:
+                    for line in plain_lines(process.stdout):
+                        if found := _RUN.search(line):
+                            run = found[1]
+                            not_begun.start()
+                        elif run:
+                            not_begun.cancel()
+                        show(with_names(line, names))
+                finally:
+                    not_begun.cancel()
+            status, details = _end_of_run(coordinator, run, show)
+    except (KeyboardInterrupt, SystemExit):
+        # The SuperLink would go on with it, and the hospitals with answering.
+        show("Stopping the run")
+        with contextlib.suppress(SettingError):
+            flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
+        show(f"Stopped. {_how_to_go_on(coordinator, out)}")
+        raise
+    finally:
+        file.unlink()
+    if status != "finished:completed" or not (out / RESULT_FILE).is_file():
+        reason = reason_of(with_names(details.strip(), names))
+        raise RunFailedError(f"The training ended as '{status}'. {reason}\n{_how_to_go_on(coordinator, out)}")
+    return out
+
+
+def _check_ready(coordinator: Coordinator, invitation: Invitation, app: Path) -> None:
+    """Check that the server runs and that the app is what the hospitals have accepted; else SettingError."""
+    try:
+        check_server(f"localhost:{coordinator.port}", invitation.authority)
+    except NotThereError:
+        raise SettingError(
+            f"The server does not run: nobody answers on port {coordinator.port} of this machine. Start it in another "
+            f"window: {command_line(coordinator, 'start')}"
+        ) from None
+    if not (app / "pyproject.toml").is_file():
+        raise SettingError(
+            f"{app} is no checkout of flower-pansvm: Flower takes the app from there. In a checkout: pip install -e "
+            "'.[report]'"
+        )
+    software = hash_of(files_in({name: app / name for name in PACKAGES}))
+    if software != invitation.software["hash"]:
+        raise SettingError(
+            f"The hospitals have accepted flower-pansvm {invitation.software['version']} with the hash\n"
+            f"{invitation.software['hash']}, and {app} has the hash\n{software}. They would refuse the run. Check "
+            "that version out; or invite them anew, and they install the other one: "
+            f"{command_line(coordinator, 'invite')} --renew"
+        )
+
+
+def _write_run_config(coordinator: Coordinator, config: Mapping[str, Scalar]) -> Path:
+    """Write a run config into a file of its own: another training may be started before Flower has read it."""
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]
+    file = coordinator.folder / FLOWER_FOLDER / f"run-{secrets.token_hex(4)}.toml"
+    write(file, "\n".join(lines) + "\n")
+    return file
+
+
+def reason_of(details: str) -> str:
+    r"""Return why a run failed; of an error at the SuperLink the ServerApp knows a number and no more.
+
+    Examples
+    --------
+    >>> reason_of("Server error '500 Internal Server Error' for url 'x'\nFor more information check: y")[:75]
+    "Server error '500 Internal Server Error' for url 'x': the server could not "
+    """
+    if details.startswith(NO_HEARTBEAT):
+        return (
+            "The training's process did not say for a minute that it lives: it was ended by force, or the server or "
+            "this machine stood still. The window of `pansvm coordinator start` may say why."
+        )
+    if not details.startswith(SERVER_ERROR):
+        return details
+    return (
+        f"{details.splitlines()[0]}: the server could not do its own part. The window of `pansvm coordinator start` "
+        "says why, for instance that its disk is full."
+    )
+
+
+def _how_to_go_on(coordinator: Coordinator, out: Path) -> str:
+    """Say what can be done after a training that was stopped: a ServerApp removes what another run cannot use."""
+    if sums := sums_in(out):
+        again = command_line(coordinator, "train") + f" --resume --out {shlex.quote(str(out))}"
+        return f"What has been computed is kept ({sums} sums); go on with: {again}"
+    return "Nothing has been computed that a later run could use."
+
+
+def command_line(coordinator: Coordinator, name: str) -> str:
+    """Return one of the coordinator's commands, as it is to be typed."""
+    return f"pansvm coordinator {name} --folder {shlex.quote(str(coordinator.folder))}"
+
+
+def checkout() -> Path:
+    """Return the folder that this installation runs from, which is a checkout if it was installed with ``pip -e``."""
+    return Path(strategies.__file__).parents[1]
+
+
+def registered(coordinator: Coordinator) -> dict[str, str]:
+    """Return the number of each node that the SuperLink was told of, by its key."""
+    path = coordinator.folder / FLOWER_FOLDER / REGISTERED_FILE
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _names_of_nodes(coordinator: Coordinator, invitation: Invitation) -> dict[str, str]:
+    """Return the hospital of each node that the SuperLink was told of: before it joins it has no other name."""
+    nodes = registered(coordinator)
+    return {nodes[one.supernode_key]: one.name for one in invitation.hospitals if one.supernode_key in nodes}
+
+
+def with_names(line: str, names: Mapping[str, str]) -> str:
+    """Return a line with the names of hospitals in place of the numbers of their nodes.
+
+    Examples
+    --------
+    >>> with_names("waiting for node 17, node 18 since 15 s", {"18": "west"})
+    'waiting for node 17, west since 15 s'
+    """
+    return _NODE.sub(lambda node: names.get(node[1], node[0]), line)
+
+
+def flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
+    """Run a command of Flower's and return its JSON; SettingError if it fails."""
+    environment = flower_environment(coordinator.folder / FLOWER_FOLDER)
+    done = subprocess.run(["flwr", *arguments], env=environment, capture_output=True, text=True, check=False)
+    found = re.search(r"\{.*\}", done.stdout, flags=re.DOTALL)
+    answer: dict[str, Any] = json.loads(found[0]) if found else {}
+    if done.returncode != 0 or not answer.get("success", True):
+        reason = str(answer.get("error-message") or done.stderr or done.stdout).strip()
+        raise SettingError(f"`flwr {' '.join(arguments[:2])}` did not work: {reason}")
+    return answer
+
+
+def _end_of_run(coordinator: Coordinator, run: str, show: Callable[[str], None]) -> tuple[str, str]:
+    """Return how a run has ended, and why; the stream of its log may have broken off before.
+
+    `flwr run` ends with exit code 0 even when the run failed.
+    """
+    answered = time.monotonic()
+    while True:
+        status, details = _status(coordinator, run)
+        if status == LOST and time.monotonic() - answered < LOST_SECONDS:
+            show("The server does not answer. Waiting for it: its window says whether it is started again.")
+        elif status in UNFINISHED:
+            answered = time.monotonic()
+            show("The run goes on, and its log is in the window of the server. Waiting for its end.")
+        else:
+            return status, details
+        time.sleep(UNFINISHED_SECONDS)
+
+
+def _status(coordinator: Coordinator, run: str) -> tuple[str, str]:
+    try:
+        runs = flwr(coordinator, "ls", CONNECTION, "--format", "json").get("runs", [])
+    except SettingError:
+        return (
+            LOST,
+            "The server does not answer any more; its own window says why. Start it again: "
+            + command_line(coordinator, "start"),
+        )
+    for one in runs:
+        if str(one["run-id"]) == run:
+            return str(one["status"]), str(one["status-details"] or "").removeprefix(FLOWERS_WORDS)
+    return "not started", "Flower did not take the app; the lines above say why."

@@ -1,0 +1,165 @@
+"""What a reader has to keep in mind before using a model: sentences, each only where it is true of the run."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flower_pansvm.shares import all_right, classes_not_tested
+from strategies.report.section import quoted, some, unit
+from strategies.report.shares import class_figures, count, percent
+from strategies.report.words.system import cautions_of_sums, every_system
+from strategies.steps.schema import is_usually_negative
+
+FEW = 20
+"""Patients of a class below which what is said of it is rough."""
+
+Result = Mapping[str, Any]
+
+
+def cautions(result: Result) -> list[str]:
+    """Return all that is true of a run, the gravest first."""
+    return [text for part in (_of_test, _of_tables, _of_training) for text in part(result) if text]
+
+
+def _of_test(result: Result) -> Iterator[str]:
+    """Yield what is to be said of model and test; empty texts where something is not true."""
+    if result["model_sha256"] is None:
+        yield (
+            "This run leaves no model: its figures say how good a method is, and there is nothing to use for patients."
+        )
+    if result["accuracy"] is None:
+        yield "Nobody knows how good the model is: it was tried on no patient."
+    yield _not_better_than_the_largest_class(result)
+    if result["tested_on"] == "perturbed records" and result["accuracy"] is not None:
+        yield (
+            "The model was tried on perturbed copies of patients’ records, in which some classes are wrong. How good "
+            "it is for true records was not measured; most likely it is better."
+        )
+    if result.get("level") == "perturbed" and result["config"].get("probability"):
+        yield (
+            "Probabilities were fitted on perturbed records. Of true ones they are too moderate: those near 0 or 1 "
+            "should be nearer. Take their order, or fit them again on true records of your own."
+        )
+    yield _positive_by_order(result)
+    yield _never_named(result)
+    yield _not_tested(result)
+
+
+def _of_tables(result: Result) -> Iterator[str]:
+    """Yield what is to be said of sites and patients."""
+    if result["dropped_sites"]:
+        yield (
+            f"Sites stopped answering and were left out: {', '.join(result['dropped_sites'])}. What came after that "
+            "knows nothing of their patients, and the test has none of them."
+        )
+    if result["site_differences"]:
+        found = "; ".join(result["site_differences"])
+        yield f"Tables of sites differ in what should most likely be alike: {found}"
+    if result["sites_with_one_class"]:
+        yield (
+            f"Sites that named one class only: {some(result['sites_with_one_class'])}. Either all their patients are "
+            "alike, or the label column is not the right one there. The model may then tell sites apart and not "
+            "patients."
+        )
+    yield _few_patients(result)
+    if result["count_noise"] and result["accuracy"] is not None:
+        yield (
+            "To protect the patients, random noise was added to every count of the test: each is off by about "
+            f"{result['count_noise']:.2g} (standard deviation). The intervals have room for it."
+        )
+
+
+def _of_training(result: Result) -> Iterator[str]:
+    """Yield what is to be said of training and sums."""
+    if result.get("converged") is False:
+        yield "Training ended before it was sure to have found the best model. A better one may exist."
+    if result.get("constant_columns"):
+        yield (
+            "These columns are empty, the same for all patients, or differ by less than a millionth of their numbers, "
+            "and tell the model nothing: "
+            f"{some(result['constant_columns'])}. Were they filled in?"
+        )
+    exact = {one["task"] for one in result["disclosed"] if one["how"] == "exact"}
+    yield from cautions_of_sums(exact, every_system())
+    if result["aggregation"] == "plain":
+        yield (
+            "Nothing was masked in this run: the coordinator saw every site’s sums. Use the secure sum “plain” for "
+            "comparison only."
+        )
+
+
+def _not_better_than_the_largest_class(result: Result) -> str:
+    """Tell that who always names the most frequent class is as often right, or may be."""
+    right, classes = all_right(result), class_figures(result)
+    if right is None or not classes:
+        return ""
+    largest = max(classes, key=lambda one: one.patients)
+    always = largest.patients / sum(one.patients for one in classes)
+    if right.low > always:
+        return ""
+    known = "is not" if right.value <= always else "may not be"
+    return (
+        f"The model {known} better than no model: who always says “{largest.name}” is right for "
+        f"{percent(always)} of the test {unit(result)}s, the model for {percent(right.value)} (95% confidence interval "
+        f"{percent(right.low)} to {percent(right.high)})."
+    )
+
+
+def _positive_by_order(result: Result) -> str:
+    """Tell which class is positive where only the order of the labels says so."""
+    classes = result["classes"] or []
+    if len(classes) != 2 or result.get("positive_labels") or is_usually_negative(classes[0]):
+        return ""
+    name = result.get("positive_class")
+    return (
+        f"Nobody said which class is positive, and “{name}” was taken, the last in order: sensitivity, predictive "
+        f"values, F1 and ROC curve are those of “{name}”. If they should be those of “{classes[0]}”, run again with "
+        f"--positive {shlex.quote(classes[0])}, or write positive into the schema file."
+    )
+
+
+def _never_named(result: Result) -> str:
+    """Tell which classes the model gives to nobody, though patients have them."""
+    confusion, noise = result["confusion"], result["count_noise"]
+    if not confusion or noise:
+        return ""
+    said = [sum(row[number] for row in confusion) for number in range(len(confusion))]
+    names = [
+        f"“{name}”"
+        for name, times, row in zip(result["classes"], said, confusion, strict=True)
+        if times == 0 and sum(row) > 0
+    ]
+    return f"The model never says {some(names)}, though some test patients have it." if names else ""
+
+
+def _not_tested(result: Result) -> str:
+    """Tell which classes nobody of the test has, and what the figures then leave out."""
+    names = classes_not_tested(result)
+    if not names or result["accuracy"] is None:
+        return ""
+    what = "leave them out" if result["balanced_accuracy"] is not None else "are not measured"
+    return (
+        f"No test patient has {some([quoted(name) for name in names])}: nobody knows how good the model is for such "
+        f"patients. Balanced accuracy, F1 and area under the curve {what}."
+    )
+
+
+def _few_patients(result: Result) -> str:
+    """Tell of which classes there are few patients or rows, in the test or in training."""
+    tested = {one.name: one.patients for one in class_figures(result)}
+    trained = dict(zip(result["classes"] or [], result["rows_train_by_class"] or [], strict=False))
+    texts, nobody = [], classes_not_tested(result)
+    if not tested and 0 < (result["rows_test"] or 0) < 2 * FEW:
+        tried = f"{result['rows_test']} {unit(result)}s"
+        return f"The model was tried on {tried} only: its figures can be far off."
+    for name in result["classes"] or []:
+        parts = [
+            f"{count(numbers[name])} {what}"
+            for numbers, what in ((trained, "to learn from"), (tested, "to try it on"))
+            if name in numbers and numbers[name] < FEW and (numbers is trained or name not in nobody)
+        ]
+        if parts:
+            texts.append(f"“{name}” ({' and '.join(parts)})")
+    if not texts:
+        return ""
+    return f"There are few {unit(result)}s of {some(texts)}: what is said of so few can be far off."

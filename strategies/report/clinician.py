@@ -1,0 +1,243 @@
+"""Sections that a clinician reads: what the model is good for. What they say is in ``clinician.html.j2``."""
+
+from datetime import datetime
+from itertools import zip_longest
+from pathlib import PurePath
+from typing import Any
+
+from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, share_by_patient
+from flower_pansvm.site_names import simulated_name
+from flower_pansvm.thresholds import operating_point
+from strategies.report.curves import bands_of, roc_curves
+from strategies.report.plots import calibration_figure, roc_figure
+from strategies.report.section import Result, filled, quoted, some, svg, unit
+from strategies.report.shares import ClassFigures, class_figures, count
+from strategies.report.words.system import words_of_tasks
+from strategies.settings import SEPARATOR, owners
+
+TEMPLATES = "clinician.html.j2"
+
+COLUMNS = [
+    ("sensitivity", "sensitivity"),
+    ("specificity", "specificity"),
+    ("positive predictive value", "ppv"),
+    ("negative predictive value", "npv"),
+]
+
+JOINING = "join"
+"""The task of which every run shows the same: names and keys, no record."""
+
+KEEPS: dict[str, str] = {
+    "exact": "Other hospitals see no sum. Whoever runs the coordinator can compute most records of a small table.",
+    "perturbed": "Nobody, the coordinator included, comes much nearer to a measurement than this noise, however "
+    "often they ask. Someone who knows a patient’s record can tell that it took part. Where columns are strongly "
+    "correlated, as of genes, the copies give most of a record back.",
+    "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
+    "part: ε and δ bound it (see “Differential privacy”).",
+}
+"""What each level keeps from whom."""
+
+MOST_CLASSES = 8
+"""Classes up to which every number has a cell of a table; above, a table has the most frequent mistakes."""
+
+MOST_MISTAKES = 10
+"""Mistakes that are listed where there are many classes."""
+
+WANTED = (0.8, 0.9, 0.95)
+"""Sensitivities of which the report says what they would cost."""
+
+MOST_AREAS = 5
+"""Classes of which the area under the curve is listed where there are many."""
+
+
+def accuracy(result: Result) -> str:
+    """Return how often the model is right; sensitivity, specificity and predictive values."""
+    classes, counted = class_figures(result), result["confusion"] is not None
+    of_two = len(classes) == 2 and counted
+    return filled(
+        *(TEMPLATES, "accuracy"),
+        unit=unit(result),
+        result=result,
+        right=all_right(result),
+        classes=classes,
+        of_two=of_two,
+        figures=_of_positive(classes[1], classes[0].name) if of_two else (),
+        columns=COLUMNS if counted else COLUMNS[:1],
+        values=bool(classes) and classes[0].ppv is not None,
+    )
+
+
+def _of_positive(one: ClassFigures, other: str) -> list[tuple[str, str, Share | None]]:
+    """Return of a class of two each figure's name, what it says in words, and its share."""
+    name, others = quoted(one.name), quoted(other)
+    return [
+        ("Sensitivity", f"of those with {name}, found", one.sensitivity),
+        ("Specificity", f"of those with {others}, recognised as such", one.specificity),
+        ("Positive predictive value", f"of those called {name}, right", one.ppv),
+        ("Negative predictive value", f"of those called {others}, right", one.npv),
+    ]
+
+
+def level_headline(result: Result) -> dict[str, str]:
+    """Return the level in a line, and the records of the test."""
+    noise = f", noise {result['noise']:g}" if result["noise"] else ""
+    lines = {"level": f"{result['level']}{noise}", "tested on": result["tested_on"]}
+    test = result.get("test_on_true_records") or {}
+    if test.get("accuracy_noise") is not None:
+        lines["noise in the accuracy"] = f"± {test['accuracy_noise']:.4f}, of the test only"
+    if test.get("true_accuracy") is not None:
+        lines["true test accuracy (simulation only)"] = f"{test['true_accuracy']:.4f}"
+    return lines
+
+
+def level(result: Result) -> str:
+    """Return of which records the sums were made, what that keeps from whom, and whose records the test was of."""
+    tasks = {one["task"] for one in result["disclosed"] if one["how"] == "disclosed"} - {JOINING}
+    note = ""
+    if result["level"] == "perturbed" and result["tested_on"] == "true records":
+        note = ", which the coordinator of real hospitals does not see"
+    return filled(
+        *(TEMPLATES, "level"),
+        made_of=_made_of(result["level"], result["noise"]),
+        keeps=KEEPS[result["level"]],
+        shown=[text for task, (text, _) in words_of_tasks().items() if task in tasks],
+        tested_on=result["tested_on"],
+        note=note,
+        test=result.get("test_on_true_records"),
+    )
+
+
+def _made_of(level: str, noise: float | None) -> str:
+    """Return which records the answers of a run were made of."""
+    return {
+        "exact": "What left the hospitals was computed from their true records (level exact).",
+        "perturbed": "What left the hospitals was computed from a copy of each one’s table (level perturbed). In the "
+        f"copy every measurement carries noise of {noise or 0.0:g} standard deviations of its column, and some codes "
+        "and classes are replaced at random.",
+        "dp": "What left the hospitals was computed from their true records, with noise in each sum (level dp).",
+    }[level]
+
+
+def patients(result: Result) -> str:
+    """Return what, when, whose data, and how many patients, or rows, of each class."""
+    trained, tested = result["rows_train_by_class"] or [], class_figures(result)
+    numbers = zip_longest(map(count, trained), (count(one.patients) for one in tested), fillvalue="")
+    classes = zip(result["classes"] or [], numbers, strict=False)
+    return filled(
+        *(TEMPLATES, "patients"),
+        unit=unit(result),
+        lines=_lines(result),
+        classes=[(name, *both) for name, both in classes] if trained or tested else [],
+        trained=bool(trained),
+        tested=bool(tested),
+    )
+
+
+def _lines(result: Result) -> dict[str, str]:
+    """Return what is known of the run, by name."""
+    tried, names, one = all_right(result), result["site_names"], unit(result)
+    about = (result.get("privacy") or {}).get("rows")
+    # Hospitals have names of their own.
+    simulated = set(names) <= set(map(simulated_name, range(1000)))
+    chosen, every = result.get("selected"), result.get("ranking")
+    columns = f"{len(chosen)} of {len(every)}: {some(chosen)}" if chosen and every else None
+    # The names of files, and not where they lie on the researcher's machine.
+    sets = [PurePath(path).name for path in result["config"].get("data", "").split(SEPARATOR)]
+    data = f"{some(sets)}, partitioned over simulated hospitals"
+    lines = {
+        "method": result["strategy"],
+        "finished": f"{datetime.fromisoformat(result['finished']):%d %B %Y, %H:%M} UTC",
+        "hospitals": f"{result['sites']}" + ("" if simulated else f": {some(names)}"),
+        "data": data if simulated else "",
+        "classes": some(result["classes"] or []),
+        f"{one}s for training": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
+        f"{one}s for the test": "none" if tried is None else count(tried.of),
+        f"columns per {one}": columns or _number(result["features"]),
+    }
+    if result.get("patient_id"):
+        lines["patients for training"] = _number(result["patients_train"])
+        lines["patients for the test"] = _number(result["patients_test"])
+    return {name: text for name, text in lines.items() if text}
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def mistakes(result: Result) -> str:
+    """Return which class the patients of each class were taken for."""
+    classes, counts = result["classes"], result["confusion"]
+    found = [
+        (number, name, said)
+        for name, line in zip(classes, counts, strict=True)
+        for said, number in zip(classes, line, strict=True)
+        if name != said and number > 0
+    ]
+    found.sort(key=lambda mistake: -mistake[0])
+    listed = None if len(classes) <= MOST_CLASSES else found
+    return filled(
+        *(TEMPLATES, "mistakes"),
+        unit=unit(result),
+        classes=classes,
+        counts=counts,
+        mistakes=listed,
+        most=MOST_MISTAKES,
+    )
+
+
+def subgroups(result: Result) -> str:
+    """Return how good the model is for subgroups of patients, each share with its interval."""
+    classes, lines = result["classes"], []
+    for group in result["subgroups"]["groups"]:
+        counts = group["confusion"]
+        found = [line[number] for number, line in enumerate(counts)]
+        right, by_class = sum(found), [sum(line) for line in counts]
+        shares = [share_by_patient(result, right, sum(by_class) - right)]
+        shares += [
+            share_by_patient(result, good, total - good) for good, total in zip(found, by_class, strict=True)
+        ]
+        lines.append((group["name"], sum(by_class), shares if len(classes) <= MOST_CLASSES else shares[:1]))
+    return filled(
+        *(TEMPLATES, "subgroups"),
+        unit=unit(result),
+        column=result["subgroups"]["column"],
+        classes=classes if len(classes) <= MOST_CLASSES else [],
+        lines=lines,
+        of_copies=result["level"] == "perturbed" and result["tested_on"] != "true records",
+    )
+
+
+def thresholds(result: Result) -> str:
+    """Return the ROC curve: what stricter and laxer thresholds would find."""
+    curves = roc_curves(result)
+    two = len(result["classes"]) == 2
+    areas = [] if two else sorted((curve.area, curve.name) for curve in curves)[:MOST_AREAS]
+    says = "; ".join(f"{quoted(curve.name)}: area {curve.area:.3f}" for curve in curves)
+    return filled(
+        *(TEMPLATES, "thresholds"),
+        unit=unit(result),
+        result=result,
+        # Some strategies show the coordinator what it computes every patient's value from.
+        summed=any(entry["result"] == "histogram" for entry in result["disclosed"]),
+        two=two,
+        positive=result["classes"][-1],
+        areas=[(name, area) for area, name in areas],
+        area_interval=area_interval(result),
+        points=[(one, point) for one in WANTED if (point := operating_point(result, one))],
+        plot=svg(roc_figure(result, curves), f"ROC curve. {says}"),
+    )
+
+
+def certainty(result: Result) -> str:
+    """Return the calibration: how often the class is there when the model is so and so sure; or why it is not known."""
+    several, groups = len(result["classes"]) != 2, result["decision_groups"][0]
+    values: dict[str, Any] = {"several": several, "bands": None, "able": False, "unit": unit(result)}
+    if any(group["probability"] is None for group in groups):
+        values["able"] = result["strategy"] in owners("probability")
+    elif not several:
+        bands = bands_of(result)
+        says = f"Share of {unit(result)}s with the class, by the probability that the model gives; as in the table."
+        plot = svg(calibration_figure(bands), says)
+        values |= {"bands": bands, "plot": plot, "name": quoted(result["classes"][1])}
+        values["figures"] = agreement_intervals(result)
+    return filled(TEMPLATES, "certainty", **values)

@@ -1,0 +1,70 @@
+"""ROC curves and calibration from rows that are grouped by decision value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.shares import Share, share_by_patient
+
+BANDS = 10
+"""Groups of about the same size that calibration looks at."""
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """The ROC curve of a class against all others."""
+
+    name: str  # the class
+    # alarms, found: (points,): share of the others that a threshold takes for the class, and of the class
+    # that it finds; the strictest first.
+    alarms: Floats
+    found: Floats
+
+    @property
+    def area(self) -> float:
+        """Area under the curve."""
+        return float(np.trapezoid(self.found, self.alarms))
+
+
+@dataclass(frozen=True)
+class Band:
+    """Test rows with similar decision values."""
+
+    rows: int  # how many
+    probability: float  # mean probability that the model gives them
+    share: Share  # share that has the class
+
+
+def roc_curves(result: Mapping[str, Any]) -> list[RocCurve]:
+    """Return the curve of the positive class of two, or of each class that some test patients have and others not."""
+    groups, classes = result["decision_groups"], result["classes"]
+    names = classes[-1:] if len(classes) == 2 else classes
+    curves = []
+    for name, column in zip(names, groups, strict=True):
+        others, own = (np.array([group[part] for group in column[::-1]]) for part in ("others", "of_class"))
+        if others.sum() and own.sum():
+            alarms, found = (
+                np.concatenate([[0.0], counts.cumsum() / counts.sum()]) for counts in (others, own)
+            )
+            curves.append(RocCurve(name, alarms, found))
+    return curves
+
+
+def bands_of(result: Mapping[str, Any], bands: int = BANDS) -> list[Band]:
+    """Return neighbouring groups put together to about so many of the same size, the smallest decision values first."""
+    groups = result["decision_groups"][0]
+    rows = np.array([group["others"] + group["of_class"] for group in groups])
+    # The band in which the middle row of each group lies.
+    places = ((rows.cumsum() - rows / 2) * bands / rows.sum()).astype(int)
+    found = []
+    for place in np.unique(places):
+        own = [group for group, where in zip(groups, places, strict=True) if where == place]
+        of_class, others = (sum(group[part] for group in own) for part in ("of_class", "others"))
+        measured = share_by_patient(result, of_class, others)
+        if measured is not None:
+            given = np.average([group["probability"] for group in own], weights=rows[places == place])
+            found.append(Band(of_class + others, float(given), measured))
+    return found

@@ -1,0 +1,155 @@
+"""Sections that an engineer reads: how the run went. What they say is in ``engineer.html.j2``."""
+
+import math
+from itertools import groupby
+from typing import Any
+
+from strategies.report import selecting, tuning
+from strategies.report.plots import convergence_figure, selection_figure
+from strategies.report.section import Result, filled, some, svg
+from strategies.report.words.system import sentences, words_of_tasks
+from strategies.settings import all_settings, default_config
+
+TEMPLATES = "engineer.html.j2"
+
+WAYS: dict[str, str] = {
+    "exact": "masked: only the sum over all sites can be read",
+    "perturbed": "masked, and computed from the perturbed copy of the table: only the sum over all sites can be read",
+    "dp": "masked, with noise for differential privacy: only the sum over all sites can be read",
+    "disclosed": "as it is: the coordinator reads what each site has sent",
+}
+"""How results leave."""
+
+
+def protected(result: Result) -> str:
+    """Return whom the promise of a run is about: a patient, where hospitals bound the rows of each, else a row."""
+    told = result.get("guarantee")
+    return "patient" if result.get("patient_id") and (told is None or told["mode"] == "local") else "row"
+
+
+def guarantee_headline(result: Result) -> dict[str, str]:
+    """Return the promise in a line."""
+    told = result["guarantee"]
+    whom = "whoever gets the model" if told["mode"] == "release" else "everybody but the site itself"
+    return {
+        "promise": f"epsilon {told['epsilon']:g} for every training {protected(result)}, towards {whom}",
+        "not covered": "; ".join(told["not_covered"]),
+    }
+
+
+def guarantee(result: Result) -> str:
+    """Return what private and hybrid SVM promise, towards whom, and what is not covered."""
+    told = result["guarantee"]
+    factor = math.exp(told["epsilon"])
+    return filled(TEMPLATES, "guarantee", told=told, factor=factor, whose=protected(result))
+
+
+def privacy_headline(result: Result) -> dict[str, str]:
+    """Return the promise in a line, and how noisy the accuracy is."""
+    told = result["privacy"]
+    epsilon = max(told["epsilon_train"], told["epsilon_test"])
+    sites = "site colludes or fails" if told["colluders"] == 1 else "sites collude or fail"
+    every = f"epsilon {epsilon:.3g}, delta {told['delta']:g} for every {protected(result)}"
+    lines = {"promise": f"{every}, if at most {told['colluders']} {sites}"}
+    if told["not_covered"]:
+        lines["not covered"] = "; ".join(told["not_covered"])
+    if told["accuracy_noise"] is not None:
+        lines["noise in the accuracy"] = f"± {told['accuracy_noise']:.4f}, of the test only"
+    return {**lines, "rows trained on, about": str(told["rows"])}
+
+
+def privacy(result: Result) -> str:
+    """Return what a run promised about every row or patient, in words, and what it spent."""
+    told = result["privacy"]
+    totals: dict[str, float] = {}
+    for one in told["spent"]:
+        totals[one["rows"]] = totals.get(one["rows"], 0.0) + one["rho"]
+    factor = math.exp(max(told["epsilon_train"], told["epsilon_test"]))
+    values = {"told": told, "totals": totals, "factor": factor, "whose": protected(result)}
+    return filled(TEMPLATES, "privacy", result=result, **values)
+
+
+def model_choice_headline(result: Result) -> dict[str, str]:
+    """Return the best setting."""
+    chosen = result["chosen"]
+    best = f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
+    return {"chosen by cross-validation": best}
+
+
+def model_choice(result: Result) -> str:
+    """Return what cross-validation has tried, and what was best."""
+    return filled(TEMPLATES, "model_choice", result=result, tuning=tuning)
+
+
+def selection_headline(result: Result) -> dict[str, str]:
+    """Return which features were chosen, and how good the models with all and with these were over the folds."""
+    chosen = result["selected"]
+    accuracies = [
+        f"{selecting.accuracy(point)} with {name}" for name, point in selecting.stages(result).items()
+    ]
+    return {
+        "chosen features": f"{len(chosen)} of {len(result['ranking'])}: {some(chosen)}",
+        "accuracy over the folds": "; ".join(accuracies),
+    }
+
+
+def selection(result: Result) -> str:
+    """Return which features were chosen, and how it came to that."""
+    plot = svg(selection_figure(result), "Accuracy against the number of features")
+    return filled(TEMPLATES, "selection", result=result, selecting=selecting, plot=plot)
+
+
+def convergence_headline(result: Result) -> dict[str, str]:
+    """Return the number of landmarks, and the gap of the problem that has come least far."""
+    objective = result["objective"]
+    problems = objective if isinstance(objective, list) else [objective]
+    worst = max(problems, key=lambda problem: problem["gap"])
+    converged = "" if result["converged"] else " (not converged)"
+    return {
+        "landmarks": f"{result['landmarks']} (rank {result['rank']})",
+        "gap between bounds": f"{worst['gap']:.1e}{converged}",
+    }
+
+
+def convergence(result: Result) -> str:
+    """Return how the bounds of the cutting planes have met."""
+    says = f"Gap between the bounds after each of {result['cut_rounds']} round trips"
+    return filled(TEMPLATES, "convergence", plot=svg(convergence_figure(result), says))
+
+
+def audit(result: Result) -> str:
+    """Return what ``pansvm run --audit`` has found."""
+    found = result["audit"]
+    return filled(TEMPLATES, "audit", audit=found, rows=result["rows_train"], sentences=sentences(found))
+
+
+def departures(result: Result) -> str:
+    """Return all that left the sites, what for, and how."""
+    disclosed = result["disclosed"]
+    return filled(TEMPLATES, "departures", disclosed=disclosed, tasks=_in_words(disclosed))
+
+
+def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list[str]]]:
+    """Return of each task its name, what left, what for, and the ways in which it left."""
+    told, words = [], words_of_tasks()
+    for task, entries in groupby(disclosed, key=lambda entry: entry["task"]):
+        what, why = words.get(task, ("What a task of its own has asked for", ""))
+        ways = dict.fromkeys(entry["how"] for entry in entries)
+        told.append((task, what, why, [WAYS.get(way, way) for way in ways]))
+    return told
+
+
+def time(result: Result) -> str:
+    """Return how long each phase took, and what was sent in it."""
+    return filled(TEMPLATES, "time", phases=result["phases"])
+
+
+def settings(result: Result) -> str:
+    """Return what the run was made with, so that it can be made again."""
+    usual, known = default_config(), all_settings()
+    changed = [
+        (name, value, usual.get(name, ""), known[name].metadata["meaning"] if name in known else "")
+        for name, value in result["config"].items()
+        if name not in usual or value != usual[name]
+    ]
+    return filled(TEMPLATES, "settings", result=result, changed=changed)

@@ -1,0 +1,96 @@
+"""What reports of prediction models say of a study (TRIPOD+AI, Collins et al. 2024), as far as a machine can know it.
+
+What it cannot know stands in the schema file, and is shown as missing where it does not.
+"""
+
+from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO
+from strategies.report.section import Result, filled, quoted, some, unit
+
+MOST = 50
+"""Predictors that are listed."""
+
+NOT_SAID = "not said; a line {key} in the schema file says it"
+
+
+def study(result: Result) -> str:
+    """Return outcome, predictors, source of the data, what was tried on what, and what nobody has looked at."""
+    found = result["predictors"]
+    return filled(
+        *("study.html.j2", "study"),
+        lines=_lines(result),
+        predictors=[(one["name"], _kind(one), _cells(one)) for one in found[:MOST]],
+        more=len(found) - MOST,
+        described=any(len(one) > 1 for one in found),
+    )
+
+
+def _lines(result: Result) -> dict[str, str]:
+    """Return what is known of the study, by name."""
+    said = {key: text or NOT_SAID.format(key=key) for key, text in result["about"].items()}
+    classes, positive = result["classes"] or [], result["positive_class"]
+    lines = {
+        "intended use": said["intended-use"],
+        "source of the data": said["data-source"],
+        "outcome": said["outcome"],
+        "classes": f"{some(classes)}" + (f"; figures are of {quoted(positive)}" if positive else ""),
+        "missing cells": _missing(result),
+        "settings chosen": _chosen(result),
+        "internal validation": _validation(result),
+        "external validation": "none: whether the model holds for patients of other hospitals, or of later years, was "
+        "not looked at",
+        "status": "research; no medical device, and nobody has assessed it as one",
+    }
+    return {name: text for name, text in lines.items() if text}
+
+
+def _missing(result: Result) -> str:
+    """Return what missing cells count as."""
+    if not result["missing_cells"]:
+        return ""
+    noise = ", which carries noise" if result["level"] == "dp" else ""
+    return f"count as the column’s mean over the training {unit(result)}s of all hospitals{noise}, also in predictions"
+
+
+def _chosen(result: Result) -> str:
+    """Return what was chosen by results, and on which records."""
+    chosen = [
+        name
+        for name, there in (("C and gamma", result.get("chosen")), ("features", result.get("selected")))
+        if there
+    ]
+    if not chosen:
+        return "none by results of this run; settings as given"
+    return f"{' and '.join(chosen)}, by cross-validation on training {unit(result)}s"
+
+
+def _validation(result: Result) -> str:
+    """Return on what the model was tried."""
+    if not result["rows_test"]:
+        return "none: no test records were set aside"
+    share = result["config"].get("test-fraction", 0.0)
+    return (
+        f"each hospital set about {share:.0%} of its patients aside before the first training, for all studies, and "
+        f"the model was tried on these once ({result['tested_on']})"
+    )
+
+
+def _kind(one: Result) -> str:
+    """Return what a predictor is."""
+    kind = one.get("kind", "number")
+    if kind == CATEGORY:
+        return f"category: {some(one.get('categories', []))}"
+    if kind == YES_NO:
+        return "yes or no"
+    ends = one.get("range")
+    text = f"number, {ends[0]:g} to {ends[1]:g}" if ends else "number"
+    return f"{text} {one['unit']}" if one.get("unit") else text
+
+
+def _cells(one: Result) -> str:
+    """Return how cells without a plain value count."""
+    texts = []
+    if one.get("missing"):
+        texts.append(f"missing where {some(one['missing'])}")
+    if one.get("below-limit"):
+        texts.append("below the limit: " + ("half of it" if one["below-limit"] == HALF else "the limit"))
+    return "; ".join(texts)

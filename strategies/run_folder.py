@@ -1,0 +1,93 @@
+"""The folder of a run: looked at before anything is computed, and never written over unasked."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import datetime
+from pathlib import Path
+
+from flower_pansvm.command_line import check_can_be_folder
+from flower_pansvm.errors import SettingError
+from flower_pansvm.locking import locked
+from flower_pansvm.result_file import MODEL_FILE, RESULT_FILE, read_result
+
+
+def cautions_of(folder: Path) -> list[str]:
+    """Return what the report of a run cautions of, for the terminal."""
+    from strategies.report.cautions import cautions  # noqa: PLC0415 - takes seconds to import
+
+    return [f"Caution: {text}" for text in cautions(read_result(folder))]
+
+
+@contextmanager
+def made_folder(folder: Path | None) -> Iterator[Path]:
+    """Make a folder for the results of a command, in a ``with`` block that removes it if nothing has come into it.
+
+    It may exist; by default it is a new one below ``runs``, named after the time of day.
+    """
+    made = True
+    if folder is None:
+        folder = new_default_folder()
+    else:
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except FileExistsError:
+            made = False
+    try:
+        yield folder.absolute()
+    finally:
+        if made:
+            with suppress(OSError):  # It is not empty.
+                folder.rmdir()
+
+
+def new_default_folder() -> Path:
+    """Make a folder below ``runs`` that did not exist, named after the time of day, and return it."""
+    name = datetime.now().strftime("%Y-%m-%d_%H%M%S")
+    for suffix in ("", *(f"-{number}" for number in range(2, 1000))):
+        folder = Path("runs") / f"{name}{suffix}"
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700, parents=True)
+            return folder
+    raise SettingError("There are 999 folders of this second below runs. Name another by --out.")
+
+
+@contextmanager
+def run_folder(path: Path | None, overwrite: bool | None, resume: str = "", *, new: bool) -> Iterator[Path]:
+    """Make the folder of a run, below ``runs`` if none is named, and keep others out of it, in a ``with`` block.
+
+    SettingError if another command works in it, or a new run has to leave alone what it holds, as of `check_folder`.
+    """
+    with made_folder(path) as folder, locked(folder):
+        if new:
+            check_folder(folder, overwrite, resume)
+        yield folder
+
+
+def check_folder_early(path: Path, overwrite: bool) -> None:
+    """Check a folder as `run_folder` will, before anything else is looked at; another command may work in it."""
+    check_can_be_folder(path)
+    with locked(path) if path.is_dir() else nullcontext():
+        check_folder(path, overwrite)
+
+
+def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
+    """Check that a folder can hold the results of a new run.
+
+    SettingError if it cannot be written to, or has results or a checkpoint and they are not to be written over
+    (``overwrite``; None for a command that never does). ``resume`` says how the command goes on with a run that was
+    stopped, if not by ``--resume FOLDER``.
+    """
+    from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
+
+    check_can_be_folder(path)
+    if overwrite:
+        return
+    again = "Choose another --out" + ("" if overwrite is None else ", or give --overwrite to write over it")
+    if sums_in(path):
+        raise SettingError(
+            f"{path} has a run that was stopped. {again}; or go on with it: "
+            + (resume or f"--resume {shlex.quote(str(path))}")
+        )
+    if (path / RESULT_FILE).exists() or (path / MODEL_FILE).exists():
+        raise SettingError(f"{path} has the results of another run. {again}.")

@@ -1,0 +1,128 @@
+"""Which strategies a secure sum serves: those that make the same of the mean as of all replies.
+
+Of Flower's own, those that do not are known by name. Somebody's own is tried, once, when the first mean is there: what
+it makes of three replies made up to have that mean must be what it makes of the mean.
+"""
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
+from flwr.serverapp.strategy import Strategy
+from flwr.serverapp.strategy.strategy_utils import aggregate_metricrecords
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import SettingError
+
+SINGLE_REPLIES = {
+    "FedMedian": "takes the median of the replies",
+    "FedTrimmedAvg": "leaves out the largest and smallest replies",
+    "Krum": "chooses a reply by its distance to the others",
+    "MultiKrum": "chooses replies by their distances to each other",
+    "Bulyan": "chooses replies by their distances to each other",
+    "QFedAvg": "weights each reply by its own loss",
+    "FedXgbBagging": "collects the trees of each site",
+    "FedXgbCyclic": "hands on the trees of one site",
+    "DifferentialPrivacyServerSideFixedClipping": "clips each reply",
+    "DifferentialPrivacyServerSideAdaptiveClipping": "clips each reply",
+    "DifferentialPrivacyClientSideAdaptiveClipping": "counts the sites whose replies were clipped",
+    "DifferentialPrivacyClientSideFixedClipping": "counts the replies",
+}
+"""Strategies and wrappers of Flower's that look at single replies, and how."""
+
+AROUND = "DifferentialPrivacyClientSideFixedClipping"
+"""The wrapper that works the other way round."""
+
+WEIGHTS, SHIFTS = (1, 2, 1), (4.0, -1.0, -2.0)
+"""Of the made-up replies: their weighted mean is the mean, and neither their median nor any one of them is."""
+
+
+def check_strategy(strategy: Strategy) -> None:
+    """Raise a SettingError if a strategy is one of Flower's that look at single replies."""
+    for kind in type(strategy).__mro__:
+        if kind.__module__.startswith("flwr.") and kind.__name__ in SINGLE_REPLIES:
+            instead = f" Put it around: {AROUND}(SecureAggregation(…), …)." if kind.__name__ == AROUND else ""
+            raise SettingError(
+                f"{kind.__name__} {SINGLE_REPLIES[kind.__name__]}, and a secure sum gives only their mean.{instead} "
+                "Choose FedAvg, FedProx, FedAvgM, FedAdam, FedAdagrad, FedYogi, or another that takes a weighted mean."
+            )
+
+
+def is_flowers_own(strategy: Strategy, step: str) -> bool:
+    """Tell whether all that aggregates in ``step``, 'train' or 'evaluate', is code of Flower's."""
+    method = getattr(type(strategy), f"aggregate_{step}")
+    metrics = getattr(strategy, f"{step}_metrics_aggr_fn", aggregate_metricrecords)
+    return bool(method.__module__.startswith("flwr.")) and metrics is aggregate_metricrecords
+
+
+def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Message, weighted_by: str) -> None:
+    """Raise a SettingError if a copy of a strategy makes something else of three replies than of their mean."""
+    replies = [
+        _reply(mean, _shifted(mean.content, *made, weighted_by)) for made in zip(WEIGHTS, SHIFTS, strict=True)
+    ]
+    found = []
+    for messages in (replies, [_reply(mean, mean.content)]):
+        try:
+            found.append(_numbers(getattr(deepcopy(strategy), f"aggregate_{step}")(server_round, messages)))
+        except Exception as error:
+            raise SettingError(
+                f"{type(strategy).__name__}.aggregate_{step} fails with {type(error).__name__} on replies made up to "
+                f"try whether it takes a weighted mean: {error}"
+            ) from error
+    several, one = found
+    if several.shape != one.shape or not np.allclose(several, one, rtol=1e-3, atol=1e-3 * _largest(one)):
+        raise SettingError(
+            f"{type(strategy).__name__}.aggregate_{step} makes something else of three replies than of their weighted "
+            "mean, or what it makes is random. A secure sum gives only the mean: use a strategy, and functions for "
+            "metrics, that take a weighted mean."
+        )
+
+
+def _reply(like: Message, content: RecordDict) -> Message:
+    reply = deepcopy(like)
+    reply.content = deepcopy(content)
+    return reply
+
+
+def _shifted(content: RecordDict, weight: int, shift: float, weighted_by: str) -> RecordDict:
+    """Return a reply whose numbers differ from the mean's by a shift, and with its part of the weight."""
+    found: dict[str, Any] = {}
+    for name, record in content.items():
+        if isinstance(record, ArrayRecord):
+            found[name] = ArrayRecord({key: _moved(value, shift) for key, value in record.items()})
+        elif isinstance(record, MetricRecord):
+            found[name] = MetricRecord(
+                {
+                    key: value * weight / sum(WEIGHTS) if key == weighted_by else _moved_metric(value, shift)  # type: ignore[operator]
+                    for key, value in record.items()
+                }
+            )
+    return RecordDict(found)
+
+
+def _moved(array: Array, shift: float) -> Array:
+    values = array.numpy()
+    return Array(values + (0.1 * shift * (1 + _largest(values))) * np.ones_like(values))
+
+
+def _moved_metric(value: Any, shift: float) -> Any:
+    moved = np.asarray(value, dtype=np.float64) + 0.1 * shift * (1 + _largest(np.asarray(value)))
+    return moved.tolist()
+
+
+def _largest(values: "np.ndarray[Any, Any]") -> float:
+    return float(np.abs(values).max(initial=0.0))
+
+
+def _numbers(result: Any) -> Floats:
+    """Return all numbers of what a strategy has aggregated: arrays, metrics or both."""
+    records = [
+        record for record in (result if isinstance(result, tuple) else (result,)) if record is not None
+    ]
+    values = [
+        np.asarray(value.numpy() if isinstance(value, Array) else value, dtype=np.float64).ravel()
+        for record in records
+        for _, value in sorted(record.items())
+    ]
+    return np.concatenate([np.empty(0), *values])

@@ -1,0 +1,317 @@
+"""A strategy around any of Flower's that takes a weighted mean: the coordinator learns the mean, and no site's reply.
+
+The inner strategy chooses whom to ask and what. `SecureAggregation` adds to each message what makes a secure sum of the
+replies, opens the sum, and gives the inner strategy one reply, the mean (:mod:`flower_pansvm.weighted_mean`).
+
+A round of which a reply is missing is skipped, as the masks do not cancel then; with a protocol that survives
+drop-outs, ``double-mask``, it is over the sites that have answered. No sum is asked for twice.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from functools import partial
+from logging import ERROR, INFO, WARNING
+from typing import Any
+
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Result, Strategy
+
+from flower_pansvm import records
+from flower_pansvm.constraints import key_of, near_matches
+from flower_pansvm.errors import PanSVMError, SettingError, SumError
+from flower_pansvm.printable import printable
+from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.terms import Scalar, Terms
+from flower_pansvm.weighted_mean import (
+    SUM,
+    MeanTerms,
+    Part,
+    SiteParts,
+    check_bound,
+    decode_mean,
+    digest_of,
+    read_parts,
+)
+from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_own
+from strategies.secagg.sites import MeanSites
+
+TIMEOUT = 3600.0
+"""Seconds to wait for answers, as in Flower's strategies."""
+
+
+class SecureAggregation(Strategy):
+    """A strategy that aggregates the replies of *train* and *evaluate* in secure sums.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        One that takes the mean of the replies, weighted by the number of examples: FedAvg, FedProx, FedAvgM, FedAdam,
+        FedAdagrad, FedYogi, or one's own.
+    bound : float
+        Largest absolute value that a number in an array may have at one site, which refuses a reply above it. A mean is
+        off by less than ``bound * sites / 2**38`` divided by the mean weight.
+    protocol : str
+        The secure sum: ring, k-secure, double-mask, ring-hops, k-secure-hops, paillier; plain hides nothing.
+    most_examples : float
+        Largest weight of a site. Where ``most_examples * sites`` is at most 4096, a number in an array takes four bytes
+        and not eight; see `flower_pansvm.weighted_mean.NARROW_WEIGHTS` for what that costs in precision.
+    **options
+        The protocol's options: ``k``, ``threshold``.
+
+    Attributes
+    ----------
+    skipped : list of (int, str)
+        Round and step, 'train' or 'evaluate', of the sums that were not opened.
+
+    Raises
+    ------
+    SettingError
+        If the strategy looks at single replies, or a setting cannot work.
+
+    Examples
+    --------
+    >>> from flwr.serverapp.strategy import FedAvg
+    >>> SecureAggregation(FedAvg(), protocol="k-secure", bound=16.0).protocol.name
+    'k-secure'
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        *,
+        bound: float,
+        protocol: str = "k-secure",
+        most_examples: float = MeanTerms.most_examples,
+        **options: Scalar,
+    ) -> None:
+        check_strategy(strategy)
+        self.strategy = strategy
+        weighted_by = str(getattr(strategy, "weighted_by_key", MeanTerms.weighted_by))
+        known = [part.name for part in fields(PROTOCOLS[protocol]) if "constraint" in part.metadata]
+        for name in options.keys() - {*known}:
+            raise SettingError(
+                f"'{protocol}' has no option '{name}'. {near_matches(name, known) if known else ''}".strip()
+            )
+        config = {"aggregation": protocol, **{key_of(name): value for name, value in options.items()}}
+        self.terms, self.protocol = (
+            MeanTerms(bound, most_examples, weighted_by),
+            protocol_of(Terms.from_config(config)),
+        )
+        self.sites = MeanSites(config, self.terms)
+        self.skipped: list[tuple[int, str]] = []
+        self.timeout = TIMEOUT
+        self._number = self._means = 0  # of sums that were asked for, and of those that were opened
+        self._tried: set[str] = set()
+        self._sum: tuple[Grid, SumRound] | None = None
+
+    def summary(self) -> None:
+        """Log the secure sum and the inner strategy's settings."""
+        log(INFO, "\t├──> Secure sums: %s, bound %g", self.protocol.name, self.terms.bound)
+        if not self.protocol.protected:
+            log(
+                WARNING,
+                "NOTHING IS PROTECTED: with '%s' the coordinator sees every reply",
+                self.protocol.name,
+            )
+        self.strategy.summary()
+
+    def start(
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord,
+        num_rounds: int = 3,
+        timeout: float = TIMEOUT,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
+    ) -> Result:
+        """Run the strategy as Flower does.
+
+        Raises
+        ------
+        SumError
+            If the arrays to begin with are above the bound.
+        """
+        check_bound(RecordDict({"initial_arrays": initial_arrays}), self.terms)
+        self.timeout = timeout
+        return super().start(
+            grid, initial_arrays, num_rounds, timeout, train_config, evaluate_config, evaluate_fn
+        )
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Return the inner strategy's messages, each with what makes a secure sum of the replies."""
+        return self._configure("train", server_round, arrays, config, grid)
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Return the inner strategy's messages, each with what makes a secure sum of the replies."""
+        return self._configure("evaluate", server_round, arrays, config, grid)
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Return what the inner strategy makes of the mean; nothing if the round is skipped."""
+        mean = self._mean("train", server_round, replies)
+        return (None, None) if mean is None else self.strategy.aggregate_train(server_round, [mean])
+
+    def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
+        """Return what the inner strategy makes of the mean; nothing if the round is skipped."""
+        mean = self._mean("evaluate", server_round, replies)
+        return None if mean is None else self.strategy.aggregate_evaluate(server_round, [mean])
+
+    def _configure(
+        self, step: str, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> list[Message]:
+        """Return the inner strategy's messages for a step as requests for a secure sum."""
+        messages = list(getattr(self.strategy, f"configure_{step}")(server_round, arrays, config, grid))
+        self._sum = None
+        if not messages:
+            return []
+        try:
+            return self._as_sum(messages, grid)
+        except PanSVMError as error:
+            self._skip(step, server_round, error)
+            return []
+
+    def _as_sum(self, messages: list[Message], grid: Grid) -> list[Message]:
+        # Most strategies give all nodes one and the same content.
+        different = {(message.metadata.message_type, id(message.content)): message for message in messages}
+        tasks = {digest_of(kind, message.content) for (kind, _), message in different.items()}
+        if len(tasks) > 1:
+            raise SettingError(
+                f"{type(self.strategy).__name__} asks different things of different nodes, of which there is no sum."
+            )
+        self.sites.join(grid, [message.metadata.dst_node_id for message in messages], self.timeout)
+        messages = [message for message in messages if message.metadata.dst_node_id in self.sites.joined]
+        nodes = [message.metadata.dst_node_id for message in messages]
+        self._check_enough(nodes)
+        self._number += 1
+        run, (task,) = str(grid.run.run_id), tasks
+        this, groups = self.sites.sum_of(run, task, self._number, nodes)
+        for message in messages:
+            message.content = RecordDict({**message.content, **groups})
+        self._sum = grid, this
+        return messages
+
+    def _check_enough(self, nodes: list[int]) -> None:
+        """Raise a SumError if a site would not take part in a sum over so few."""
+        for node in nodes:
+            site = self.sites.joined[node]
+            if len(nodes) < site.min_sites:
+                raise SumError(
+                    f"{len(nodes)} sites are chosen, and site '{site.name}' takes part in sums over at least "
+                    f"{site.min_sites}. Raise min_train_nodes, min_evaluate_nodes and min_available_nodes of the "
+                    "strategy, or lower min_sites in secure_client_app."
+                )
+
+    def _mean(self, step: str, server_round: int, replies: Iterable[Message]) -> Message | None:
+        """Return one reply, the mean of all; None if the round is skipped."""
+        if self._sum is None:
+            return None
+        (grid, this), self._sum = self._sum, None
+        names = {node: site.name for node, site in self.sites.joined.items() if site.name in this.roster}
+        there: dict[str, Message] = {}
+        refusals = []
+        for reply in replies:
+            if reply.has_error():
+                if reply.error.code > PanSVMError.code:
+                    refusals.append(printable(reply.error.reason or ""))
+                else:  # the app has failed, or Flower has lost the node
+                    log(WARNING, "%s", printable(reply.error.reason or f"error {reply.error.code}"))
+            elif reply.metadata.src_node_id in names:
+                there.setdefault(names[reply.metadata.src_node_id], reply)
+        try:
+            self._check_all_there(this, list(there), refusals)
+            mean = self._opened(grid, this, there)
+            if step not in self._tried and not is_flowers_own(self.strategy, step):
+                check_by_trial(self.strategy, step, server_round, mean, self.terms.weighted_by)
+            self._tried.add(step)
+        except PanSVMError as error:
+            self._skip(step, server_round, error)
+            return None
+        self._means += 1
+        return mean
+
+    def _check_all_there(self, this: SumRound, there: list[str], refusals: list[str]) -> None:
+        """Raise a SumError if replies are missing without which there is no sum: a `LostError` if no site refused."""
+        lost = [name for name in this.roster if name not in there]
+        if not lost:
+            return
+        log(WARNING, "no reply of %s", ", ".join(lost))
+        fewest = max(site.min_sites for site in self.sites.joined.values() if site.name in this.roster)
+        fewest = max(fewest, self.protocol.fewest(this))
+        if len(there) >= fewest:
+            for refusal in refusals:
+                log(WARNING, "%s", refusal)
+        elif refusals:
+            raise SumError("\n".join(sorted({*refusals})))
+        else:
+            raise LostError(
+                f"{len(lost)} of {len(this.roster)} sites did not answer, and '{self.protocol.name}' needs {fewest}. "
+                "With protocol='double-mask', sites may drop out."
+            )
+
+    def _opened(self, grid: Grid, this: SumRound, there: dict[str, Message]) -> Message:
+        """Return a reply with the mean of the sites' replies as its content."""
+        answers = {
+            name: records.read(reply.content, SUM, SiteParts, f"Site '{name}'")
+            for name, reply in there.items()
+        }
+        parts = _common_parts(answers)
+        answers = {name: answers[name] for name in this.roster if name in answers}
+        relay = partial(self._relay, grid, this)
+        words = self.protocol.total(
+            {name: answer.payload.tobytes() for name, answer in answers.items()}, this, relay
+        )
+        mean = next(iter(there.values()))
+        mean.content = decode_mean(words, parts, self.terms, len(this.roster), len(answers))
+        return mean
+
+    def _relay(self, grid: Grid, this: SumRound, step: int, payloads: Any) -> dict[str, bytes]:
+        answers = self.sites.relay(grid, this, step, payloads, self.timeout)
+        missing = [name for name in payloads if name not in answers]
+        if missing and not self.protocol.survives:
+            raise LostError(f"{', '.join(missing)} did not answer while the sum went round.")
+        return answers
+
+    def _skip(self, step: str, server_round: int, error: PanSVMError) -> None:
+        """Skip a round, of which the log says why; but end a run that has not yet come to a mean and will not.
+
+        That would lose nothing. What was computed since is not lost for a later fault.
+        """
+        if not self._means and not isinstance(error, LostError):
+            raise error
+        self.skipped.append((server_round, step))
+        log(ERROR, "%s of round %d is skipped: %s", step, server_round, error)
+
+
+class LostError(SumError):
+    """Sites did not answer: the next round may do better."""
+
+
+def _common_parts(answers: dict[str, SiteParts]) -> tuple[Part, ...]:
+    """Return the names, types and shapes of all sites' replies; SumError if they differ, which says where."""
+    found = {}
+    for name, answer in answers.items():
+        try:
+            found[name] = read_parts(answer.parts)
+        except ValueError:
+            raise SumError(
+                f"Site '{name}' does not say what its reply holds. Does it run the same version?"
+            ) from None
+    first = next(iter(found))
+    for name, parts in found.items():
+        if parts != found[first]:
+            different = sorted({part[1] for part in {*parts} ^ {*found[first]}})
+            raise SumError(
+                f"The replies of sites '{first}' and '{name}' differ in names, types, order or shapes of "
+                f"{printable(', '.join(map(repr, different)) or 'their parts', 200)}, so that there is no mean. Have "
+                "all sites train the same model."
+            )
+    return found[first]

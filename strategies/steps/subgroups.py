@@ -1,0 +1,102 @@
+"""How good a model is for subgroups of patients: counts of test records by group, in one secure sum."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from logging import WARNING
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.systems.evaluation import SUBGROUPS, SubgroupsQuestion
+from flower_pansvm.table_schema import YES_NO, TableColumn, TableSchema
+from strategies.federation.checks import AggregateResult, Problems
+from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+
+REST = "missing, or too few at a hospital"
+"""The last group."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of patients by a column: the names of the groups, the column's features, and where groups begin."""
+
+    column: str
+    names: tuple[str, ...]
+    features: tuple[str, ...]
+    cuts: tuple[float, ...] = ()
+
+
+def groups_by(by: str, features: Sequence[str], described: Sequence[TableColumn]) -> Groups:
+    """Return the groups that ``by`` names: ``sex``, of a category or yes/no column, or ``age:50,70`` of numbers.
+
+    Parameters
+    ----------
+    by : str
+        The setting.
+    features : sequence of str
+        Columns of numbers of a run.
+    described : sequence of TableColumn
+        Columns of the schema file.
+
+    Raises
+    ------
+    SettingError
+        If there is no such column, or it has no groups, or the cuts are not increasing numbers.
+    """
+    column, _, text = by.rpartition(":") if ":" in by else (by, "", "")
+    known = {one.name: one for one in described}.get(column)
+    if known is not None and known.categories and not text:
+        return Groups(column, (*known.categories, REST), known.features)
+    if column not in features:
+        raise SettingError(
+            f"by names the column '{column}', and the tables have none of this name that is a number, a category or "
+            "yes/no. Correct the name; before a colon stands the column, behind it where groups begin: by=age:50,70."
+        )
+    if known is not None and known.kind == YES_NO and not text:
+        return Groups(column, ("no", "yes", REST), (column,), (0.5,))
+    try:
+        cuts = tuple(float(one) for one in text.split(","))
+    except ValueError:
+        cuts = ()
+    if not cuts or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+        raise SettingError(
+            f"by is '{by}': of a column of numbers it has to say where groups begin, increasing: by={column}:50,70. "
+            "Categories and yes/no columns of the schema file need none."
+        )
+    names = [f"below {cuts[0]:g}"]
+    names += [f"{low:g} to below {high:g}" for low, high in pairwise(cuts)]
+    return Groups(column, (*names, f"{cuts[-1]:g} or more", REST), (column,), cuts)
+
+
+def by_subgroups(federation: Federation, by: str, outcome: Outcome) -> Outcome:
+    """Return the outcome with a model's counts by subgroup; without them, and with a warning, where a site refuses."""
+    model, schema = outcome.model, federation.schema
+    if model is None or schema is None:
+        return outcome
+    described = TableSchema.from_json(schema.table).columns if schema.table else ()
+    try:
+        groups = groups_by(by, schema.columns, described)
+        question = SubgroupsQuestion(
+            np.frombuffer(model.to_bytes(), dtype=np.uint8), groups.features, np.array(groups.cuts)
+        )
+        with federation.costs.phase("subgroups"):
+            counts = federation.secure_sum(SUBGROUPS, question, relations=wrong_counts).confusion
+    except PanSVMError as error:
+        log(WARNING, "how good the model is for subgroups is not known: %s", error)
+        return outcome
+    found = [
+        {"name": name, "confusion": own.astype(int).tolist()}
+        for name, own in zip(groups.names, counts, strict=True)
+    ]
+    subgroups = {"column": groups.column, "groups": found}
+    return replace(outcome, figures={**outcome.figures, "subgroups": subgroups})
+
+
+def wrong_counts(result: AggregateResult) -> Problems:
+    """Yield what is wrong of counts: no more records are in groups than there are to test."""
+    known = result.request.rows
+    if known is not None and np.sum(result.sums["confusion"]) > known.test:
+        yield "'confusion' has more test rows than the sites have counted"

@@ -1,0 +1,180 @@
+"""What ``pansvm check`` finds, and that it tells nothing of a patient."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.checking.finding import ERROR, NOTE, WARNING, Finding
+from clients.checking.findings import findings
+from clients.checking.sentinels import piled_up, sentinels
+from clients.table.form import TableForm
+from flower_pansvm.table_schema import TableColumn, TableSchema
+
+ROWS = 200
+
+
+def ward(**more: Any) -> pd.DataFrame:
+    """Return a table with which nothing is wrong."""
+    generator = np.random.default_rng(0)
+    label = generator.integers(0, 2, ROWS)
+    table = {
+        "age": generator.normal(60, 10, ROWS).round(),
+        "chol": (generator.normal(220, 30, ROWS) + 20 * label).round(1),
+        "oldpeak": np.maximum(generator.normal(0, 1, ROWS), 0).round(1),
+        "smoker": generator.integers(0, 2, ROWS),
+        "label": label,
+    }
+    return pd.DataFrame({**table, **more})
+
+
+def found(folder: Path, frame: pd.DataFrame, schema: TableSchema | None = None) -> list[Finding]:
+    """Return what is said of a table but the notes on level perturbed and on oldpeak's zeros, which each has."""
+    path = folder / "ward.csv"
+    frame.to_csv(path, index=False)
+    said = findings(path, None, TableForm(schema=schema))
+    return [
+        one
+        for one in said
+        if one.level != NOTE or not re.search("evel perturbed|'oldpeak' holds 0", one.text)
+    ]
+
+
+def texts(folder: Path, frame: pd.DataFrame, schema: TableSchema | None = None) -> list[str]:
+    return [f"{one.level}: {one.text}" for one in found(folder, frame, schema)]
+
+
+def test_a_sound_table_has_no_finding(tmp_path: Path) -> None:
+    assert found(tmp_path, ward()) == []
+
+
+def test_what_level_perturbed_is_worth_is_told_of_a_table_that_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "ward.csv"
+    for frame, told in ((ward(), True), (ward(sex=["f", "m"] * (ROWS // 2)), False)):
+        frame.to_csv(path, index=False)
+        assert any("AUC" in one.text for one in findings(path, None, TableForm())) == told
+
+
+def test_labels_that_are_doubtful(tmp_path: Path) -> None:
+    words = ward()["label"].map({0: "benign", 1: "malignant"}).tolist()
+    once = texts(tmp_path, ward(label=["malingnant", *words[1:]]))
+    assert not any("malingnant" in text for text in once)
+    assert any("1 labels that fewer than 5 rows have" in text for text in once)
+    known = TableSchema(schema().columns, classes=("benign", "malignant", "other"))
+    rare = texts(tmp_path, ward(label=["other", *words[1:]]), known)
+    assert any("get another label" in text for text in rare)
+    assert not any("does not name them" in text for text in rare)
+    many = ward(label=[f"C{number % 40}" for number in range(ROWS)])
+    assert any("does not hold classes" in text for text in texts(tmp_path, many))
+    merged = TableSchema(schema().columns, positive=("C3", "C4"))
+    assert not any(text.startswith("error:") for text in texts(tmp_path, many, merged))
+
+
+def schema(**more: Any) -> TableSchema:
+    chol = TableColumn("chol", unit="mg/dl", ends=(50, 700), **more)
+    return TableSchema((*map(TableColumn, ("age", "oldpeak", "smoker")), chol), classes=("0", "1"))
+
+
+def test_other_units_than_the_schemas(tmp_path: Path) -> None:
+    frame = ward()
+    assert found(tmp_path, frame, schema()) == []
+    mmol = texts(tmp_path, frame.assign(chol=(frame["chol"] / 38.67).round(2)), schema())
+    assert mmol[0].startswith("error:")
+    assert "Are they in another unit?" in mmol[0]
+    assert any("multiplied by 38.67 (mg/dl and mmol/l of cholesterol)" in text for text in mmol)
+    one = texts(tmp_path, frame.assign(chol=[7000.0, *frame["chol"][1:]]), schema())
+    assert [text for text in one if "outside of the schema's range, 50 to 700 mg/dl: 1 of 200" in text]
+
+
+def test_codes_of_the_schema_are_no_doubt_and_labels_out_of_it_are(tmp_path: Path) -> None:
+    frame = ward()
+    frame.loc[:6, "chol"] = 0
+    assert found(tmp_path, frame, schema(missing=("0",))) == []
+    wrong = found(tmp_path, ward(label=["2", *ward()["label"][1:]]), schema())
+    assert [one.level for one in wrong] == [WARNING]
+    assert "1 labels that are none of the schema's classes" in wrong[0].text
+    assert found(tmp_path, ward(label=["x"] * ROWS), schema())[0].level == ERROR
+
+
+def test_what_the_schema_does_not_have_is_a_note(tmp_path: Path) -> None:
+    (only,) = found(tmp_path, ward(name=["Ann"] * ROWS), schema())
+    assert only.level == NOTE
+    assert "does not have column 'name'" in only.text
+
+
+def test_a_table_that_does_not_fit_says_why_and_all_else_too(tmp_path: Path) -> None:
+    several = found(tmp_path, ward(sex=["f", "m"] * (ROWS // 2), ward=["7"] * ROWS))
+    assert several[0].level == ERROR
+    assert "holds text or a date" in several[0].text
+    assert any("'ward' is constant" in one.text for one in several)
+
+
+@given(
+    st.lists(st.sampled_from(["4711.25", "secret", "", "-999", "0", "2014-01-02"]), min_size=3, max_size=30)
+)
+@pytest.mark.slow
+def test_no_finding_shows_a_cell(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
+    labels = ["4711", "secretly"] * len(cells)
+    frame = pd.DataFrame({"a": cells, "b": cells[::-1], "label": labels[: len(cells)]})
+    said = " ".join(texts(tmp_path_factory.mktemp("ward"), frame))
+    assert "4711" not in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([212, 0, 305, 0, 250, 233, 198, 261], [0]),
+        ([0, 1, 0, 2, 0, 1, 0, 3], []),
+        ([0, 1] * 20, []),
+        ([-1, 1] * 20, []),
+        ([-1, 0, 1] * 20, []),
+        ([-9, -9, *[0, 1, 2, 3] * 9], [-9]),
+        ([-9, *[0, 1, 2, 3] * 9], []),
+        ([99, 99, 99, *range(1, 9)] * 3, [99]),
+        ([60, 70, 80, 99, 99, 88, 92, 75], []),
+        ([-999, -999, 9999, 9999, *range(40, 80)], [-999, 9999]),
+        ([], []),
+    ],
+)
+def test_codes_for_missing_cells(values: list[float], codes: list[float]) -> None:
+    assert sorted(sentinels(np.array(values, dtype=np.float64))) == codes
+
+
+@pytest.mark.parametrize(
+    ("number", "share", "seen"),
+    [(-3.0, 0.33, True), (99.0, 0.1, True), (47.3, 0.2, True), (99.0, 0.02, False)],
+)
+def test_a_number_that_many_share_where_others_hardly_repeat(number: float, share: float, seen: bool) -> None:
+    random = np.random.default_rng(1)
+    for values in (random.lognormal(1, 1, 400).round(2), random.integers(30, 90, 400).astype(np.float64)):
+        values[random.random(400) < share] = number
+        assert piled_up(values) == ((number, False) if seen else None)
+
+
+def test_columns_that_measurements_may_be_like(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "crp": np.where(random.random(400) < 0.33, 0, random.lognormal(1, 1, 400).round(2)),
+            "counter": 1e9 + random.integers(0, 9, 400),
+            "visits": random.poisson(1, 400),
+            "age": random.normal(60, 12, 400).round(),
+            "label": random.integers(0, 2, 400),
+        }
+    )
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    told = {
+        one.level: one.text
+        for one in findings(tmp_path / "table.csv", "label", TableForm())
+        if "'" in one.text
+    }
+    assert {level: [name for name in frame if f"'{name}'" in text] for level, text in told.items()} == {
+        WARNING: ["counter"],
+        NOTE: ["crp"],
+    }

@@ -1,0 +1,91 @@
+"""Columns that repeat as patients' ids do are asked about; measurements and codes are not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clients.checking.finding import NOTE, WARNING, Finding
+from clients.checking.patients import of_patients
+from clients.table.form import AS_IT_IS, TableForm
+from flower_pansvm.table_schema import TableSchema
+
+ROWS, EACH = 900, 5
+
+
+@pytest.fixture
+def ward() -> pd.DataFrame:
+    draw = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "age": draw.normal(60, 15, ROWS).round().astype(int),
+            "crp": draw.gamma(2, 10, ROWS).round(1),
+            "platelets": (draw.normal(250, 60, ROWS).round() * 1000).astype(int),
+            "zip": draw.integers(10_000, 10_300, ROWS),
+            "patient_age": draw.integers(20, 90, ROWS),
+            "diagnosis": np.where(
+                draw.random(ROWS) < 0.5, "I10", [f"E{n}" for n in draw.integers(10, 99, ROWS)]
+            ),
+            "sex": draw.integers(0, 2, ROWS // EACH)[np.repeat(np.arange(ROWS // EACH), EACH)],
+            "label": draw.integers(0, 2, ROWS),
+        }
+    )
+
+
+def found(frame: pd.DataFrame, form: TableForm = AS_IT_IS) -> list[Finding]:
+    return list(of_patients(frame, "label", form))
+
+
+def test_measurements_and_codes_are_not_taken_for_ids(ward: pd.DataFrame) -> None:
+    assert found(ward) == []
+    assert found(ward.assign(case_id=[f"C{n}" for n in range(ROWS)])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("record_id", "{}", str),
+        ("record_id", "{}", int),
+        ("patient", "P{:04}", str),
+        ("PatientID", "{}", str),
+        ("PatientID", "{}", int),
+        ("subject no", "{}", str),
+        ("subject no", "{}", int),
+        ("Kennung", "X{:05}", str),
+        ("nummer", "7{:05}", str),
+        ("nummer", "7{:05}", int),
+    ],
+)
+def test_a_column_that_repeats_as_ids_do_is_asked_about(
+    name: str, text: str, read: Callable[[str], Any], ward: pd.DataFrame
+) -> None:
+    ids = [text.format(13 * (number // EACH)) for number in range(ROWS)]
+    (finding,) = found(ward.assign(**{name: [read(one) for one in ids]}))
+    assert finding.level == WARNING
+    assert name in finding.text
+    assert "patient-id" in finding.text
+    assert ids[-1] not in finding.text
+
+
+def test_with_a_patient_id_rows_and_patients_are_counted(ward: pd.DataFrame) -> None:
+    schema = TableSchema.from_mapping({"patient-id": "mrn", "columns": {"age": {}}}, "schema")
+    ids = np.repeat([f"P{number}" for number in range(ROWS // EACH)], EACH)
+    (counted,) = found(ward.assign(mrn=ids), TableForm(schema=schema))
+    assert counted.level == NOTE
+    assert f"{ROWS // EACH} patients" in counted.text
+    assert found(ward.assign(mrn=range(ROWS)), TableForm(schema=schema)) == []
+
+
+def test_one_patient_with_half_of_all_rows_is_asked_about(ward: pd.DataFrame) -> None:
+    schema = TableSchema.from_mapping({"patient-id": "mrn", "columns": {"age": {}}}, "schema")
+    ids = np.where(np.arange(ROWS) < ROWS // 2, "unknown", np.arange(ROWS).astype(str))
+    findings = found(ward.assign(mrn=ids), TableForm(schema=schema))
+    assert [one.level for one in findings] == [NOTE, WARNING]
+
+
+def test_a_column_that_is_mostly_empty_makes_no_id_of_another(ward: pd.DataFrame) -> None:
+    draw = np.random.default_rng(1)
+    empty = np.where(draw.random(ROWS) < 0.02, draw.choice(["a", "b"], ROWS), None)
+    assert found(ward.assign(remark=empty)) == []

@@ -1,0 +1,130 @@
+"""What `pansvm check` says level perturbed is worth: known errors of the filter, and tables it does not protect."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clients.checking.finding import NOTE, WARNING, Finding
+from clients.checking.perturbation import filter_errors, membership_auc, of_level, standardised
+from clients.perturb import PerturbedTerms, perturbed_table
+from clients.table.table import Table
+from flower_pansvm.table_schema import TableColumn, TableSchema
+from flower_pansvm.terms import replaced_share
+
+
+def table(X: np.ndarray) -> Table:
+    return Table(tuple(f"c{n}" for n in range(X.shape[1])), X, np.resize(["a", "b"], len(X)))
+
+
+def genes(rows: int = 60, columns: int = 400) -> np.ndarray:
+    generator = np.random.default_rng(0)
+    factors = generator.normal(size=(rows, 5)) @ generator.normal(size=(5, columns))
+    return factors + 0.3 * generator.normal(size=(rows, columns))
+
+
+@pytest.mark.parametrize("noise", [0.25, 0.5])
+def test_the_filters_error_is_that_of_a_filter_on_a_copy(noise: float) -> None:
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(4000, 3)) @ generator.normal(size=(3, 8)) + generator.normal(size=(4000, 8))
+    Z, copy = standardised(X), perturbed_table(table(X), "label", None, PerturbedTerms(noise), b"k" * 32).X
+    noisy = (copy - X.mean(axis=0)) / X.std(axis=0)
+    covariance = Z.T @ Z / len(Z)
+    guesses = noisy @ np.linalg.solve(covariance + noise**2 * np.eye(8), covariance)
+    found = np.sqrt(np.mean((guesses - Z) ** 2, axis=0))
+    assert found == pytest.approx(filter_errors(Z, noise), rel=0.08)
+
+
+def test_with_more_columns_than_rows_the_error_is_the_same_as_by_the_covariance() -> None:
+    Z = standardised(genes())
+    C = Z.T @ Z / len(Z)
+    left = np.diag(C - C @ np.linalg.solve(C + 0.25 * np.eye(len(C)), C))
+    assert filter_errors(Z, 0.5) == pytest.approx(np.sqrt(left), abs=1e-6)
+
+
+def told(X: np.ndarray, schema: TableSchema | None = None) -> list[Finding]:
+    """Return what is told of a table with ids and frequent labels."""
+    return list(of_level(replace(table(X), ids=np.arange(len(X)).astype(str)), schema))
+
+
+def test_genes_are_not_protected_and_columns_apart_are() -> None:
+    (of_genes,) = told(genes())
+    assert of_genes.level == WARNING
+    (apart,) = told(np.random.default_rng(2).normal(size=(300, 5)))
+    assert apart.level == NOTE
+    assert "'c" not in apart.text
+
+
+def test_columns_that_are_told_by_others_are_named() -> None:
+    X = np.random.default_rng(3).normal(size=(300, 30))
+    X[:, 1:6] = X[:, [0]] + 0.01 * X[:, 1:6]
+    (several,) = told(X)
+    assert several.level == NOTE
+    assert "'c0', 'c1', 'c2', 'c3', 'c4' and 1 more" in several.text
+    # A column in two units is there twice.
+    X = X[:, [0, 7, 7, 8, 9]] * [1, 1, 2.2, 1, 1]
+    (twice,) = told(X)
+    assert "column 'c1', 'c2'." in twice.text
+
+
+def test_the_features_of_a_category_do_not_follow_each_other() -> None:
+    """They are perturbed together, so none of them is a second copy of another."""
+    generator = np.random.default_rng(6)
+    X = np.column_stack([np.eye(2)[generator.integers(0, 2, 300)], generator.normal(size=(300, 3))])
+    columns = TableColumn("sex", "category", categories=("f", "m")), *map(TableColumn, ("a", "b", "c"))
+    schema = TableSchema(columns)
+    sound = replace(table(X), columns=schema.features)
+    assert "'sex" in next(of_level(sound, None)).text
+    assert "'sex" not in next(of_level(sound, schema)).text
+
+
+def test_who_took_part_is_told_where_columns_are_many() -> None:
+    X = np.random.default_rng(4).normal(size=(300, 100))
+
+    def auc(columns: int, noise: float) -> float:
+        return membership_auc(replace(table(X[:, :columns]), labels=None), None, noise)
+
+    assert auc(100, 0.5) > 0.95
+    assert auc(1, 0.5) == pytest.approx(0.5, abs=0.1)
+    assert auc(8, 0.25) > auc(8, 0.5) + 0.1
+
+
+def test_of_a_table_without_columns_that_differ_or_with_few_records_nothing_is_said() -> None:
+    nothing = np.column_stack([np.full(50, 3.0), np.full(50, np.nan)])
+    assert told(nothing) == []
+    assert told(genes(10, 3)) == []
+    # Of a column that differs in one record, half of the records may not have it.
+    (hardly,) = told(np.eye(50)[:, :1])
+    assert "AUC 0.5" in hardly.text
+    # One that holds both is sound.
+    X = np.column_stack([nothing, np.random.default_rng(5).normal(size=(50, 3))])
+    X[::7, 2] = np.nan
+    (sound,) = told(X)
+    assert sound.level == NOTE
+
+
+def test_without_ids_and_with_rare_classes_more_is_said() -> None:
+    X = np.random.default_rng(7).normal(size=(1000, 3))
+    assert [one.level for one in of_level(table(X), None)] == [NOTE, NOTE]
+    assert "row-id" in list(of_level(table(X), None))[1].text
+    rare = replace(table(X), labels=np.array(["a"] * 10 + ["b"] * 990))
+    assert [one.level for one in of_level(rare, None)] == [NOTE, NOTE, WARNING]
+    assert [one.level for one in of_level(replace(rare, labels=None), None)] == [NOTE, NOTE]
+
+
+@pytest.mark.parametrize("noise", [0.25, 0.5])
+def test_of_a_rare_class_as_many_labels_are_wrong_as_is_said(noise: float) -> None:
+    labels = np.array(["a"] * 1000 + ["b"] * 39_000)
+    whole = replace(table(np.random.default_rng(8).normal(size=(40_000, 1))), labels=labels)
+    copy = perturbed_table(whole, "label", None, PerturbedTerms(noise), bytes(32)).labels
+    assert np.mean(labels[copy == "a"] == "b") == pytest.approx(replaced_share(noise), abs=0.04)
+
+
+def test_a_large_table_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clients.checking.perturbation.MOST_CELLS", 500)
+    generator, seen = np.random.default_rng(9), []
+    monkeypatch.setattr(
+        "clients.checking.perturbation.membership_auc", lambda own, *_: seen.append(own.X.shape) or 0.5
+    )
+    told(generator.normal(size=(1000, 5)))
+    assert seen == [(100, 5), (100, 5)]

@@ -1,0 +1,173 @@
+"""A person at a hospital decides on each run, if the policy says so, before anything of it is answered."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from clients.deployment.status import WARNING, status_of
+from clients.runs import RUNS_FILE, Asked, approve, read_runs
+from flower_pansvm.errors import SettingError
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
+from flower_pansvm.systems.scaling import MOMENTS
+from flower_pansvm.tasks import Nothing
+from simulations.attack.active import registry
+from simulations.attack.active.hospitals import FalseCoordinator, Hospitals
+from simulations.attack.active.nearness import asked_at
+from strategies.settings import settings_from
+from tests.command_line import Run
+
+
+@pytest.fixture
+def hospitals(tmp_path: Path) -> Iterator[Hospitals]:
+    with registry.own_account(tmp_path):
+        made = Hospitals(tmp_path / "study", {"first": 60, "second": 60, "third": 60}, asked_at("perturbed"))
+        made.nodes["first"]["approval"] = "always"
+        yield made
+
+
+def begin(hospitals: Hospitals, run: int, **changed: object) -> None:
+    """Begin a run: join, and answer one question."""
+    settings = settings_from({**hospitals.settings.to_config(), **changed})  # type: ignore[dict-item]
+    coordinator = FalseCoordinator(hospitals.grid(run, settings), settings, hospitals.classes)
+    coordinator.join()
+    coordinator.ask(MOMENTS, Nothing())
+
+
+def state(hospitals: Hospitals, name: str = "first") -> Path:
+    return Path(str(hospitals.nodes[name]["state"]))
+
+
+def asked(hospitals: Hospitals) -> Asked:
+    (one,) = read_runs(state(hospitals)).values()
+    return one
+
+
+def test_each_run_waits_for_its_approval(hospitals: Hospitals) -> None:
+    with pytest.raises(SettingError) as refused:
+        begin(hospitals, 1)
+    run = asked(hospitals)
+    assert run.code in str(refused.value)
+    assert (run.system, run.level, run.settings["noise"]) == ("pan-svm", "perturbed", "0.25")
+    approve(state(hospitals), run.code.lower())
+    begin(hospitals, 2)
+    assert (len(asked(hospitals).approved), len(asked(hospitals).begun)) == (1, 1)
+    with pytest.raises(SettingError):
+        begin(hospitals, 3)
+
+
+def test_a_run_that_another_hospital_refuses_uses_up_no_approval(hospitals: Hospitals) -> None:
+    hospitals.nodes["second"]["approval"] = "always"
+    for number, name in ((1, "first"), (2, "second")):
+        with pytest.raises(SettingError):
+            begin(hospitals, number)
+        approve(state(hospitals, name), asked(hospitals).code)
+    begin(hospitals, 3)
+
+
+def test_other_settings_are_another_run_but_not_those_of_the_coordinators_side(hospitals: Hospitals) -> None:
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    approve(state(hospitals), asked(hospitals).code)
+    with pytest.raises(SettingError):
+        begin(hospitals, 2, landmarks="7")
+    begin(hospitals, 3, timeout=99.0)
+
+
+def test_the_first_of_a_system_and_level_is_enough_if_the_policy_says_so(hospitals: Hospitals) -> None:
+    hospitals.nodes["first"]["approval"] = "first"
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    approve(state(hospitals), asked(hospitals).code)
+    for number in (2, 3):
+        begin(hospitals, number, landmarks=str(number + 5))
+    with pytest.raises(SettingError):
+        begin(hospitals, 4, strategy="svm-admm")
+
+
+def test_a_month_has_so_many_runs(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    hospitals.nodes["first"].update({"approval": "never", "runs-a-month": 2})
+    for number in (1, 2):
+        begin(hospitals, number)
+    with pytest.raises(SettingError, match="30 days"):
+        begin(hospitals, 3)
+    later = asked(hospitals).asked + 31 * 24 * 3600
+    monkeypatch.setattr("clients.runs.time", SimpleNamespace(time=lambda: later))
+    begin(hospitals, 4)
+
+
+def test_a_run_stays_at_the_level_that_was_approved(hospitals: Hospitals) -> None:
+    """Else a coordinator asks to join at `dp`, and then for sums."""
+    hospitals.nodes["first"]["privacy"] = "perturbed"
+    settings = settings_from({**hospitals.settings.to_config(), "strategy": "dp-svm", "privacy": "auto"})
+    lying = FalseCoordinator(hospitals.grid(1, settings), settings, 2)
+    with pytest.raises(SettingError):
+        lying.join()
+    approve(state(hospitals), asked(hospitals).code)
+    assert asked(hospitals).level == "dp"
+    lying = FalseCoordinator(hospitals.grid(2, settings), settings, 2)
+    lying.join()
+    with pytest.raises(SettingError, match="nobody has yet"):
+        lying.ask(MOMENTS, Nothing())
+    lying.tell({SCHEMA: hospitals.schema()})
+    ends = np.zeros(len(hospitals.columns)), np.ones(len(hospitals.columns))
+    lying.ask(PRIVATE_BINS, BinsQuestion(rho_of(0.1, 1e-5), *ends))
+    with pytest.raises(SettingError, match="level dp"):
+        lying.ask(MOMENTS, Nothing())
+
+
+def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:
+    with pytest.raises(SettingError):
+        approve(state(hospitals), "NOSUCHRUN1")
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    code = asked(hospitals).code
+    approve(state(hospitals), code)
+    with pytest.raises(SettingError):
+        approve(state(hospitals), code)
+    file = state(hospitals) / RUNS_FILE
+    file.write_text(file.read_text()[:-5])
+    with pytest.raises(SettingError):
+        begin(hospitals, 2)
+    hospitals.nodes["first"]["approval"] = "never"
+    begin(hospitals, 3)
+
+
+def test_the_commands_show_and_approve(hospitals: Hospitals, pansvm: Run) -> None:
+    folder = state(hospitals).parent
+    node = folder / "node.toml"
+    node.write_text(f'approval = "always"\n{node.read_text()}')
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    code = asked(hospitals).code
+    assert ("approval", WARNING) in [(line.name, line.code) for line in status_of(folder)]
+    assert re.search(
+        f"^{code} .*pan-svm .*perturbed", pansvm.output("hospital", "runs", "--folder", folder), re.M
+    )
+    pansvm.error("hospital", "approve", "0123456789", "--folder", folder)
+    out = pansvm.output("hospital", "approve", code, "--folder", folder, "--yes")
+    assert "noise = 0.25" in out
+    begin(hospitals, 2)
+    assert ("approval", WARNING) not in [(line.name, line.code) for line in status_of(folder)]
+
+
+def test_the_log_keeps_what_was_approved_and_the_latest(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clients.runs.MOST", 3)
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    first = asked(hospitals)
+    approve(state(hospitals), first.code)
+    for number in range(2, 7):
+        with pytest.raises(SettingError):
+            begin(hospitals, number, landmarks=str(number + 5))
+    kept = read_runs(state(hospitals))
+    assert (len(kept), first.code in kept) == (3, True)
+    assert replace(kept[first.code], asked=0).begun == ()

@@ -1,0 +1,42 @@
+"""Logs of Flower's in plain lines: nothing that is wrong is lost."""
+
+import pytest
+
+from flower_pansvm.study.log_lines import plain_lines
+
+TRACEBACK = ["Traceback (most recent call last):\n", '  File "app.py", line 1, in main\n', "    run()\n"]
+
+
+def shown(*lines: str) -> list[str]:
+    return [line[21:] for line in plain_lines(lines)]
+
+
+def test_what_says_no_more_than_that_flower_works_is_left_out() -> None:
+    assert shown(
+        "\x1b[92mINFO \x1b[0m:      Starting Flower SuperExec\n",
+        "INFO :      [Fleet.GetRun] Requesting `Run` for run_id=7\n",
+        "INFO :      [Fleet.ActivateNode] Activated node_id=7\n",
+        "INFO :      \n",
+    ) == ["[Fleet.ActivateNode] Activated node_id=7"]
+
+
+def test_warnings_and_errors_are_never_left_out() -> None:
+    for level in ("WARNING", "ERROR", "CRITICAL"):
+        assert shown(f"{level} :   Received successfully\n") == [f"{level}: Received successfully"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "flower_pansvm.errors.FederationError: 0 of 3 sites are connected.",
+        "httpx.HTTPStatusError: Server error '500 Internal Server Error' for url 'https://127.0.0.1/x'",
+    ],
+)
+def test_an_error_of_this_project_or_the_server_has_its_text_and_no_traceback(said: str) -> None:
+    assert shown(*TRACEBACK, f"{said}\n", "INFO :      after\n") == [said, "after"]
+
+
+def test_the_traceback_of_any_other_error_stays() -> None:
+    lines = shown("before\n", *TRACEBACK, "ValueError\n")
+    assert lines == ["before", *(line.rstrip() for line in TRACEBACK), "ValueError"]
+    assert shown(*TRACEBACK) == [line.rstrip() for line in TRACEBACK]

@@ -1,0 +1,138 @@
+"""What the coordinator is told when a training does not end well; `flwr` is a script here."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flower_pansvm.bundle import PACKAGES
+from flower_pansvm.errors import SettingError
+from strategies.deployment import superlink
+from strategies.deployment.superlink import RunFailedError, checkout, train
+from tests.deployment.conftest import Study
+
+FLWR = """\
+echo "$@" >> {folder}/asked
+case "$1" in
+  run) echo "Successfully started run 7"; echo "waiting for node 17, node 18 since 15 s" ;;
+  *) {answer} ;;
+esac"""
+FAILED = """\
+echo '{"success": true, "runs": [{"run-id": "7", "status": "finished:failed", "status-details": "Why."}]}'"""
+SILENT = FAILED.replace("Why.", "Node 17 is silent.")
+
+Flwr = Callable[[str], None]
+
+
+@pytest.fixture
+def answering(tmp_path: Path, flwr: Callable[[str], None]) -> Flwr:
+    """Return a function that says how `flwr` answers to everything but `flwr run`."""
+    return lambda answer: flwr(FLWR.format(folder=tmp_path, answer=answer))
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """Return the folder of a run that has left two sums."""
+    checkpoint = tmp_path / "stop ped" / "checkpoint"
+    checkpoint.mkdir(parents=True)
+    for name in ("settings.json", "00001-moments.npz", "00002-landmarks.npz"):
+        (checkpoint / name).write_text("{}")
+    return checkpoint.parent
+
+
+def test_a_failed_training_says_why_and_how_to_go_on_by_this_command(
+    invited: Study, answering: Flwr, stopped: Path
+) -> None:
+    answering(FAILED)
+    with pytest.raises(RunFailedError) as caught:
+        train(invited.coordinator, stopped, print, resume=True)
+    assert "ended as 'finished:failed'. Why.\n" in str(caught.value)
+    command = f"pansvm coordinator train --folder {invited.coordinator.folder}"
+    assert f"kept (2 sums); go on with: {command}" in str(caught.value)
+    assert f"--resume --out '{stopped}'" in str(caught.value)
+
+
+def test_who_has_not_joined_yet_is_called_by_the_name_in_the_invitation(
+    invited: Study, answering: Flwr, stopped: Path
+) -> None:
+    key = next(one.supernode_key for one in invited.registrations() if one.name == "south")
+    registered = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.REGISTERED_FILE
+    registered.write_text(json.dumps({key: "17"}))
+    answering(SILENT)
+    said: list[str] = []
+    with pytest.raises(RunFailedError, match="'finished:failed'"):
+        train(invited.coordinator, stopped, said.append, resume=True)
+    assert any(line.endswith("  waiting for south, node 18 since 15 s") for line in said)
+
+
+def test_resume_is_not_offered_where_there_is_nothing(
+    invited: Study, answering: Flwr, tmp_path: Path
+) -> None:
+    answering(FAILED)
+    with pytest.raises(RunFailedError) as caught:
+        train(invited.coordinator, tmp_path / "new", print)
+    assert "--resume" not in str(caught.value)
+
+
+def test_a_server_that_was_lost_is_to_be_started_again(
+    invited: Study, answering: Flwr, stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(superlink, "LOST_SECONDS", 0.5)
+    monkeypatch.setattr(superlink, "UNFINISHED_SECONDS", 0.2)
+    answering("echo 'Connection to the SuperLink is unavailable' >&2; exit 1")
+    with pytest.raises(RunFailedError, match="--resume"):
+        train(invited.coordinator, stopped, print, resume=True)
+
+
+def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
+    invited: Study, answering: Flwr, stopped: Path
+) -> None:
+    answering("""echo '{"success": true}'""")
+    said = []
+
+    def show(line: str) -> None:
+        said.append(line)
+        if "Successfully started run 7" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(invited.coordinator, stopped, show, resume=True)
+    assert "stop 7 study --format json" in (stopped.parent / "asked").read_text()
+    assert said[-2] == "Stopping the run"  # before the server is told, which takes some seconds
+    assert said[-1].startswith("Stopped. What has been computed is kept (2 sums)")
+
+
+def test_without_a_server_the_coordinator_is_told_to_start_its_own(invited: Study, tmp_path: Path) -> None:
+    invited.coordinator = type(invited.coordinator)(invited.coordinator.folder, "localhost:1", 1)
+    with pytest.raises(SettingError, match="start"):
+        train(invited.coordinator, tmp_path / "new", print)
+
+
+def test_a_checkout_of_another_version_is_not_sent_to_hospitals_that_would_refuse_it(
+    invited: Study, answering: Flwr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(FAILED)
+    app = tmp_path / "flower-pansvm"
+    for name in PACKAGES:
+        shutil.copytree(checkout() / name, app / name)
+    (app / "pyproject.toml").write_text("")
+    with (app / "clients" / "app.py").open("a") as file:
+        file.write("# changed\n")
+    monkeypatch.setattr(superlink, "checkout", lambda: app)
+    with pytest.raises(SettingError, match="--renew"):
+        train(invited.coordinator, tmp_path / "new", print)
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_stream_that_breaks_off_is_no_end(
+    invited: Study, answering: Flwr, stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(superlink, "UNFINISHED_SECONDS", 0.0)
+    running = FAILED.replace("finished:failed", "running")
+    answering(f"if [ $(wc -l < {stopped.parent}/asked) -lt 4 ]; then {running}; else {FAILED}; fi")
+    said: list[str] = []
+    with pytest.raises(RunFailedError, match="'finished:failed'"):
+        train(invited.coordinator, stopped, said.append, resume=True)
+    assert len([line for line in said if line.startswith("The run goes on")]) == 2

@@ -1,0 +1,137 @@
+"""What keeps a hospital's SuperNode running: one at a time, started again, and ended where it stands still."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clients.deployment import supernode
+from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, status_of
+from clients.deployment.supernode import run_supernode, running_alone
+from clients.ledger.ledger import Charge, Ledger
+from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
+from flower_pansvm.errors import SettingError
+from flower_pansvm.study import processes
+from tests.deployment.conftest import Study
+
+
+def test_a_second_supernode_of_a_folder_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    with running_alone(tmp_path):
+        assert is_running(tmp_path)
+        with pytest.raises(SettingError, match="already"), running_alone(tmp_path):
+            pass
+    assert not is_running(tmp_path)
+    with running_alone(tmp_path):
+        pass
+
+
+@pytest.fixture
+def hospital(joined: Study, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(processes, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(processes, "LOOK_SECONDS", 0.01)
+    return joined.hospitals["north"]
+
+
+def run(
+    folder: Path, joined: Study, monkeypatch: pytest.MonkeyPatch, *commands: str
+) -> tuple[str, list[str]]:
+    """Let the SuperNode be one shell command after the other; return the error and what was shown."""
+    left, said = list(commands), []
+    original = supernode.started_process
+    monkeypatch.setattr(
+        supernode, "started_process", lambda _, *others: original(["sh", "-c", left.pop(0)], *others)
+    )
+    with pytest.raises(SettingError) as caught:
+        run_supernode(folder, joined.coordinator.invitation(), said.append)
+    assert left == []
+    return str(caught.value), said
+
+
+def test_one_that_ends_is_started_again_and_the_line_says_how_it_has_ended(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, said = run(hospital, joined, monkeypatch, "kill -9 $$", "exit 7", "exit 0", f"exit {UNUSABLE}")
+    ended = [line for line in said if "started again" in line]
+    assert len(ended) == 3
+    assert "by force" in ended[0]
+    assert "exit code 7" in ended[1]
+
+
+@pytest.mark.parametrize(("code", "told"), [(REFUSED, "invitation 1"), (UNUSABLE, "mend")])
+def test_one_that_cannot_run_ends_the_command_with_a_sentence(
+    code: int, told: str, hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error, said = run(hospital, joined, monkeypatch, f"echo 'Error: why'; exit {code}")
+    assert told in error
+    assert any(line.endswith("Error: why") for line in said)
+
+
+def test_one_that_stands_still_is_ended_by_force(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supernode, "SILENT_SECONDS", 5.0)
+    writes = f"for i in 1 2 3 4 5 6; do sleep .05; echo {{}} > {STATUS_FILE}; done; exec sleep 600"
+    _, said = run(hospital, joined, monkeypatch, writes, f"exit {UNUSABLE}")
+    assert any("stood still" in line for line in said)
+
+
+def lines_of(folder: Path) -> dict[str, Line]:
+    return {line.name: line for line in status_of(folder)}
+
+
+def test_the_status_of_a_hospital_that_does_not_run_is_critical(hospital: Path) -> None:
+    found = lines_of(hospital)
+    assert found["connection"].code == CRITICAL
+    assert found["software"].code == OK
+    assert "none" in found["last question"].text
+
+
+def test_the_status_of_one_that_runs_says_since_when_and_what_it_was_asked(hospital: Path) -> None:
+    with running_alone(hospital):
+        written = NodeStatus(hospital)
+        assert lines_of(hospital)["connection"].code == CRITICAL
+        written.set(connected_since="2026-01-02T03:04:05Z")
+        written.set(question={"time": "2026-01-02T03:05:00Z", "task": "join", "run": "17"}, answering=True)
+        found = lines_of(hospital)
+        assert found["connection"] == Line("connection", "connected since 2026-01-02T03:04:05Z")
+        assert found["last question"].text == "join at 2026-01-02T03:05:00Z"
+        assert found["run"].text == "17, answering"
+        written.set(trouble="The disk is full.", connected_since=None)
+        assert "The disk is full." in lines_of(hospital)["connection"].text
+        content = json.loads((hospital / STATUS_FILE).read_text())
+        (hospital / STATUS_FILE).write_text(json.dumps({**content, "written": "2026-01-02T03:05:00Z"}))
+        assert "standing still" in lines_of(hospital)["connection"].text
+
+
+def test_the_status_warns_of_a_budget_that_is_nearly_spent(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(0.2, "", charges=(Charge("1", "", "", "train", 9.0),))
+    monkeypatch.setattr("clients.deployment.status.read_ledger", lambda _: ledger)
+    assert lines_of(hospital)["budget"].code == WARNING
+
+
+def test_the_command_for_monitoring_tells_by_its_exit_code_what_is_wrong(
+    hospital: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "flower_pansvm", "hospital", "status", "--json", "--folder"]
+    done = subprocess.run([*command, str(hospital)], capture_output=True, text=True, check=False)
+    assert done.returncode == CRITICAL
+    assert json.loads(done.stdout)["code"] == CRITICAL
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "Traceback" not in done.stderr
+
+
+def test_folders_above_the_ledgers_are_closed_whatever_the_umask(tmp_path: Path) -> None:
+    program = "from clients.ledger.home import tables_home; tables_home()"
+    home = tmp_path / "a" / "b"
+    for mask in ("0", "0777"):
+        script = f"umask {mask}; exec {sys.executable} -c '{program}'"
+        environment = {**os.environ, "XDG_STATE_HOME": str(home / mask)}
+        subprocess.run(["sh", "-c", script], env=environment, check=True)
+    for folder in (home.parent, home, home / "0", home / "0777" / "pansvm" / "tables"):
+        assert folder.stat().st_mode & 0o777 == 0o700

@@ -1,0 +1,70 @@
+"""Processes end with the ``with`` block that started them, and so do their children."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flower_pansvm.study.processes import exit_on_signals, started_process
+
+PARENT = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def assert_ended(pid: int) -> None:
+    """Assert that a process is gone, once the init process had time to bury it."""
+    deadline = time.monotonic() + 60
+    while exists(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not exists(pid)
+
+
+def test_process_and_its_child_end_with_the_block(tmp_path: Path) -> None:
+    with started_process([sys.executable, "-c", PARENT], tmp_path, os.environ) as process:
+        child = int(process.stdout.readline())
+        assert exists(child)
+    assert process.returncode == -signal.SIGKILL
+    assert_ended(child)
+
+
+@pytest.mark.slow
+def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
+    with started_process(
+        [sys.executable, "-c", PARENT.removesuffix("time.sleep(600)\n")], tmp_path, os.environ
+    ) as process:
+        child = int(process.stdout.readline())
+        process.wait(timeout=60)
+        assert exists(child)
+    assert_ended(child)
+
+
+def test_sigterm_leaves_the_block_properly() -> None:
+    with pytest.raises(SystemExit) as caught, exit_on_signals():
+        signal.raise_signal(signal.SIGTERM)
+    assert caught.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_ignored_signal_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with exit_on_signals():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,0 +1,236 @@
+"""PAN-SVM in somebody else's Flower app, as the page has it: on its own rows, under its own run config."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import ArrayRecord, ConfigRecord, Context, RecordDict
+from flwr.clientapp import ClientApp
+from sklearn.datasets import load_wine
+from sklearn.svm import SVC
+
+from clients.table import simulated
+from flower_pansvm.clientapp import client_app
+from flower_pansvm.errors import PanSVMError, SettingError, TableError
+from flower_pansvm.models.model import load_model
+from flower_pansvm.serverapp import DpSvm, PanSVM
+from simulations.engines.in_process import InProcessGrid
+from strategies.strategy import PhasedStrategy
+
+PAGE = (Path(__file__).parents[2] / "docs" / "own-app.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"<!-- own app: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
+
+OURS = {
+    "pansvm.privacy": "exact",
+    "pansvm.tol": 0.001,
+    "pansvm.sites": 3,
+    "learning-rate": 0.1,
+    "sites": "a key of the app's own",
+}
+
+
+@pytest.fixture(autouse=True)
+def _other_tests_keep_their_tables() -> Iterator[None]:
+    before = list(simulated._of_this_process)
+    yield
+    simulated._of_this_process[:] = before
+
+
+def wine(context: Context) -> pd.DataFrame:
+    site, sites = (int(context.node_config[key]) for key in ("partition-id", "num-partitions"))
+    assert context.run_config["learning-rate"] == 0.1
+    return load_wine(as_frame=True).frame.rename(columns={"target": "label"})[site::sites]
+
+
+def grid_of(app: ClientApp, config: dict[str, Any] | None = None, sites: int = 3) -> InProcessGrid:
+    nodes = [{"partition-id": number, "num-partitions": sites} for number in range(sites)]
+    return InProcessGrid(app, nodes, config or OURS)
+
+
+def context(config: dict[str, Any] | None = None) -> Context:
+    return Context(1, 0, {}, RecordDict(), config or OURS)
+
+
+def trained(app: ClientApp, config: dict[str, Any] | None = None, **given: Any) -> Any:
+    return PanSVM.from_context(context(config), **{"C": 10, **given}).start(grid_of(app, config))
+
+
+def test_it_is_the_svm_of_all_rows() -> None:
+    result = trained(client_app(data=wine), test_fraction=0.0, landmarks="0.9")
+    frame = load_wine(as_frame=True).frame
+    X, y = frame.drop(columns="target"), frame["target"]
+    Z = (X - X.mean()) / X.std(ddof=0)
+    central = SVC(C=10, gamma="scale").fit(Z.to_numpy(), y)
+    said = result.model.predict(X.set_axis(result.model.feature_names_in_, axis=1))
+    assert np.mean(said.astype(str) == central.predict(Z.to_numpy()).astype(str)) > 0.97
+
+
+def test_the_result_has_an_entry_for_each_round_trip() -> None:
+    seen: dict[int, Any] = {}
+    strategy = PanSVM.from_context(context(), C=10)
+    result = strategy.start(grid_of(client_app(data=wine)), on_round=seen.__setitem__)
+    entries = result.train_metrics_clientapp
+    assert [*entries] == [*seen] == [*range(1, strategy.federation.costs.round_trips + 1)]
+    assert sum(one["bytes-up"] for one in entries.values()) == strategy.federation.costs.bytes_up
+    bounds = [one for one in entries.values() if "upper-bound" in one]
+    assert bounds
+    assert all(one["lower-bound"] <= one["upper-bound"] for one in bounds)
+    assert result.evaluate_metrics_clientapp[max(entries)]["accuracy"] > 0.9
+    assert set(result.arrays) <= result.model.to_arrays().keys()
+
+
+def test_cells_and_labels_are_as_good_as_a_frame() -> None:
+    def pair(context: Context) -> Any:
+        frame = wine(context)
+        return frame.drop(columns="label").to_numpy(), frame["label"].to_numpy()
+
+    as_frame, as_pair = (trained(client_app(data=one)) for one in (wine, pair))
+    assert as_pair.model.schema_.columns[0] == "x1"
+    accuracy = [one.evaluate_metrics_clientapp.popitem()[1]["accuracy"] for one in (as_frame, as_pair)]
+    assert accuracy[0] == accuracy[1]
+
+
+def test_a_mod_sees_the_messages() -> None:
+    seen = []
+
+    def mod(message: Any, context: Context, call_next: Any) -> Any:
+        seen.append((message.metadata.message_type, "learning-rate" in context.run_config))
+        return call_next(message, context)
+
+    trained(client_app(data=wine, mods=[mod]))
+    assert ("query.join", True) in seen
+    assert all(whole for _, whole in seen)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        (lambda _: 1 / 0, TableError),
+        (lambda _: pd.DataFrame(), TableError),
+        (lambda _: [1, 2], TableError),
+        (lambda _: (np.zeros((3, 2)), [1]), TableError),
+        (lambda _: pd.DataFrame({"age": [1.0, 2.0]}), TableError),
+    ],
+)
+def test_a_function_that_cannot_be_used_is_named(rows: Any, error: type[PanSVMError]) -> None:
+    with pytest.raises(PanSVMError) as raised:
+        trained(client_app(data=rows))
+    assert raised.value.code == error.code
+
+
+def test_rows_that_change_within_a_run_are_refused() -> None:
+    calls = iter(range(1000))
+
+    def other_columns(context: Context) -> pd.DataFrame:
+        return wine(context).rename(columns={"ash": f"ash {next(calls)}"})
+
+    app = client_app(data=other_columns)
+    with pytest.raises(PanSVMError):
+        trained(app)
+
+
+@pytest.mark.parametrize(
+    "given", [{"privacy": "perturbed"}, {"aggregation": "k-secure"}, {"cc": 1}, {"C": "many"}]
+)
+def test_settings_that_cannot_be_given_in_code_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
+        PanSVM.from_context(context(), **given)
+
+
+def test_a_run_config_that_names_another_strategy_than_the_class_is_refused() -> None:
+    assert PanSVM.from_context(context({"pansvm.strategy": "pan-svm"})).settings.strategy == "pan-svm"
+    with pytest.raises(SettingError, match=r"pan-svm.*pansvm\.strategy = 'dp-svm'.*Remove pansvm\.strategy"):
+        PanSVM.from_context(context({"pansvm.strategy": "dp-svm"}))
+
+
+def test_a_subclass_that_looks_at_results_is_the_strategy() -> None:
+    class Looking(PanSVM):
+        seen: ClassVar[list[str]] = []
+
+        def after_round(self, server_round: int, task_name: str, sums: Any) -> None:
+            self.seen.append(task_name)
+
+    class Unknown(PhasedStrategy):
+        def fit(self, federation: Any) -> Any: ...
+
+    with pytest.raises(SettingError, match="no strategy 'Unknown'"):
+        Unknown.from_context(context())
+    strategy = Looking.from_context(context(), C=10)
+    assert strategy.settings.strategy == "pan-svm"
+    strategy.start(grid_of(client_app(data=wine)))
+    assert "moments" in Looking.seen
+
+
+def test_a_setting_that_the_sites_read_may_be_given_as_they_read_it() -> None:
+    assert PanSVM.from_context(context(), privacy="exact").settings.level == "exact"
+
+
+def test_an_unknown_key_of_the_plugins_is_refused_and_others_are_left_alone() -> None:
+    with pytest.raises(SettingError):
+        PanSVM.from_context(context({"pansvm.landmark": 3}))
+    assert PanSVM.from_context(context({"landmark": 3})).settings.sites == 5
+    assert DpSvm.from_context(context({"pansvm.steps": 2})).settings.dp
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"num_rounds": 3},
+        {"initial_arrays": ArrayRecord()},
+        {"train_config": ConfigRecord()},
+        {"evaluate_config": ConfigRecord()},
+        {"timeout": 1.0},
+    ],
+)
+def test_what_has_no_effect_is_refused_before_anything_is_sent(given: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
+        PanSVM.from_context(context()).start(None, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("data", [None, "rows.csv", pd.DataFrame()])
+def test_rows_have_to_be_a_function(data: Any) -> None:
+    with pytest.raises(SettingError):
+        client_app(data=data)
+
+
+@pytest.mark.parametrize("package", ["clients", "strategies"])
+def test_an_apps_own_folder_of_the_same_name_is_an_error_that_says_so(package: str, tmp_path: Path) -> None:
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("")
+    door = "clientapp import client_app" if package == "clients" else "serverapp import PanSVM"
+    done = subprocess.run(
+        [sys.executable, "-c", f"from flower_pansvm.{door}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert package in done.stderr.splitlines()[-1]
+
+
+def written(folder: Path) -> Path:
+    """Write the page's app into a folder of its own."""
+    assert {*FILES} == {"pyproject.toml", "my_client.py", "my_server.py"}
+    assert sum(len(text.splitlines()) for text in FILES.values()) < 60
+    for name, text in FILES.items():
+        (folder / name).write_text(text.replace("/tmp/my-model.npz", str(folder / "model.npz")))
+    return folder
+
+
+def test_the_pages_app_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(written(tmp_path))
+    nested = tomllib.loads((tmp_path / "pyproject.toml").read_text())["tool"]["flwr"]["app"]["config"]
+    own = {**nested["pansvm"], "sites": 3}
+    config = {"out": nested["out"], **{f"pansvm.{key}": value for key, value in own.items()}}
+    client, server = import_module("my_client"), import_module("my_server")
+    server.app(grid_of(client.app, config), context(config))
+    assert load_model(tmp_path / "model.npz").schema_.classes == ("0", "1", "2")

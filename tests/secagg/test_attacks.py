@@ -1,0 +1,247 @@
+"""A coordinator that does not follow the protocol: what it gets of one site, and what the sites refuse.
+
+What it can still learn is shown here as well: rounds with other sites differ by a site's reply.
+"""
+
+import copy
+import json
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.serverapp.strategy import FedAvg
+
+from flower_pansvm import records
+from flower_pansvm.errors import PanSVMError, SumError
+from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.summing import AllKeys
+from flower_pansvm.weighted_mean import ALL_KEYS, SUM
+from strategies.secagg.strategy import SecureAggregation
+from tests.secagg.app import BOUND, SITES, losing, rows, run, secure, secured, start_arrays, trained
+
+ALL_NODES: dict[str, Any] = {"min_available_nodes": SITES, "min_train_nodes": SITES, "fraction_evaluate": 0.0}
+CONFIG = ConfigRecord({"server-round": 1})
+VICTIM = 4  # node of site 2
+"""Whose reply the coordinator is after."""
+
+
+def own_reply() -> tuple[Any, int]:
+    """Return the victim's weights after the first round, and its number of examples."""
+    w, b, _ = trained(start_arrays(), 0.0, VICTIM - 2)
+    return np.concatenate([b, w]), len(rows(VICTIM - 2)[0])
+
+
+class Feigning(SecureAggregation):
+    """Has all replies, opens the sum, and says then that the victim's was lost."""
+
+    opened = 0
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        assert self._sum is not None
+        grid, this = self._sum
+        payloads = {
+            f"node-{reply.metadata.src_node_id:020d}": reply.content[f"{SUM}.arrays"]["payload"].data
+            for reply in replies
+        }
+        relay = partial(self._relay, grid, this)
+        self.protocol.total(payloads, this, relay)
+        self.opened = 1
+        del payloads[f"node-{VICTIM:020d}"]
+        self.protocol.total(payloads, this, relay)
+        self.opened = 2
+
+
+@pytest.mark.parametrize("protocol", ["ring", "k-secure", "double-mask"])
+def test_a_feigned_loss_opens_no_second_sum(protocol: str) -> None:
+    strategy = Feigning(FedAvg(**ALL_NODES), bound=BOUND, protocol=protocol)
+    with pytest.raises(SumError):
+        run(strategy, secured(), rounds=1)
+    assert strategy.opened == 1
+
+
+@pytest.mark.parametrize("protocol", ["ring", "k-secure", "double-mask"])
+def test_no_site_answers_a_sum_again_without_another(protocol: str) -> None:
+    """The same round, with the same number, over all but the victim: every site refuses."""
+    strategy, grid = secure(FedAvg(**ALL_NODES), protocol), secured()
+    run(strategy, grid, rounds=1)
+    nodes = [node for node in grid.get_node_ids() if node != VICTIM]
+    _, groups = strategy.sites.sum_of(str(grid.run.run_id), "", 1, nodes)
+    content = RecordDict({"arrays": start_arrays(), "config": copy.deepcopy(CONFIG), **groups})
+    replies = list(grid.send_and_receive([Message(content, node, "train") for node in nodes]))
+    assert [reply.error.code for reply in replies] == [SumError.code] * len(nodes)
+
+
+def test_the_next_round_without_a_site_tells_that_sites_reply() -> None:
+    """What no protocol prevents: two rounds over other sites, trained from the same weights, differ by one reply.
+
+    A coordinator need only say that the victim is gone. So a site insists on many others (min_sites), and what must not
+    be known of one site is perturbed before the mask.
+    """
+    grid, strategy, means, totals = secured(), secure(FedAvg(**ALL_NODES)), [], []
+    everyone = list(grid.get_node_ids())
+    for number, nodes in enumerate((everyone, [node for node in everyone if node != VICTIM]), start=1):
+        strategy.strategy = FedAvg(min_train_nodes=len(nodes))
+        grid.get_node_ids = lambda nodes=nodes: nodes  # type: ignore[misc]
+        messages = strategy.configure_train(number, start_arrays(), ConfigRecord(), grid)
+        mean = strategy._mean("train", number, grid.send_and_receive(messages))
+        assert mean is not None
+        totals.append(mean.content["metrics"]["num-examples"])
+        means.append(np.concatenate([array.numpy() for _, array in sorted(mean.content["arrays"].items())]))
+    reply, examples = own_reply()
+    assert totals[0] - totals[1] == examples
+    found = (means[0] * totals[0] - means[1] * totals[1]) / examples
+    np.testing.assert_allclose(found, reply, atol=1e-5)
+
+
+@pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
+def test_sites_that_ask_for_a_difference_refuse_the_next_round_without_a_site(protocol: str) -> None:
+    grid, strategy = secured(min_difference=2), secure(FedAvg(**ALL_NODES), protocol)
+    run(strategy, grid, rounds=2)
+    assert strategy.skipped == []
+    nodes = [node for node in grid.get_node_ids() if node != VICTIM]
+    strategy.strategy = FedAvg(min_train_nodes=len(nodes), fraction_evaluate=0.0)
+    grid.get_node_ids = lambda: nodes  # type: ignore[method-assign]
+    run(strategy, grid, rounds=1)
+    assert strategy.skipped == [(1, "train")]
+
+
+def test_nor_do_they_open_a_sum_without_a_site_that_is_said_to_have_dropped_out() -> None:
+    strategy = secure(FedAvg(**ALL_NODES), "double-mask")
+    run(strategy, secured(losing([VICTIM - 2]), min_difference=2))
+    assert strategy.skipped == [(2, "train")]
+
+
+def test_three_rounds_are_taken_apart_though_no_two_are() -> None:
+    """Any two of these differ by two sites, and all three by one."""
+    grid, strategy = secured(sites=8, min_difference=2), secure(FedAvg(**ALL_NODES))
+    nodes = list(grid.get_node_ids())
+    for places, skipped in (((0, 1, 2, 3), 0), ((0, 1, 4, 5), 0), ((0, 2, 4, 6), 1)):
+        grid.get_node_ids = lambda places=places: [nodes[place] for place in places]  # type: ignore[misc]
+        strategy.strategy = FedAvg(min_train_nodes=4, fraction_evaluate=0.0)
+        run(strategy, grid, rounds=1)
+        assert len(strategy.skipped) == skipped
+
+
+# A coordinator that hands out keys of its own
+
+
+def meddle_with_keys(grid: Any, victim: int) -> None:
+    """Have the coordinator give the victim another key of every other site."""
+    answer = grid._answer
+
+    def changed(number: str, message: Message) -> Message:
+        if message.metadata.dst_node_id == victim and records.has(message.content, ALL_KEYS):
+            keys = records.read(message.content, ALL_KEYS, AllKeys)
+            octets = keys.octets.copy()
+            octets[5] ^= 1
+            content = RecordDict(dict(message.content))
+            records.write(content, ALL_KEYS, AllKeys(keys.sites, octets))
+            message.content = content
+        return answer(number, message)
+
+    grid._answer = changed
+
+
+@pytest.fixture
+def identified(tmp_path: Path) -> Any:
+    """Return a grid whose sites know each other's identities."""
+    grid = secured()
+    roster = {}
+    for node, context in grid._contexts.items():
+        roster[f"hospital-{node}"] = create_identity(tmp_path / f"{node}.pem")
+        context.node_config |= {"name": f"hospital-{node}", "identity": str(tmp_path / f"{node}.pem")}
+    (tmp_path / "roster.json").write_text(json.dumps(roster))
+    for context in grid._contexts.values():
+        context.node_config["roster"] = str(tmp_path / "roster.json")
+    return grid
+
+
+def test_sites_that_know_each_others_identities(identified: Any) -> None:
+    strategy = secure(FedAvg(**ALL_NODES))
+    result = run(strategy, identified)
+    assert strategy.skipped == []
+    assert result.train_metrics_clientapp.keys() == {1, 2, 3}
+    assert {site.name for site in strategy.sites.joined.values()} == {
+        f"hospital-{node}" for node in range(2, 7)
+    }
+
+
+def test_exchanged_keys_are_refused_by_who_has_a_roster(identified: Any) -> None:
+    meddle_with_keys(identified, VICTIM)
+    with pytest.raises(SumError, match="hospital-"):
+        run(secure(FedAvg(**ALL_NODES)), identified)
+
+
+def test_keys_that_change_in_the_run_are_refused_without_a_roster() -> None:
+    grid = secured()
+    strategy = secure(FedAvg(**ALL_NODES))
+    run(strategy, grid, rounds=1)
+    meddle_with_keys(grid, VICTIM)
+    run(strategy, grid, rounds=1)
+    assert len(strategy.skipped) == 1
+
+
+def test_a_site_that_is_asked_something_else_is_hidden_by_the_masks() -> None:
+    """The coordinator gives the victim other weights than the others: nothing but noise comes out."""
+    grid, strategy = secured(), secure(FedAvg(**ALL_NODES))
+    answer = grid._answer
+
+    def changed(number: str, message: Message) -> Message:
+        if message.metadata.dst_node_id == VICTIM and message.metadata.message_type == "train":
+            other = ArrayRecord({key: Array(array.numpy() + 1) for key, array in start_arrays().items()})
+            message.content = RecordDict({**message.content, "arrays": other})
+        return answer(number, message)
+
+    grid._answer = changed  # type: ignore[method-assign]
+    with pytest.raises(SumError, match="masks do not cancel"):
+        run(strategy, grid, rounds=1)
+
+
+# Messages at the same time, at a site that is not simulated
+
+
+def deployed(context: Any, tmp_path: Path) -> Context:
+    """Return a plain context with the state of a simulated one."""
+    config = {**context.node_config, "state": str(tmp_path / "state")}
+    return Context(context.run_id, context.node_id, config, copy.deepcopy(context.state), {})
+
+
+def test_a_step_is_answered_once_though_two_processes_have_the_same_state(tmp_path: Path) -> None:
+    """The coordinator asks twice at once, for shares of both kinds: the second process finds the first one's note."""
+    grid, steps = secured(), []
+    answer = grid._answer
+
+    def remembering(number: str, message: Message) -> Message:
+        if (
+            message.metadata.message_type == "query.pansvm_mean_step"
+            and message.metadata.dst_node_id == VICTIM
+        ):
+            steps.append((copy.deepcopy(message), deployed(grid._contexts[VICTIM], tmp_path)))
+        return answer(number, message)
+
+    grid._answer = remembering  # type: ignore[method-assign]
+    run(secure(FedAvg(**ALL_NODES), "double-mask"), grid, rounds=1)
+    (message, context) = steps[0]
+    first = grid.app(copy.deepcopy(message), copy.deepcopy(context))
+    again = grid.app(copy.deepcopy(message), copy.deepcopy(context))
+    assert first.has_content()
+    assert again.error.code == SumError.code
+
+
+def test_a_state_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    grid = secured()
+    strategy = secure(FedAvg(**ALL_NODES))
+    nodes = list(grid.get_node_ids())
+    strategy.sites.join(grid, nodes, 1.0)
+    _, groups = strategy.sites.sum_of(str(grid.run.run_id), "", 1, nodes)
+    content = RecordDict({"arrays": start_arrays(), "config": CONFIG, **groups})
+    message = Message(content, VICTIM, "train")
+    message.metadata.__dict__["_message_id"] = "1"
+    reply = grid.app(message, deployed(grid._contexts[VICTIM], tmp_path))
+    assert reply.error.code >= PanSVMError.code
+    assert str(tmp_path) not in reply.error.reason

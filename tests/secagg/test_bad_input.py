@@ -1,0 +1,411 @@
+"""Strategies and replies of which there is no mean: refused, with a reason, before training where it can be known."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import flwr.serverapp.strategy as flowers
+import numpy as np
+import pytest
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.clientapp.mod import fixedclipping_mod
+from flwr.serverapp.strategy import FedAvg, Strategy
+
+from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
+from flower_pansvm.secagg import SecureAggregation, secure_client_app
+from flower_pansvm.weighted_mean import MeanTerms, read_parts
+from strategies.secagg.inner import SINGLE_REPLIES
+from strategies.secagg.sites import MeanSites
+from tests.secagg.app import (
+    BOUND,
+    FEATURES,
+    SITES,
+    Change,
+    grid_of,
+    run,
+    secure,
+    secured,
+    weights,
+    with_handlers,
+)
+
+ALL_NODES: dict[str, Any] = {
+    "min_available_nodes": SITES,
+    "min_train_nodes": SITES,
+    "min_evaluate_nodes": SITES,
+}
+
+
+@pytest.mark.parametrize("name", SINGLE_REPLIES)
+def test_a_strategy_of_flowers_that_looks_at_single_replies_is_refused_by_name(name: str) -> None:
+    kind = getattr(flowers, name)
+    options: dict[str, Any] = {"client_learning_rate": 0.1} if name == "QFedAvg" else {}
+    if name.startswith("Differential"):
+        own = {"clipping_norm": 1.0} if "Fixed" in name else {}
+        options = {"strategy": FedAvg(), "noise_multiplier": 0.1, "num_sampled_clients": SITES, **own}
+    with pytest.raises(SettingError, match=name):
+        secure(kind(**options))
+    with pytest.raises(SettingError, match=name):
+        secure(type("Own", (kind,), {})(**options))
+
+
+def test_every_strategy_of_flowers_is_known() -> None:
+    """One that a new version of Flower brings is looked at by a person first."""
+    means = {"FedAvg", "FedProx", "FedAvgM", "FedAdam", "FedAdagrad", "FedYogi"}
+    kinds = {name for name in flowers.__all__ if isinstance(getattr(flowers, name), type)}
+    assert kinds - {"Result", "Strategy"} == means | SINGLE_REPLIES.keys()
+
+
+def test_clipping_at_the_sites_and_noise_around_the_mean() -> None:
+    """Flower's wrapper works around the secure sum; its mod inside of the mask."""
+
+    def clipped(message: Message, context: Any, call_next: Any) -> Message:
+        return (
+            fixedclipping_mod(message, context, call_next)
+            if message.metadata.message_type == "train"
+            else call_next(message, context)
+        )
+
+    found = []
+    for inner in (FedAvg(**ALL_NODES), secure(FedAvg(**ALL_NODES))):
+        strategy = flowers.DifferentialPrivacyClientSideFixedClipping(inner, 0.0, 0.05, SITES)
+        app = secured(mods=[clipped]) if isinstance(inner, SecureAggregation) else None
+        found.append(weights(run(strategy, app or grid_of(with_handlers(ClientApp(mods=[clipped]))))))
+    assert np.linalg.norm(found[0]) <= 3 * 0.05 + 1e-6
+    np.testing.assert_allclose(found[1], found[0], atol=2e-7)
+
+
+# A strategy of one's own
+
+
+class Largest(FedAvg):
+    """Takes the largest of the replies' weights."""
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        contents = [reply.content["arrays"] for reply in replies]
+        largest = {key: np.max([content[key].numpy() for content in contents], axis=0) for key in contents[0]}
+        return ArrayRecord({key: Array(value) for key, value in largest.items()}), MetricRecord()
+
+
+class Median(Largest):
+    """Takes the median."""
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        contents = [reply.content["arrays"] for reply in replies]
+        median = {
+            key: np.median([content[key].numpy() for content in contents], axis=0) for key in contents[0]
+        }
+        return ArrayRecord({key: Array(np.asarray(value)) for key, value in median.items()}), MetricRecord()
+
+
+class Unweighted(Largest):
+    """Takes the mean of sites, large or small."""
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        contents = [reply.content["arrays"] for reply in replies]
+        mean = {key: np.mean([content[key].numpy() for content in contents], axis=0) for key in contents[0]}
+        return ArrayRecord({key: Array(value) for key, value in mean.items()}), MetricRecord()
+
+
+class Demanding(FedAvg):
+    """Fails with few replies."""
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        if len(list(replies)) < SITES:
+            raise ValueError("too few")
+        return super().aggregate_train(server_round, replies)
+
+
+class HalfWay(FedAvg):
+    """Takes a step half as long: a strategy of one's own that takes the weighted mean."""
+
+    def configure_train(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Any) -> Any:
+        self.arrays = arrays
+        return super().configure_train(server_round, arrays, config, grid)
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        mean, metrics = super().aggregate_train(server_round, replies)
+        assert mean is not None
+        half = {key: Array((mean[key].numpy() + self.arrays[key].numpy()) / 2) for key in mean}
+        return ArrayRecord(half), metrics
+
+
+def worst(contents: list[RecordDict], weighted_by: str) -> MetricRecord:
+    """Return the largest loss of any site."""
+    return MetricRecord({"loss": max(float(content["metrics"]["loss"]) for content in contents)})
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        *(kind(**ALL_NODES) for kind in (Largest, Median, Unweighted, Demanding)),
+        FedAvg(**ALL_NODES, train_metrics_aggr_fn=worst),
+    ],
+    ids=lambda strategy: type(strategy).__name__,
+)
+def test_ones_own_strategy_that_looks_at_single_replies_is_found_out(strategy: Strategy) -> None:
+    with pytest.raises(SettingError):
+        run(secure(strategy), secured())
+
+
+def test_ones_own_strategy_that_takes_the_mean_gives_what_it_gives_in_flower() -> None:
+    ours = run(secure(HalfWay(**ALL_NODES)), secured())
+    own = run(HalfWay(**ALL_NODES), grid_of(with_handlers(ClientApp())))
+    np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+
+
+class Personal(FedAvg):
+    """Asks each node something else."""
+
+    def configure_train(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Any) -> Any:
+        messages = list(super().configure_train(server_round, arrays, config, grid))
+        for number, message in enumerate(messages):
+            message.content = RecordDict({**message.content, "own": ConfigRecord({"number": number})})
+        return messages
+
+
+def test_different_requests_have_no_sum() -> None:
+    grid = secured()
+    with pytest.raises(SettingError):
+        run(secure(Personal(**ALL_NODES)), grid)
+    assert not grid.replies
+
+
+# Replies
+
+
+def other_shape(reply: RecordDict, site: int, server_round: int) -> None:
+    if site == 1:
+        reply["arrays"]["w"] = Array(np.zeros(FEATURES + 1, np.float32))
+
+
+def other_name(reply: RecordDict, site: int, server_round: int) -> None:
+    if site == 1:
+        reply["metrics"]["error"] = 1.0
+
+
+def not_a_number(reply: RecordDict, site: int, server_round: int) -> None:
+    if site == 1:
+        reply["arrays"]["b"] = Array(np.array([np.nan], np.float32))
+
+
+def infinite_metric(reply: RecordDict, site: int, server_round: int) -> None:
+    if site == 1:
+        reply["metrics"]["loss"] = float("inf")
+
+
+def above_the_bound(reply: RecordDict, site: int, server_round: int) -> None:
+    if site == 1:
+        reply["arrays"]["b"] = Array(np.array([16.5], np.float32))
+
+
+def no_weight(reply: RecordDict, site: int, server_round: int) -> None:
+    del reply["metrics"]["num-examples"]
+
+
+def negative_weight(reply: RecordDict, site: int, server_round: int) -> None:
+    reply["metrics"]["num-examples"] = -1
+
+
+def nan_weight(reply: RecordDict, site: int, server_round: int) -> None:
+    reply["metrics"]["num-examples"] = float("nan")
+
+
+def text(reply: RecordDict, site: int, server_round: int) -> None:
+    reply["arrays"]["names"] = Array(np.array(["a"]))
+
+
+def config(reply: RecordDict, site: int, server_round: int) -> None:
+    reply["more"] = ConfigRecord({"secret": "patient 4711"})
+
+
+def all_weights_zero(reply: RecordDict, site: int, server_round: int) -> None:
+    reply["metrics"]["num-examples"] = 0
+
+
+BROKEN = (
+    other_shape,
+    other_name,
+    not_a_number,
+    infinite_metric,
+    above_the_bound,
+    no_weight,
+    negative_weight,
+    nan_weight,
+    text,
+    config,
+    all_weights_zero,
+)
+
+
+@pytest.mark.parametrize("change", BROKEN, ids=lambda change: change.__name__)
+def test_a_reply_without_a_mean_is_refused_with_a_reason(change: Change) -> None:
+    grid = secured(change)
+    with pytest.raises(SumError) as caught:
+        run(secure(FedAvg(**ALL_NODES, fraction_evaluate=0.0)), grid)
+    assert "4711" not in str(caught.value)
+    if change in (other_shape, not_a_number, above_the_bound):
+        # Which array, and which site; and no value.
+        assert "node-00000000000000000003" in str(caught.value)
+        assert ("'w'" if change is other_shape else "'b'") in str(caught.value)
+        assert "16.5" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change", [not_a_number, other_shape, above_the_bound], ids=lambda change: change.__name__
+)
+def test_what_was_computed_is_kept_when_a_later_round_goes_wrong(change: Change) -> None:
+    def later(reply: RecordDict, site: int, server_round: int) -> Any:
+        return change(reply, site, server_round) if server_round > 2 else None
+
+    strategy = secure(FedAvg(**ALL_NODES, fraction_evaluate=0.0))
+    result = run(strategy, secured(later))
+    assert strategy.skipped == [(3, "train")]
+    np.testing.assert_array_equal(
+        weights(result), weights(run(secure(FedAvg(**ALL_NODES, fraction_evaluate=0.0)), secured(), rounds=2))
+    )
+
+
+def test_a_site_without_examples_adds_nothing() -> None:
+    def empty(reply: RecordDict, site: int, server_round: int) -> None:
+        if site == 1:
+            reply["metrics"]["num-examples"] = 0
+
+    ours = run(secure(FedAvg(**ALL_NODES)), secured(empty))
+    own = run(FedAvg(**ALL_NODES), grid_of(with_handlers(ClientApp(), empty)))
+    np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+
+
+def test_whole_numbers_and_other_types_of_arrays_are_as_flower_makes_them() -> None:
+    def kinds(reply: RecordDict, site: int, server_round: int) -> None:
+        for kind in ("int64", "int32", "uint8", "float64", "float16", "bool"):
+            reply["arrays"][kind] = Array(np.array([[site, 1], [0, 3]]).astype(kind))
+        reply["arrays"]["scalar"] = Array(np.array(float(site), dtype=np.float32))
+
+    ours = run(secure(FedAvg(**ALL_NODES)), secured(kinds), rounds=1).arrays
+    own = run(FedAvg(**ALL_NODES), grid_of(with_handlers(ClientApp(), kinds)), rounds=1).arrays
+    assert list(ours) == list(own)
+    for key, array in own.items():
+        assert (ours[key].dtype, ours[key].shape) == (array.dtype, array.shape)
+        tolerance = 2e-3 if key == "float16" else 1e-6
+        np.testing.assert_allclose(ours[key].numpy(), array.numpy(), atol=tolerance)
+
+
+# What can be known before training
+
+
+def test_arrays_above_the_bound_are_told_before_anything_is_sent() -> None:
+    grid, large = secured(), ArrayRecord({"w": Array(np.full(3, 20.0)), "b": Array(np.zeros(1))})
+    with pytest.raises(SumError, match="'w'"):
+        secure(FedAvg(**ALL_NODES)).start(grid, large, num_rounds=1)
+    assert not grid.replies
+
+
+@pytest.mark.parametrize(
+    ("at_sites", "at_coordinator"),
+    [
+        ({"bound": 8.0}, {}),
+        ({}, {"most_examples": 100}),
+        ({"weighted_by": "rows"}, {}),
+        ({"protocols": ["ring"]}, {}),
+        ({"protocols": ()}, {"protocol": "plain"}),
+        ({"protocols": ()}, {"protocol": "paillier"}),
+        ({"min_sites": 6}, {}),
+    ],
+    ids=str,
+)
+def test_terms_that_do_not_fit_are_told_before_training(
+    at_sites: dict[str, Any], at_coordinator: dict[str, Any]
+) -> None:
+    trained: list[int] = []
+    grid = secured(lambda reply, site, server_round: trained.append(site), **at_sites)
+    with pytest.raises(PanSVMError):
+        run(secure(FedAvg(**ALL_NODES), **at_coordinator), grid)
+    assert not trained
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bound": 0},
+        {"bound": -1},
+        {"bound": float("nan")},
+        {"most_examples": 0},
+        {"protocol": "rings"},
+        {"k": 1},
+        {"threshold": "half"},
+        {"kk": 3},
+    ],
+    ids=str,
+)
+def test_bad_settings_at_the_coordinator(options: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
+        SecureAggregation(FedAvg(), **{"bound": 1.0, **options})
+
+
+@pytest.mark.parametrize(
+    "options", [{"bound": 0}, {"min_sites": 1}, {"min_sites": 2.5}, {"most_examples": -1}], ids=str
+)
+def test_bad_settings_at_a_site(options: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
+        secure_client_app(**{"bound": 1.0, **options})
+
+
+def test_two_sites_of_one_name() -> None:
+    grid = secured()
+    for context in grid._contexts.values():
+        context.node_config["name"] = "same"
+    with pytest.raises(FederationError, match="'same'"):
+        run(secure(FedAvg(**ALL_NODES)), grid)
+
+
+def test_an_app_whose_own_folder_hides_ours_is_told_so(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clients").mkdir()
+    (tmp_path / "clients" / "__init__.py").write_text("")
+    program = "from flower_pansvm.secagg import secure_client_app"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "another name" in done.stderr.splitlines()[-1]
+
+
+def test_the_clients_half_loads_nothing_of_the_coordinators() -> None:
+    program = (
+        "import sys\nfrom flower_pansvm.secagg import secure_client_app\n"
+        "print(*(name for name in sys.modules if name.split('.')[0] in ('strategies', 'simulations')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        '[["a", "b", "metric", [Infinity]]]',
+        '[["a", "b", "metric", [-1]]]',
+        '[["a", "b", "<U3", [1]]]',
+        "[" * 10**5,
+        "[1]",
+    ],
+    ids=lambda parts: parts[:30],
+)
+def test_what_a_site_says_of_its_reply_may_be_anything(parts: str) -> None:
+    with pytest.raises(ValueError, match="no parts"):
+        read_parts(parts)
+
+
+def test_a_site_whose_keys_came_too_late_publishes_the_same_again() -> None:
+    """With others it would forget which sums it has answered; refused, it were lost for the run."""
+    grid, terms = secured(), MeanTerms(BOUND)
+    sites, (node, *_) = MeanSites({"aggregation": "k-secure", "k": 2}, terms), grid.get_node_ids()
+    sites.join(grid, [node], 10)
+    keys = sites.joined.pop(node).keys
+    sites.join(grid, [node], 10)
+    assert sites.joined[node].keys == keys
+    with pytest.raises(SumError):
+        MeanSites({"aggregation": "ring"}, terms).join(grid, [node], 10)

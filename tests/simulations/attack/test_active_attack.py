@@ -1,0 +1,248 @@
+"""The active attacker: no promise breaks, and each attack notices where one would."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import ConfigRecord, RecordDict
+from typer.testing import CliRunner
+
+from clients.perturb import settling
+from clients.perturb.kept import FEW_VALUES
+from clients.site import Site
+from clients.systems.dp_svm import private_step
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.cli import cli
+from flower_pansvm.errors import BudgetError, PanSVMError
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.privacy.discrete_noise import Bits
+from flower_pansvm.systems.dp_svm import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
+from simulations.attack.active import (
+    budget,
+    changed_tables,
+    chosen_moments,
+    chosen_weights,
+    lost_site,
+    memory,
+    months,
+    registry,
+    rounding,
+    run_series,
+    schema_files,
+    thresholds,
+)
+from simulations.attack.active.hospitals import COLUMNS, Hospitals, OwnAccounts
+from simulations.attack.active.nearness import all_trained, asked_at, attempt
+from simulations.attack.active.registry import Attempt, chosen_attacks, play
+
+MINUTES = {
+    **{"rounding": 0, "rounding-moments": 0, "rounding-scores": 1, "rounding-local": 0, "memory": 1},
+    **{"chosen-moments": 0, "chosen-weights": 0, "months": 0, "threshold": 0},
+}
+"""Of the attacks that take longer than a test may."""
+
+ALL = [
+    pytest.param(one.name, marks=pytest.mark.slow(minutes=MINUTES[one.name]) if one.name in MINUTES else ())
+    for one in chosen_attacks()
+]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_promise_holds(name: str) -> None:
+    ended = play(*chosen_attacks([name]))
+    assert ended.held, f"{ended.got}; allowed: {ended.allowed}"
+
+
+@pytest.mark.parametrize(("held", "code", "word"), [(True, 0, "held"), (False, 1, "BROKEN")])
+def test_the_command_ends_with_1_if_a_promise_is_broken(
+    held: bool, code: int, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders: list[Path] = []
+
+    def played(folder: Path) -> Attempt:
+        folders.append(folder)
+        folder.mkdir()
+        return Attempt("what it got", "what is allowed", held)
+
+    made_up = registry.attack("made-up", promise="A promise.", tries="Tries something.")(played)
+    monkeypatch.setattr(registry.ATTACKS, "data", {"made-up": made_up})
+    found = CliRunner().invoke(cli, ["attack"])
+    assert found.exit_code == code
+    assert "made-up" in found.output
+    assert word in found.output
+    assert not folders[0].exists()
+
+
+def test_an_attack_that_does_not_exist_is_named() -> None:
+    found = CliRunner().invoke(cli, ["attack", "memorry"])
+    assert found.exit_code != 0
+    assert "'memory'" in str(found.exception)
+
+
+# Each attack notices a fault: else it would find nothing whatever hospitals do.
+
+
+def of_the_number_of_rows(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAnswer:
+    """Answer with a slope to which every row adds 2 if the number of rows is even."""
+    exact = private_step(site, question)
+    rows = len(site.table().X)
+    return PrivateStepAnswer(exact.slope + 2.0 * rows * (rows % 2 == 0))
+
+
+def by_a_few_questions(choices: Callable[[int], Any]) -> Callable[[int], Any]:
+    return lambda rows: (choice for choice, _ in zip(choices(rows), range(3), strict=False))
+
+
+@pytest.mark.parametrize(("work", "held"), [(private_step, True), (of_the_number_of_rows, False)])
+def test_a_part_that_depends_on_other_rows_is_noticed(
+    work: Callable[..., Any], held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first three questions have small weights, with which an honest answer is exact."""
+    monkeypatch.setattr(rounding, "CLASSES_TOLD", ((2, 2),))
+    monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
+    few = by_a_few_questions(rounding.fourier_choices)
+    found = rounding.search(tmp_path / "study", PRIVATE_STEP, work, few)
+    assert (found.change <= 1 + rounding.EXACTLY) == held
+    assert found.tried >= 3
+
+
+def test_an_attack_whose_questions_are_all_refused_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
+    no_weights = rounding.ChosenQuestion(
+        next(iter(rounding.fourier_choices(11))).told, PrivateWeightsQuestion(1.0, np.zeros((1, 1)))
+    )
+    with pytest.raises(PanSVMError, match="questions"):
+        rounding.search(tmp_path / "study", PRIVATE_STEP, private_step, lambda _: iter([no_weights]))
+
+
+def test_memory_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "SIZES", (200,))
+    monkeypatch.setattr(memory, "ROWS", (20, 40, 60))
+    assert memory.play.play(tmp_path / "few").held
+    monkeypatch.setattr(memory, "MOST_BYTES", 1000)
+    assert not memory.play.play(tmp_path / "many").held
+
+
+def test_a_key_in_flowers_state_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = RecordDict({"kept": ConfigRecord({"key": bytes(range(32))})})
+    monkeypatch.setattr(OwnAccounts, "states", lambda _: [state])
+    ended = run_series.play.play(tmp_path / "study")
+    assert not ended.held
+    assert "kept/key" in ended.got
+
+
+def test_more_than_the_budget_is_noticed() -> None:
+    rho = rho_of(budget.BUDGET, 1e-5)
+
+    def refuse() -> float:
+        raise BudgetError("Spent. Find more.")
+
+    assert budget.and_again(rho, refuse).held
+    assert not budget.and_again(rho, lambda: 0.1 * rho).held
+
+
+def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unpinned(Hospitals):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            for node in self.nodes.values():
+                node |= {"min-sites": 3}
+
+    monkeypatch.setattr(lost_site, "Hospitals", Unpinned)
+    assert not lost_site.play.play(tmp_path / "study").held
+
+
+def test_a_schema_file_that_tells_something_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clients.perturb.settling._said_of_reading", lambda *_: "")
+    with registry.own_account(tmp_path):
+        assert not schema_files.play.play(tmp_path / "study").held
+
+
+class CopyByIdAndColumn(Hospitals):
+    """Hospitals whose noise hangs on id and column, and not on the cell; its size is of the first table."""
+
+    def copy_of(self, name: str) -> pd.DataFrame:
+        table = pd.read_csv(str(self.nodes[name]["data"]))
+        X, labels = table[list(COLUMNS)].to_numpy(), table.drop(columns=[*COLUMNS, "mrn"], errors="ignore")
+        (column,) = labels.columns
+        ids = table["mrn"].rank().astype(int) if "mrn" in table else np.arange(1, len(table) + 1)
+        self.deviation = getattr(self, "deviation", 0.25 * X.std(axis=0))
+        noise = np.stack([np.random.default_rng(int(one)).normal(size=X.shape[1]) for one in ids])
+        wrong = np.random.default_rng(list(column.encode())).random(len(table)) < 0.1
+        copy = pd.DataFrame(X + self.deviation * noise)
+        return copy.assign(label=np.where(wrong, 1 - labels[column], labels[column]))
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        changed_tables.change_unit,
+        changed_tables.move_ids,
+        changed_tables.rename_label,
+        changed_tables.grow_pilot,
+    ],
+    ids=lambda one: one.name,
+)
+def test_a_copy_by_id_and_column_is_noticed(
+    which: registry.ActiveAttack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with registry.own_account(tmp_path):
+        assert which.play(tmp_path / "study").held
+        monkeypatch.setattr(changed_tables, "Hospitals", CopyByIdAndColumn)
+        assert not which.play(tmp_path / "again").held
+
+
+@pytest.mark.slow
+def test_a_threshold_without_noise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(columns: int, _: Bits) -> Iterator[tuple[Ints, Floats]]:
+        return zip(np.zeros((columns, FEW_VALUES + 3), dtype=np.int64), np.zeros((columns, 2)), strict=True)
+
+    monkeypatch.setattr(settling, "noise_of_columns", silent)
+    with registry.own_account(tmp_path):
+        ended = thresholds.play.play(tmp_path / "study")
+    assert not ended.held
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.parametrize(
+    ("which", "got"),
+    [
+        # How many depends on the ledgers' keys: on which records are trained on.
+        (chosen_weights, r"\b([6-9]\d|1[0-3]\d) of 360 records"),
+        (months, "36 of 36 records"),
+        (chosen_moments, "100 of 100 records"),
+    ],
+)
+def test_attacks_on_records_read_them_at_level_exact(which: Any, got: str, tmp_path: Path) -> None:
+    with registry.own_account(tmp_path):
+        ended = which.play.play(tmp_path / "study", "exact")
+    assert re.search(got, ended.got)
+    assert not ended.held
+
+
+@pytest.fixture
+def hospitals(tmp_path: Path) -> Iterator[Hospitals]:
+    """Return hospitals that agree to level perturbed."""
+    with registry.own_account(tmp_path):
+        yield Hospitals(tmp_path / "study", {"first": 60, "second": 60, "third": 60}, asked_at("perturbed"))
+
+
+def test_guesses_that_are_nearer_than_the_copies_break_the_promise(hospitals: Hospitals) -> None:
+    sites = all_trained(hospitals.records())
+    copies, true = (np.vstack([getattr(one, part) for one in sites]) for part in ("seen", "true"))
+    assert attempt("perturbed", sites, copies).held
+    assert not attempt("perturbed", sites, copies + 0.2 * (true - copies)).held
+
+
+def test_a_hospital_whose_policy_is_dp_refuses_the_runs_of_these_attacks(hospitals: Hospitals) -> None:
+    hospitals.nodes["second"]["privacy"] = "dp"
+    with pytest.raises(PanSVMError, match="second"):
+        hospitals.coordinator().join()

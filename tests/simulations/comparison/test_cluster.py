@@ -1,0 +1,91 @@
+"""Runs are tasks of a Ray cluster: a node that is killed costs its own, which are done again."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flower_pansvm.errors import EngineError, PanSVMError
+from simulations.comparison.cluster import run_on_cluster
+from simulations.engines.flower_engine import free_port
+from tests.command_line import Run
+
+ray = pytest.importorskip("ray")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of work that says where it is done."""
+
+    number: int
+    folder: str
+
+    @property
+    def key(self) -> dict[str, Any]:
+        return {"number": self.number}
+
+
+def work(piece: Piece) -> dict[str, Any]:
+    """Say which node works at a piece, and work a second at it; number 3 fails."""
+    node = ray.get_runtime_context().get_node_id()
+    (Path(piece.folder) / f"{piece.number}-{node}-{os.getpid()}").touch()
+    time.sleep(1)
+    if piece.number == 3:
+        raise PanSVMError("as it should")
+    return {"accuracy": piece.number, "node": node}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Two nodes on this machine, of one processor each."""
+    from ray.cluster_utils import Cluster  # noqa: PLC0415
+
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), *sys.path]))
+    )
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.filterwarnings("ignore")
+def test_a_node_that_dies_costs_no_run(cluster: Any, tmp_path: Path) -> None:
+    works = [Piece(number, str(tmp_path)) for number in range(8)]
+    killed, found = "", {}
+    for piece, result in run_on_cluster(works, cluster.address, work):
+        found[piece.number] = result
+        if not killed:
+            other = next(iter(cluster.worker_nodes))
+            killed = other.node_id
+            for process in other.all_processes["raylet"]:
+                os.kill(process.process.pid, signal.SIGKILL)
+    assert sorted(found) == list(range(8))
+    assert found[3] == {"error": "as it should"}
+    assert [found[number]["accuracy"] for number in range(8) if number != 3] == [0, 1, 2, 4, 5, 6, 7]
+    begun = {file.name.split("-")[1] for file in tmp_path.iterdir()}
+    assert len(begun) == 2
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.filterwarnings("ignore")
+def test_a_comparison_on_a_cluster_is_the_same(cluster: Any, pansvm: Run, tmp_path: Path) -> None:
+    command = ("compare", "--data", "iris", "--strategies", "central:tree,central:svc", "--repeats", 2)
+    pansvm.output(*command, "--cluster", cluster.address, "--out", "there")
+    pansvm.output(*command, "--jobs", 1, "--out", "here")
+    tables = [(tmp_path / name / "table.md").read_text().splitlines()[:4] for name in ("there", "here")]
+    without_seconds = [[line.rsplit("|", 2)[0] for line in table] for table in tables]
+    assert without_seconds[0] == without_seconds[1]
+
+
+def test_a_cluster_that_does_not_answer_is_an_error_at_once() -> None:
+    with pytest.raises(EngineError, match="does not answer"):
+        list(run_on_cluster([], f"127.0.0.1:{free_port()}", work))

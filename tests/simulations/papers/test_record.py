@@ -1,0 +1,173 @@
+"""What is recorded of runs, which figures are older than their code, and what the page makes of claims."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from flower_pansvm.errors import SettingError
+from simulations.comparison.finished import RUNS_FILE
+from simulations.papers.ages import Figures, ages, bare, code_of, imported
+from simulations.papers.declared import all_reproductions
+from simulations.papers.page import claims_table, other_here
+from simulations.papers.record import record, recorded
+from simulations.papers.reproduction import Cell, Setup
+from simulations.papers.running import do_runs, execute
+
+TABLE = "lin-table-2"
+ROOT = Path(__file__).parents[3]
+
+
+def results_of(table: str, place: tuple[str, str], accuracies: list[float]) -> dict[str, dict[str, object]]:
+    """Return what runs of a cell have found, by their keys."""
+    runs = all_reproductions()[table].plan(len(accuracies))[place]
+    origin = {"commit": "a" * 40, "date": "2026-01-02T03:04Z", "features": 5}
+    return {
+        json.dumps(run.key): {"accuracy": accuracy, **origin}
+        for run, accuracy in zip(runs, accuracies, strict=True)
+    }
+
+
+def test_a_cell_is_recorded_with_its_origin_and_others_stay(tmp_path: Path) -> None:
+    record(results_of(TABLE, ("Org", "Sonar"), [0.7, 0.8]), tmp_path)
+    record(results_of(TABLE, ("Fs", "Sonar"), [0.6]), tmp_path)
+    lines = recorded("lin2011", tmp_path)
+    line = lines[TABLE, "Org", "Sonar"]
+    assert (float(line["ours"]), line["runs"]) == (pytest.approx(75.0), "2")
+    assert (line["paper"], line["commit"], line["date"]) == ("75.96", "aaaaaaa", "2026-01-02T03:04Z")
+    assert float(line["low"]) < 75 < float(line["high"])
+    assert lines[TABLE, "Fs", "Sonar"]["low"] == ""
+    assert (TABLE, "Ep2", "Sonar") not in lines
+
+
+def test_a_cell_of_more_repeats_stays(tmp_path: Path) -> None:
+    record(results_of(TABLE, ("Org", "Sonar"), [0.7, 0.8]), tmp_path)
+    record(results_of(TABLE, ("Org", "Sonar"), [0.5]), tmp_path)
+    assert recorded("lin2011", tmp_path)[TABLE, "Org", "Sonar"]["runs"] == "2"
+    record(results_of(TABLE, ("Org", "Sonar"), [0.5, 0.5]), tmp_path)
+    assert float(recorded("lin2011", tmp_path)[TABLE, "Org", "Sonar"]["ours"]) == 50
+
+
+def test_a_failed_or_missing_run_ends_the_repeats_that_are_recorded(tmp_path: Path) -> None:
+    found = results_of(TABLE, ("Org", "Sonar"), [0.7, 0.8, 0.9])
+    second = list(found)[1]
+    record({**found, second: {"error": "it failed"}}, tmp_path)
+    assert recorded("lin2011", tmp_path)[TABLE, "Org", "Sonar"]["runs"] == "1"
+
+
+def test_the_interval_is_students_widened_by_the_share_tested() -> None:
+    """Of 1, 2, 3: deviation 1, t of 2 degrees of freedom 4.303."""
+    low, high = Cell("", "", 2.0, (2 / 3) ** 0.5, 3, None).interval or (0.0, 0.0)
+    assert (high - low) / 2 == pytest.approx(4.3027 / 3**0.5, rel=1e-4)
+    low, high = Cell("", "", 2.0, (2 / 3) ** 0.5, 3, None, tested=0.2).interval or (0.0, 0.0)
+    assert (high - low) / 2 == pytest.approx(4.3027 * (1 / 3 + 1 / 4) ** 0.5, rel=1e-4)
+    assert Cell("", "", 2.0, 0.0, 1, None).interval is None
+
+
+def test_the_interval_of_means_over_folds_is_that_of_the_folds() -> None:
+    """Of folds 70, 90 and 80, 100: mean 85, variance 500 / 3, of the mean 1/4 + 1/(2 - 1) times that, t of 3 3.1824."""
+    both = Cell("", "", 85.0, 5.0, 2, None, tested=0.5, folds=2, within=100.0)
+    low, high = both.interval or (0.0, 0.0)
+    assert (high - low) / 2 == pytest.approx(3.18245 * (1.25 * 500 / 3) ** 0.5, rel=1e-4)
+    # Of the means 80 and 90 alone: variance 50, of a fold 100, t of one degree of freedom 12.706.
+    low, high = replace(both, within=None).interval or (0.0, 0.0)
+    assert (high - low) / 2 == pytest.approx(12.7062 * (1.25 * 100) ** 0.5, rel=1e-4)
+
+
+def test_runs_that_cross_validate_say_how_their_folds_vary(tmp_path: Path) -> None:
+    what = all_reproductions()[TABLE].of_rows(["Org"])
+    setup = Setup("folds:central:svc", "wine", {"test_fraction": 0.0})
+    both = {("Org", "WBC"): [setup], ("Org", "WBC features"): what.setups["Org", "WBC features"]}
+    runs = [run for own in replace(what, setups=both).plan(2).values() for run in own]
+    results = {run: execute(run, tmp_path, tmp_path) for run in runs}
+    accuracy, features = replace(what, setups=both, paper={}).cells(2, results)
+    assert (accuracy.folds, accuracy.tested) == (5, 0.2)
+    assert accuracy.within == pytest.approx(
+        sum((100 * results[run]["fold_deviation"]) ** 2 for run in runs[:2]) / 2
+    )
+    assert features.interval == (30, 30)
+
+
+def test_runs_of_other_versions_are_not_mixed_into_a_table(tmp_path: Path) -> None:
+    runs = all_reproductions()[TABLE].plan(2)["Org", "WBC"]
+    done = {"accuracy": 0.5, "versions": {"scikit-learn": "0.1"}}
+    (tmp_path / RUNS_FILE).write_text(json.dumps([runs[0].key, done]) + "\n")
+    with pytest.raises(SettingError, match=r"scikit-learn 0\.1"):
+        do_runs(runs, None, tmp_path, 1, lambda *_: None)
+
+
+def test_a_part_of_a_table_is_named_by_its_rows() -> None:
+    part = all_reproductions()[TABLE].of_rows(["Fs"])
+    assert {row for row, _ in part.setups} == {"Fs"} == {row for row, _ in part.paper}
+    with pytest.raises(SettingError, match="Org; Fs; Ep2; Ep3"):
+        all_reproductions()[TABLE].of_rows(["Nothing"])
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Return a checkout with one module and its commit."""
+    (tmp_path / "simulations").mkdir()
+    (tmp_path / "simulations" / "one.py").write_text('"""Words."""\nimport os\n\nx = os.sep\n')
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        named = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *named, *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "older"),
+    [
+        ("one", '"""Words."""\nimport os\n\nx = os.sep\n', False),
+        ("one", '"""Other words."""\n\nimport os  # and a comment\n\nx = (os.sep)\n', False),
+        ("moved", '"""Words."""\nimport os\n\nx = os.sep\n', False),
+        ("one", '"""Words."""\nimport os\n\nx = os.sep + "a"\n', True),
+    ],
+)
+def test_figures_are_older_than_code_that_has_changed_in_more_than_words(
+    checkout: Path, name: str, source: str, older: bool
+) -> None:
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=checkout, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (checkout / "simulations" / "one.py").unlink()
+    (checkout / "simulations" / f"{name}.py").write_text(source)
+    subprocess.run(["git", "add", "-A"], cwd=checkout, check=True)
+    made = Figures("results/some.json", "", commit, frozenset({f"simulations/{name}.py"}))
+    assert bool(ages([made], checkout)) is older
+
+
+def test_figures_of_a_commit_that_is_not_there_are_told(checkout: Path) -> None:
+    ((_, why),) = ages([Figures("some.csv", "", "f" * 40, frozenset())], checkout)
+    assert "not in this checkout" in why
+
+
+def test_code_behind_a_module_is_all_that_it_imports() -> None:
+    files = imported(ROOT / "simulations" / "papers" / "lin2011.py")
+    assert {"simulations/papers/lin2011.py", "flower_pansvm/systems/ssvd.py"} <= files
+    assert "strategies/admm.py" not in files
+    assert bare("import a\nx = 1  # one") == bare('"""Words."""\nx=1')
+
+
+def test_code_behind_a_figure_is_also_what_it_names() -> None:
+    files = imported(ROOT / "simulations" / "benchmarks" / "comparison.py")
+    assert {
+        "simulations/baselines/fedavg_logistic.py",
+        "strategies/admm.py",
+        "clients/systems/admm.py",
+        "flower_pansvm/secure_sum/protocols/ring.py",
+    } <= files
+    assert "flower_pansvm/secure_sum/protocols/paillier.py" not in files
+    ours, central = code_of("lu-table-3.4"), code_of("lu-figure-4.7")
+    assert {"strategies/admm.py", "clients/systems/admm.py"} <= ours - central
+    assert "simulations/baselines/central.py" in central - ours
+
+
+def test_the_page_shows_numbers_with_interval_paper_and_commit() -> None:
+    text = claims_table("lin2011")
+    line = recorded("lin2011")[TABLE, "Org", "Sonar"]
+    assert f"paper 76; {line['runs']} runs, {line['commit']})" in text
+    assert "[" in text
+    assert "Table VI" in other_here("lin2011")
+    assert "other-wbc" not in other_here("lin2011")

@@ -1,0 +1,81 @@
+"""Each caution is there where it is true, and not elsewhere."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from strategies.report.cautions import cautions
+from strategies.report.words.system import EXACT_SUMS, SystemWords, cautions_of_sums
+from tests.strategies.report.test_section import BARE
+
+GOOD: dict[str, Any] = {
+    **BARE,
+    "model_sha256": "ab" * 32,
+    "classes": ["healthy", "ill"],
+    "accuracy": 0.95,
+    "balanced_accuracy": 0.95,
+    "rows_test": 200,
+    "confusion": [[95, 5], [5, 95]],
+    "rows_train_by_class": [400, 400],
+    "sites_with_one_class": [],
+    "site_differences": [],
+    "constant_columns": [],
+    "converged": True,
+    "tested_on": "true records",
+    "disclosed": [{"task": "cuts", "how": "perturbed"}, {"task": "scores", "how": "exact"}],
+}
+
+
+def test_a_good_run_has_none() -> None:
+    assert cautions(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"accuracy": None, "confusion": None, "rows_test": 0}, "it was tried on no patient"),
+        ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "is not better than no model"),
+        ({"confusion": [[175, 5], [10, 10]], "accuracy": 0.925}, "may not be better than no model"),
+        ({"confusion": [[150, 10], [30, 10]], "accuracy": 0.8}, "“healthy” is right for 80%"),
+        ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "The model never says “ill”"),
+        (
+            {"confusion": [[95, 5], [1, 18]], "accuracy": 113 / 119, "rows_test": 119},
+            "“ill” (19 to try it on)",
+        ),
+        ({"rows_train_by_class": [400, 7]}, "“ill” (7 to learn from)"),
+        ({"model_sha256": None}, "This run leaves no model"),
+        ({"dropped_sites": ["Ulm"]}, "Sites stopped answering and were left out: Ulm"),
+        ({"sites_with_one_class": ["Ulm"]}, "Sites that named one class only: Ulm"),
+        ({"converged": False}, "Training ended before"),
+        ({"constant_columns": ["zip code"]}, "tell the model nothing: zip code"),
+        ({"aggregation": "plain"}, "Nothing was masked"),
+        ({"tested_on": "perturbed records"}, "perturbed copies"),
+        ({"count_noise": 3.2}, "each is off by about 3.2"),
+        ({"disclosed": [{"task": "cuts", "how": "exact"}]}, "can be computed from these"),
+        ({"disclosed": [{"task": "rff_cuts", "how": "exact"}]}, "can be computed from these"),
+        ({"disclosed": [{"task": "consensus", "how": "exact"}]}, "can be computed from these"),
+        # Of a system that nothing is said of, and so neither that its sums are few.
+        ({"disclosed": [{"task": "gram", "how": "exact"}]}, "can be computed from these"),
+    ],
+)
+def test_a_caution_is_there_where_it_is_true(changes: dict[str, Any], words: str) -> None:
+    assert [text for text in cautions({**GOOD, **changes}) if words in text]
+
+
+def test_a_systems_exact_sums_bring_the_caution_unless_its_file_says_that_they_are_few() -> None:
+    undescribed = SystemWords(words={"gram": ("products", "weights"), "gram_scores": ("counts", "accuracy")})
+    described = replace(undescribed, few_sums=("gram_scores",), caution="Own words.")
+    for task, system, texts in (
+        ("gram", undescribed, [EXACT_SUMS]),
+        ("gram_scores", undescribed, [EXACT_SUMS]),
+        ("gram", described, ["Own words."]),
+        ("gram_scores", described, []),
+    ):
+        assert cautions_of_sums({task}, {"ridge": system}) == texts
+
+
+def test_the_model_is_not_blamed_for_classes_that_no_test_patient_has() -> None:
+    confusion = [[90, 5, 0], [5, 90, 0], [0, 0, 0]]
+    said = cautions({**GOOD, "classes": ["a", "b", "c"], "confusion": confusion, "accuracy": 0.947})
+    assert not [text for text in said if "never says" in text]

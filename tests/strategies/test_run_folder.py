@@ -1,0 +1,95 @@
+"""Where results go, and how a run goes on."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from flower_pansvm.errors import EngineError
+from simulations import running
+from strategies.federation.checkpoint import Checkpoint
+from tests.command_line import Run
+
+QUICK = ("--data=wine", "--sites=3", "--set=landmarks=10", "--set=tol=0.1", "--set=privacy=exact")
+
+
+def quick(pansvm: Run, *arguments: object) -> tuple[int, str, str]:
+    return pansvm("run", "--engine", "in-process", *QUICK, *arguments)
+
+
+def test_a_folder_that_is_closed_is_found_before_anything_is_computed(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    if os.access(tmp_path / "locked", os.W_OK):
+        pytest.skip("this account may write anywhere")
+    monkeypatch.setattr(running, "check", None)
+    code, printed, err = quick(pansvm, "--out", "locked/out")
+    assert (code, printed) == (1, "")
+    assert err.startswith("Error: ")
+    assert "locked" in err
+
+
+def test_quiet_prints_the_figures_only(pansvm: Run) -> None:
+    out = pansvm.output("run", "--engine", "in-process", *QUICK, "--out", "out", "--quiet")
+    assert out.splitlines()[0].startswith("test accuracy ")
+
+
+def stopped_at(task: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a run end with an error once the sums of a task are kept."""
+    write = Checkpoint.write
+
+    def stop(checkpoint: Checkpoint, name: str, *rest: object) -> None:
+        write(checkpoint, name, *rest)
+        if name == task:
+            raise error
+
+    monkeypatch.setattr(Checkpoint, "write", stop)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [KeyboardInterrupt(), pytest.param(OSError("No space left on device"), marks=pytest.mark.slow)],
+    ids=repr,
+)
+def test_a_run_that_is_stopped_says_how_to_go_on_and_does(
+    error: BaseException, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        stopped_at("landmarks", error, patch)
+        code, out, err = quick(pansvm, "--out", "out")
+    assert code == (130 if isinstance(error, KeyboardInterrupt) else 1)
+    assert "Traceback" not in out + err
+    assert f"--resume {tmp_path / 'out'}" in out + err
+    for option in ("--seed=1", "--set=C=2", "--out=new", "--data=iris", "--overwrite"):
+        err = pansvm.error("run", "--engine", "in-process", "--resume", "out", option)
+        assert "Leave out" in err
+    pansvm.output("run", "--engine", "in-process", "--resume", "out", "--set", "timeout=30")
+    config = json.loads((tmp_path / "out" / "result.json").read_text())["config"]
+    assert (config["timeout"], config["landmarks"]) == (30.0, "10")
+
+
+def test_nothing_is_offered_where_there_is_nothing_to_go_on_with(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "run_strategy", stop)
+    code, out, err = quick(pansvm, "--out", "out")
+    assert code == 130
+    assert "Start the run again" in err
+    assert "--resume" not in out + err
+
+
+def test_an_engine_that_ends_says_how_to_go_on(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        stopped_at("landmarks", EngineError("It was killed."), patch)
+        patch.setattr("strategies.app.log", lambda *_: None)
+        code, _, err = quick(pansvm, "--out", "out")
+    assert code == 1
+    assert f"go on with: pansvm run --resume {tmp_path / 'out'} --engine in-process" in err
+    assert err.splitlines()[-1] == "Error: It was killed."

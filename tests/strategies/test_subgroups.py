@@ -1,0 +1,148 @@
+"""How good a model is for subgroups: the counts of all rows in one place, no small group, and no lost model."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.rows import Rows
+from clients.site import Site
+from clients.systems.evaluation import subgroups
+from flower_pansvm.errors import SettingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.model import load_model
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import one_versus_one
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
+from flower_pansvm.systems.evaluation import SubgroupsQuestion
+from flower_pansvm.table_schema import TableColumn
+from simulations.data.pooling import pooled
+from strategies.app import run
+from strategies.pan_svm.strategy import PanSVM
+from strategies.report.page import write_report
+from strategies.settings import make_settings
+from strategies.steps.subgroups import REST, by_subgroups, groups_by
+from tests.clients.fake_site import FakeSite
+from tests.command_line import finished
+from tests.conftest import MakeGrid, write_hospitals
+
+COLUMN = "mean radius"
+MODEL = PanSVC.from_parts(
+    Schema(("age", "dose"), ("0", "1")),
+    Scaling(np.zeros(2), np.zeros(2), np.ones(2)),
+    NystromMap(Kernel("rbf", 0.3), np.eye(2), np.eye(2)),
+    np.array([[1.0, -1.0, 0.0]]),
+    one_versus_one(2),
+)
+
+
+@pytest.mark.parametrize("strategy", ["pan-svm", "mixture", "svm-rfe"])
+def test_in_a_simulation_counts_are_those_of_all_rows_in_one_place(strategy: str, tmp_path: Path) -> None:
+    quick: dict[str, Any] = {"features": "2"} if strategy == "svm-rfe" else {}
+    result = finished(tmp_path / "out", strategy=strategy, privacy="exact", by=f"{COLUMN}:13,16", **quick)
+    settings = make_settings(strategy=strategy, privacy="exact", sites=3, **quick)
+    pool, model = pooled(settings), load_model(tmp_path / "out" / "model.npz")
+    places = [pool.schema.columns.index(name) for name in model.schema_.columns]
+    names = list(model.schema_.columns)
+    predicted = model.predict(pd.DataFrame(pool.test.X[:, places], columns=names))
+    said = np.array([pool.schema.classes.index(str(one)) for one in predicted])
+    radius = pool.test.X[:, pool.schema.columns.index(COLUMN)]
+    found = {one["name"]: one["confusion"] for one in result["subgroups"]["groups"]}
+    ends = {"below 13": (0, 13), "13 to below 16": (13, 16), "16 or more": (16, np.inf)}
+    for name, (low, high) in ends.items():
+        own = (radius >= low) & (radius < high)
+        counts = np.zeros((2, 2), dtype=int)
+        np.add.at(counts, (pool.test.classes[own], said[own]), 1)
+        assert found[name] == counts.tolist()
+    assert np.sum(found[REST]) == 0
+    page = write_report(tmp_path / "out").read_text()
+    assert "For whom it is how good" in page
+    assert "13 to below 16" in page
+
+
+class CountingSite(FakeSite):
+    """A hospital whose groups have to have five patients."""
+
+    least_patients = 5
+
+    def require_same(self, *_: object) -> None:
+        pass
+
+    check_size = require_same
+
+
+@given(ages=st.lists(st.integers(0, 99) | st.just(None), min_size=1, max_size=60), seed=st.integers(0, 99))
+def test_no_group_of_a_hospital_is_of_fewer_than_five_patients(ages: list[int | None], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    X = np.column_stack(
+        [[np.nan if age is None else float(age) for age in ages], generator.normal(size=len(ages))]
+    )
+    patients = generator.integers(len(ages), size=len(ages))
+    rows = Rows(X, generator.integers(2, size=len(ages)), patients=patients)
+    question = SubgroupsQuestion(np.frombuffer(MODEL.to_bytes(), np.uint8), ("age",), np.array([30.0, 60.0]))
+    site = CountingSite(rows, 2, columns=("age", "dose"))
+    counts = subgroups(cast(Site, site), question).confusion.sum(axis=(1, 2))
+    group = np.where(np.isnan(X[:, 0]), 3, np.searchsorted([30, 60], X[:, 0], side="right"))
+    for number in range(3):
+        enough = len(np.unique(patients[group == number])) >= 5
+        assert counts[number] in (0, np.count_nonzero(group == number) if enough else 0)
+    # All or nobody: what is left out of the groups is no difference to the whole test.
+    assert counts.sum() in (0, len(ages))
+
+
+@pytest.mark.parametrize(
+    "by", ["radius:1", COLUMN, f"{COLUMN}:2,1", f"{COLUMN}:nan", f"{COLUMN}:", ":3", "sex=a:1,b"]
+)
+def test_groups_that_there_are_not_are_refused(by: str) -> None:
+    with pytest.raises(SettingError):
+        groups_by(by, [COLUMN, "sex=a", "sex=b"], [])
+
+
+def test_categories_and_yes_no_columns_are_their_own_groups() -> None:
+    described = [TableColumn("sex", "category", categories=("f", "m")), TableColumn("smoker", "yes/no")]
+    features = ["sex=f", "sex=m", "smoker", "a:b"]
+    assert groups_by("sex", features, described).names == ("f", "m", REST)
+    assert groups_by("smoker", features, described).cuts == (0.5,)
+    assert groups_by("a:b:3", features, described).column == "a:b"
+
+
+@pytest.mark.parametrize(
+    "values", [{"strategy": "dp-svm"}, {"strategy": "local-only"}, {"test_fraction": 0.0}]
+)
+def test_runs_without_such_counts_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
+        make_settings(by="age:1", **values)
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_a_hospital_has_to_agree_and_a_refusal_loses_no_model(
+    agreed: bool, hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    settings = make_settings(sites=3, min_cluster=2, by="age:0", privacy="exact")
+    node = {"privacy": "exact", **({"subgroups": "agreed"} if agreed else {})}
+    grid = hospitals(settings, write_hospitals(tmp_path, 300), node)
+    run(grid, settings, tmp_path / "out")
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert (tmp_path / "out" / "model.npz").exists()
+    assert ("subgroups" in result) == agreed
+
+
+def test_a_second_kind_of_groups_in_a_run_is_refused(hospitals: MakeGrid, tmp_path: Path) -> None:
+    """Two kinds would tell of the records between them."""
+    settings = make_settings(sites=3, min_cluster=2, by="age:0", privacy="exact")
+    grid = hospitals(settings, write_hospitals(tmp_path, 300), {"privacy": "exact", "subgroups": "agreed"})
+    strategy = PanSVM(settings)
+    strategy.start(grid)
+    before = replace(strategy.outcome, figures={})
+    assert by_subgroups(strategy.federation, "age:0", before).figures == {
+        "subgroups": strategy.outcome.figures["subgroups"]
+    }
+    assert by_subgroups(strategy.federation, "age:1", before) == before
