@@ -51,6 +51,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "model choice": {"C": "1,8", "cv_folds": 2, "probability": True},
     "hops": {"aggregation": "ring-hops"},
     "k-secure": {"aggregation": "k-secure", "scaling": "minmax"},
+    "subgroups": {"by": "age:60"},
     "svm-t": {"strategy": "svm-t", "cv_folds": 2},
     **{
         name: {"strategy": name}
