@@ -4,13 +4,16 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from logging import WARNING
 from typing import Any
 
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
+from flwr.common.logger import log
 
 from clients.app import app_of_tasks
+from clients.hospital import SimulatedContext, is_simulated
 from clients.ledger.lasting_split import LastingSplit
 from clients.table.file import checked_frame
 from clients.table.form import AS_IT_IS
@@ -62,15 +65,22 @@ def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> C
 
 @dataclass(frozen=True)
 class _OwnSettings:
-    """A mod: answers with the plugin's part of the run config and the app's tables; the state stays the context's."""
+    """A mod: answers with the plugin's part of the run config and the app's tables; the state stays the context's.
+
+    A real SuperNode that runs the app is a simulated site, too: a hospital's node runs what is installed there.
+    """
 
     tables: "_Tables"
 
     def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
         # Flower's workers get the app as a copy: what they import registers nothing.
         use_tables(self.tables)
-        own, token = copy.copy(context), _asked.set(context)
-        own.run_config = own_keys(context.run_config)
+        if not is_simulated(context):
+            log(WARNING, "the app's own rows count as a researcher's: no policy and no ledger protects them")
+        token = _asked.set(context)
+        own = SimulatedContext(
+            context.run_id, context.node_id, context.node_config, context.state, own_keys(context.run_config)
+        )
         try:
             return call_next(message, own)
         finally:
