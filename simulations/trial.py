@@ -135,6 +135,8 @@ def agree(folder: Path, invitation: Invitation) -> str:
 def started_command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["subprocess.Popen[str]"]:
     """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with a log beside its folder."""
     command = [sys.executable, "-m", "flower_pansvm", kind, "start", "--folder", str(folder / name)]
+    # A trial's tables are nobody's.
+    command += ["--shared-machine"] if kind == "coordinator" else []
     environment = flower_environment(folder / name / FLOWER_FOLDER)
     # A trial spends nothing of the account's own tables; and these hospitals have an account each.
     environment["XDG_STATE_HOME"] = str(folder / name)

@@ -70,12 +70,20 @@ def invite(
 
 
 @coordinator.command()
-def start(folder: Folder = FOLDER) -> None:
+def start(
+    folder: Folder = FOLDER,
+    shared_machine: Annotated[
+        bool, typer.Option("--shared-machine", help="Other accounts may log in here: they are trusted.")
+    ] = False,
+) -> None:
     """Run the SuperLink in the foreground and let the invited hospitals in; Ctrl-C ends it."""
+    from strategies.deployment.accounts import check_alone  # noqa: PLC0415
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
     from strategies.deployment.server import run_superlink  # noqa: PLC0415
 
-    run_superlink(Coordinator.load(folder), typer.echo)
+    own = Coordinator.load(folder)
+    check_alone(shared_machine)
+    run_superlink(own, typer.echo)
 
 
 @coordinator.command()
