@@ -211,6 +211,7 @@ class Evaluation:
     # Rows by decision value, as many as there are histograms (:mod:`flower_pansvm.metrics`).
     groups: tuple[tuple[DecisionGroup, ...], ...] = ()
     agreement: Agreement | None = None  # of the probabilities of two classes
+    areas: tuple[float | None, ...] = ()  # of more than two classes, that of each against all others
 
     @property
     def figures(self) -> dict[str, float]:
@@ -250,7 +251,8 @@ class Evaluation:
         seen = truth > 0
         occurs = truth + said > 0
         f1 = 2 * right / np.maximum(truth + said, 1)
-        areas = [area for area in map(area_under_curve, histograms) if area is not None]
+        by_class = tuple(map(area_under_curve, histograms))
+        areas = [area for area in by_class if area is not None]
         several = (
             np.count_nonzero(seen) > 1
         )  # Rows of one class do not tell whether a model tells classes apart.
@@ -264,4 +266,5 @@ class Evaluation:
             squares=None if squares is None else tuple(map(tuple, squares.tolist())),
             groups=tuple(decision_groups(histogram, probabilities, frame) for histogram in histograms),
             agreement=agreement(histograms[0], probabilities) if probabilities is not None else None,
+            areas=by_class if len(by_class) > 1 else (),
         )

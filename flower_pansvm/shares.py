@@ -252,25 +252,37 @@ def _correlations(result: Mapping[str, Any], classes: Sequence[int]) -> NDArray[
 
 
 def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return the confidence interval of the area under the ROC curve of two classes; None if it was not measured.
+    """Return the confidence interval of the area under the ROC curve; None if it was not measured.
 
-    Newcombe's (2006, method 5): the areas whose standard error by Hanley and McNeil (1982), with both classes' numbers
-    replaced by their mean in its second part, reaches to the one that was found. It holds for areas near 1, too. Where
-    patients have several rows, as many rows count as there are patients that tell as much.
+    Of two classes Newcombe's (2006, method 5): the areas whose standard error by Hanley and McNeil (1982), with both
+    classes' numbers replaced by their mean in its second part, reaches to the one that was found. It holds for areas
+    near 1, too. Where patients have several rows, as many rows count as there are patients that tell as much. Of
+    several classes the means of the ends of each class's interval: they hold however much the areas have in common.
     """
     area, confusion = result.get("auc"), result.get("confusion")
-    if area is None or confusion is None or len(confusion) != 2:
+    areas = [area] if confusion and len(confusion) == 2 else result.get("auc_by_class")
+    if area is None or confusion is None or not areas:
         return None
-    others, own = (float(sum(row)) for row in confusion)
-    part = _part_that_counts(result)
-    others, own = max(part * others, 1.0), max(part * own, 1.0)
-    more, area = (others + own) / 2 - 1, min(max(float(area), 1e-9), 1 - 1e-9)
+    part, rows = _part_that_counts(result), [float(sum(row)) for row in confusion]
+    ends = [
+        _area_ends(one, part * own, part * (sum(rows) - own))
+        for one, own in zip(areas, rows[-len(areas) :], strict=True)
+        if one is not None
+    ]
+    low, high = (sum(end) / len(ends) for end in zip(*ends, strict=True))
+    return low, high
+
+
+def _area_ends(area: float, own: float, others: float) -> tuple[float, float]:
+    """Return the ends of the interval of one class's area, of so many rows with the class and without it."""
+    others, own = max(others, 1.0), max(own, 1.0)
+    more, area = (others + own) / 2 - 1, min(max(area, 1e-9), 1 - 1e-9)
 
     def beyond(one: float) -> float:
         variance: float = (
             one * (1 - one) * (1 + more * ((1 - one) / (2 - one) + one / (1 + one))) / (others * own)
         )
-        return abs(one - float(area)) - Z * math.sqrt(max(variance, 0.0))
+        return abs(one - area) - Z * math.sqrt(max(variance, 0.0))
 
     return float(brentq(beyond, 0.0, area)), float(brentq(beyond, area, 1.0))
 

@@ -111,6 +111,7 @@ def _of_test(found: Evaluation) -> dict[str, Any]:
         "balanced_accuracy": found.balanced_accuracy,
         "f1": found.f1,
         "auc": found.auc,
+        "auc_by_class": found.areas or None,
         "agreement": found.agreement and asdict(found.agreement),
         "confusion": found.confusion and [list(map(_whole, counts)) for counts in found.confusion],
         "wrong_and_right": found.wrong_and_right and [list(counts) for counts in found.wrong_and_right],

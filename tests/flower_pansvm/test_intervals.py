@@ -190,6 +190,26 @@ def test_intervals_of_areas_hold_in_95_of_100_cases(ill: int, well: int, area: f
     assert 0.92 <= held / TIMES <= 1.0
 
 
+@pytest.mark.parametrize("rows", [(20, 20, 20), (10, 30, 160)])
+def test_of_three_classes_the_interval_holds_no_less_often(rows: tuple[int, ...]) -> None:
+    """The mean of each class's area against all others, of decisions that have much in common."""
+    generator, true = np.random.default_rng(0), np.repeat([0, 1, 2], rows)
+
+    def areas(true: np.ndarray) -> list[float | None]:
+        common = generator.normal(size=(len(true), 1))
+        decisions = common + generator.normal(size=(len(true), 3)) + 1.5 * np.eye(3)[true]
+        return [area_under_curve(decision_histogram(decisions[:, one], true == one)) for one in range(3)]
+
+    population = np.mean([areas(np.repeat([0, 1, 2], [100 * count for count in rows])) for _ in range(10)])
+    held = 0
+    for _ in range(TIMES):
+        found = areas(true)
+        told = {"confusion": np.diag(rows).tolist(), "auc": np.mean(found), "auc_by_class": found}
+        low, high = area_interval(told)
+        held += low <= population <= high
+    assert 0.92 <= held / TIMES <= 1.0
+
+
 def test_an_area_of_one_may_be_less() -> None:
     told = result(np.repeat([0, 1], 20), np.repeat([0, 1], 20), np.arange(40)) | {"auc": 1.0}
     low, high = area_interval(told)
