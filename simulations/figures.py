@@ -180,6 +180,21 @@ def sites(scale: Result) -> str:
     return _table(header, found[["seconds", "round_trips", "megabytes"]], "{:.1f}", "{:.0f}", "{:.1f}")
 
 
+def deployment(known: Result) -> str:
+    """Return what a round trip costs at a real SuperLink, by the number of hospitals: means over all runs."""
+    runs = known.frame("runs")
+    found = runs.groupby("hospitals").mean(numeric_only=True)
+    ends = runs.groupby("hospitals")["node_gb"].agg(["first", "last"])
+    found = found.assign(runs=runs.groupby("hospitals").size(), first=ends["first"], last=ends["last"])
+    columns = ["runs", "round_trips", "seconds", "seconds_a_trip", "server_cpu_a_trip", "node_cpu_a_trip"]
+    header = (
+        *("hospitals", "runs", "round trips", "seconds a run", "seconds a round trip", "SuperLink, CPU s"),
+        *("SuperNode, CPU s", "SuperNode, GB: after the first run", "after the last"),
+    )
+    formats = ("{:.0f}", "{:.0f}", "{:.0f}", "{:.1f}", "{:.2f}", "{:.2f}", "{:.2f}", "{:.2f}")
+    return _table(header, found[[*columns, "first", "last"]], *formats)
+
+
 def sums(secure_sums: Result) -> str:
     """Return what one sum of 10,000 values over five sites costs with each protocol."""
     found = secure_sums.frame("sums").query("sites == 5 and values == 10_000").set_index("aggregation")
@@ -240,6 +255,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "large-tables": ("large_tables", large_tables),
     "many-rows": ("scale", rows),
     "many-sites": ("scale", sites),
+    "deployment": ("deployment", deployment),
     "sums": ("secure_sums", sums),
     "mean-costs": ("secagg", mean_costs),
     "mean-equality": ("secagg", mean_equality),

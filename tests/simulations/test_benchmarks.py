@@ -17,6 +17,7 @@ from simulations.attack.active import levels
 from simulations.benchmarks import (
     ablation,
     comparison,
+    deployment,
     hospitals,
     large_tables,
     privacy_compared,
@@ -351,6 +352,16 @@ def test_rare_classes(tmp_path: Path, shorten: Callable[..., None]) -> None:
     told = [(line["class_weight"], (line["level"], line["noise"])) for line in found]
     assert told == [*product(rare_classes.CLASS_WEIGHTS, each)]
     assert all(line["auc"] > 0.7 for line in found)
+
+
+@pytest.mark.slow
+def test_deployment(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    shorten(deployment, {"lines": {"runs": 2}}, HOSPITALS=(3,))
+    deployment.main(tmp_path)
+    found = tables_of(tmp_path / "deployment.json")["runs"]
+    assert [line["run"] for line in found] == [1, 2]
+    assert all(0 < line["server_cpu_a_trip"] < line["seconds"] and line["failed"] == 0 for line in found)
+    assert all(0.05 < line["node_gb"] < 1 for line in found)
 
 
 def test_the_page_names_every_benchmark() -> None:
