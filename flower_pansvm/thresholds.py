@@ -13,6 +13,9 @@ from flower_pansvm.models.model import Model
 from flower_pansvm.result_file import RESULT_FILE, read_result
 from flower_pansvm.shares import Share, share_by_patient
 
+COUNTED = ("of_class", "others")
+"""The rows of a group: with the positive class, and others."""
+
 
 @dataclass(frozen=True)
 class OperatingPoint:
@@ -39,13 +42,39 @@ def operating_point(result: Mapping[str, Any], sensitivity: float) -> OperatingP
     sensitivity : float
         The share that is wanted, above 0, at most 1.
     """
+    own = [group["of_class"] for group in _groups_of_two(result)]
+    finding = [place for place in range(len(own)) if sum(own[place:]) >= sensitivity * sum(own) - 1e-9]
+    return _point(result, max(finding)) if finding else None
+
+
+def chosen_point(result: Mapping[str, Any]) -> OperatingPoint | None:
+    """Return what the threshold of a run's own settings found of the test rows; None if it has none, or nobody knows.
+
+    Of a probability: the groups whose mean is at least that.
+    """
+    config = result["config"]
+    if config.get("sensitivity"):
+        return operating_point(result, config["sensitivity"])
+    given = [group["probability"] for group in _groups_of_two(result)]
+    if not config.get("threshold") or None in given:
+        return None
+    return _point(result, sum(one < config["threshold"] for one in given))
+
+
+def _groups_of_two(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the groups of the decision values, the smallest first; none unless rows of two classes were tested."""
     groups, classes = result.get("decision_groups") or [], result.get("classes") or []
-    if len(classes) != 2 or not groups:
+    if len(classes) != 2 or not groups or not all(sum(one[of] for one in groups[0]) for of in COUNTED):
+        return []
+    return list(groups[0])
+
+
+def _point(result: Mapping[str, Any], first: int) -> OperatingPoint | None:
+    """Return what a threshold finds that is the lower end of a group, by the group's place."""
+    groups = _groups_of_two(result)
+    if not groups:
         return None
-    own, others = ([group[part] for group in groups[0]] for part in ("of_class", "others"))
-    if not sum(own) or not sum(others):
-        return None
-    first = max(place for place in range(len(own)) if sum(own[place:]) >= sensitivity * sum(own) - 1e-9)
+    own, others = ([group[part] for group in groups] for part in COUNTED)
     found, alarms = sum(own[first:]), sum(others[first:])
     missed, spared = sum(own) - found, sum(others) - alarms
     sensitive, specific = share_by_patient(result, found, missed), share_by_patient(result, spared, alarms)
@@ -56,8 +85,8 @@ def operating_point(result: Mapping[str, Any], sensitivity: float) -> OperatingP
         specificity=specific,
         ppv=share_by_patient(result, found, alarms),
         npv=share_by_patient(result, spared, missed),
-        decision=groups[0][first].get("least"),
-        probability=groups[0][first]["probability"],
+        decision=groups[first].get("least") if first < len(groups) else None,
+        probability=groups[first]["probability"] if first < len(groups) else None,
     )
 
 
@@ -71,8 +100,14 @@ class Limit:
 
 
 def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: float | None) -> Limit:
-    """Return the limit that was asked for; SettingError if the model cannot be used with it."""
+    """Return the limit that was asked for, else that of the model's own run; SettingError if it cannot be used."""
     classes = model.schema_.classes
+    result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
+    # Another model's thresholds are on another scale.
+    own = result.get("model_sha256") == model.sha256()
+    chosen = chosen_point(result) if own and threshold is None and sensitivity is None else None
+    if chosen and chosen.decision is not None:
+        threshold, sensitivity = (result["config"].get(key) or None for key in ("threshold", "sensitivity"))
     for name, value in (("threshold", threshold), ("sensitivity", sensitivity)):
         if value is not None and not 0 < value < 1:
             raise SettingError(f"--{name} is {value:g}. It is a share above 0 and below 1, such as 0.3.")
@@ -93,9 +128,6 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
             f"'{positive}' is predicted from a probability of {threshold:g} on.", probability=threshold
         )
     if sensitivity is not None:
-        result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
-        # Another model's thresholds are on another scale.
-        own = result.get("model_sha256") == model.sha256()
         point = operating_point(result, sensitivity) if own else None
         if point is None or point.decision is None or not hasattr(model, "decision_function"):
             raise SettingError(

@@ -158,8 +158,28 @@ class PanSvmSettings(NystroemSettings):
         "Whether the model gives probabilities: a model more for each fold, in the same messages.",
     )
     cv_folds: int = setting(5, whole(2), "Folds of cross-validation.")
+    threshold: float = setting(
+        0.0,
+        number(least=0, below=1),
+        "Probability from which on the positive class of two is predicted; 0: the SVM's own boundary.",
+    )
+    sensitivity: float = setting(
+        0.0,
+        number(least=0, below=1),
+        "Instead of a threshold: the share of test patients with the positive class that it finds.",
+    )
     # Nearer to the optimum the rounding of secure sums decides which bound is the larger one.
     tol: float = setting(0.02, number(least=1e-9), "Relative gap at which training stops.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threshold and self.sensitivity:
+            raise SettingError("threshold and sensitivity both say what is predicted. Leave one of them out.")
+        if self.threshold and not self.probability:
+            raise SettingError(
+                f"threshold is a probability ({self.threshold:g}), and the model would give none. Set "
+                "probability=true, or say how many patients are to be found: sensitivity=0.9."
+            )
 
     @property
     def folds(self) -> int:

@@ -41,7 +41,7 @@ NAMES = ("Ålesund", "Brest", "Córdoba", *(f"site {number}" for number in range
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "k": ({}, {"k": 2}, {"k": 3}),
     "key_bits": ({"key_bits": 2048},),
-    "threshold": ({}, {"threshold": "half"}),
+    "share_threshold": ({}, {"share_threshold": "half"}),
 }
 """With what a protocol is tried, if its constructor has a parameter of that name."""
 

@@ -10,6 +10,7 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation, histogram_middles
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
@@ -107,6 +108,11 @@ class PanSVM(PhasedStrategy):
         phase = federation.costs.phase
         with phase("join"):
             schema = self.join(federation)
+        if (self.settings.threshold or self.settings.sensitivity) and len(schema.classes) != 2:
+            raise SettingError(
+                f"threshold and sensitivity go with two classes, and there are {len(schema.classes)}. Leave them out, "
+                "or name the positive labels in the schema file."
+            )
         with phase("scaling"):
             moments = learn_moments(federation, self.settings.scaling)
             self.constant_columns = moments.constant_columns(schema.columns)

@@ -7,7 +7,7 @@ from typing import Any
 
 from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, share_by_patient
 from flower_pansvm.site_names import simulated_name
-from flower_pansvm.thresholds import operating_point
+from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
 from strategies.report.plots import calibration_figure, roc_figure
 from strategies.report.section import Result, filled, quoted, some, svg, unit
@@ -223,6 +223,7 @@ def thresholds(result: Result) -> str:
         positive=result["classes"][-1],
         areas=[(name, area) for area, name in areas],
         area_interval=area_interval(result),
+        chosen=chosen_point(result),
         points=[(one, point) for one in WANTED if (point := operating_point(result, one))],
         plot=svg(roc_figure(result, curves), f"ROC curve. {says}"),
     )

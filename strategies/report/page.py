@@ -14,6 +14,7 @@ from flower_pansvm.shares import (
     balanced_interval,
     classes_not_tested,
 )
+from flower_pansvm.thresholds import chosen_point
 from strategies.report.cautions import cautions
 from strategies.report.section import quoted, some, templates
 from strategies.report.sections import FOR_CLINICIANS, FOR_ENGINEERS, shown
@@ -76,6 +77,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "test accuracy": _share(result["accuracy"], (overall.low, overall.high) if overall else None),
         "balanced accuracy": _share(result["balanced_accuracy"], balanced_interval(result), without),
         "area under ROC curve": _share(result["auc"], area_interval(result), without),
+        **_of_threshold(result),
         **_of_probabilities(result),
         "rows trained on / tested on": f"{_known(result['rows_train'])} / {result['rows_test']}",
         **_of_patients(result),
@@ -90,6 +92,17 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
         "seconds": f"{sum(phase['seconds'] for phase in result['phases'].values()):.1f}",
     }
+
+
+def _of_threshold(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the threshold of the run's settings finds, and what it takes for the positive class."""
+    point = chosen_point(result)
+    if point is None:
+        return {}
+    shares = {"sensitivity": point.sensitivity, "specificity": point.specificity}
+    asked = next(key for key in ("sensitivity", "threshold") if result["config"].get(key))
+    where = f"at {asked} {result['config'][asked]:g}"
+    return {f"{name} {where}": _share(one.value, (one.low, one.high)) for name, one in shares.items()}
 
 
 def _of_probabilities(result: Mapping[str, Any]) -> dict[str, str]:

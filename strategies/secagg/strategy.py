@@ -59,7 +59,7 @@ class SecureAggregation(Strategy):
         Largest weight of a site. Where ``most_examples * sites`` is at most 4096, a number in an array takes four bytes
         and not eight; see `flower_pansvm.weighted_mean.NARROW_WEIGHTS` for what that costs in precision.
     **options
-        The protocol's options: ``k``, ``threshold``.
+        The protocol's options: ``k``, ``share_threshold``.
 
     Attributes
     ----------

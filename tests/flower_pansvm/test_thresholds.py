@@ -1,5 +1,6 @@
 """Thresholds that a person chooses: no prediction contradicts the probability or the sensitivity that was named."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from sklearn.datasets import make_moons
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.thresholds import operating_point
+from flower_pansvm.thresholds import chosen_point, operating_point
+from strategies.settings import make_settings
 from tests.command_line import Run, finished
 
 RESULT = {
@@ -35,6 +37,16 @@ def test_operating_points_by_hand() -> None:
         15 / 16,
     )
     assert (everybody.sensitivity.value, everybody.npv) == (1.0, None)
+
+
+def test_the_point_that_a_run_has_chosen_by_hand() -> None:
+    points = [
+        chosen_point(RESULT | {"config": config})
+        for config in ({}, {"sensitivity": 0.9}, {"threshold": 0.3}, {"threshold": 0.5}, {"threshold": 0.95})
+    ]
+    assert points[0] is None
+    assert [one and one.decision for one in points[1:]] == [-0.5, -0.5, 0.7, None]
+    assert (points[4].sensitivity.value, points[4].specificity.value, points[4].ppv) == (0.0, 1.0, None)
 
 
 def test_a_test_of_one_class_or_without_decision_values_has_no_operating_point() -> None:
@@ -74,6 +86,35 @@ def test_predictions_follow_the_probability_that_was_named(
     found, said = predicted(pansvm, folder, "--threshold", threshold)
     assert ((found["prediction"] == "ill") == (found["probability_ill"] >= threshold)).all()
     assert f"{threshold:g}" in said
+
+
+@pytest.mark.parametrize("asked", [{"sensitivity": 0.95}, {"probability": True, "threshold": 0.2}], ids=str)
+def test_the_threshold_of_a_runs_settings_is_in_its_report_and_predictions(
+    asked: dict[str, float | bool], pansvm: Run, folder: Path, tmp_path: Path
+) -> None:
+    finished(tmp_path / "out", data=str(folder / "train.csv"), privacy="exact", **asked)
+    shutil.copy(folder / "new.csv", tmp_path)
+    (key,) = asked.keys() - {"probability"}
+    assert "The run asked for" in (tmp_path / "out" / "report.html").read_text()
+    ours, _ = predicted(pansvm, tmp_path)
+    named, _ = predicted(pansvm, tmp_path, f"--{key}", asked[key])
+    pd.testing.assert_frame_equal(ours, named)
+    other, _ = predicted(pansvm, tmp_path, "--sensitivity", 0.6)
+    assert (other["prediction"] == "ill").sum() < (ours["prediction"] == "ill").sum()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"threshold": 0.3}, {"probability": True, "threshold": 0.3, "sensitivity": 0.9}, {"sensitivity": 1}],
+)
+def test_a_threshold_that_cannot_be_is_refused_before_the_run(asked: dict[str, float]) -> None:
+    with pytest.raises(SettingError):
+        make_settings(**asked)
+
+
+def test_a_threshold_goes_with_two_classes(tmp_path: Path) -> None:
+    with pytest.raises(SettingError):
+        finished(tmp_path, data="wine", privacy="exact", sensitivity=0.9)
 
 
 def test_without_a_threshold_it_is_said_from_which_probability_on_a_class_is_predicted(

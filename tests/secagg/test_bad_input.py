@@ -335,7 +335,7 @@ def test_terms_that_do_not_fit_are_told_before_training(
         {"most_examples": 0},
         {"protocol": "rings"},
         {"k": 1},
-        {"threshold": "half"},
+        {"share_threshold": "half"},
         {"kk": 3},
     ],
     ids=str,

@@ -53,7 +53,7 @@ def files() -> dict[str, str]:
         ],
         "double_mask.json": [
             transcript("double-mask", {}, 4),
-            transcript("double-mask", {"threshold": "half"}, 5, lost="b", silent="d"),
+            transcript("double-mask", {"share_threshold": "half"}, 5, lost="b", silent="d"),
         ],
         "paillier.json": paillier(),
     }

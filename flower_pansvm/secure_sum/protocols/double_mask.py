@@ -5,7 +5,7 @@ adds one more mask of its own. It sends its masked vector together with Shamir s
 sealed, one note for each other site. In the one relay step the coordinator says whose vectors have come and delivers
 their notes. A site then answers, of each site whose vector has come, with its share of that site's own mask; and of
 each that has dropped out, with its shares of the masks that the others have in common with it. With more than
-`threshold` of the sites' answers the coordinator removes both. It may lose other sites in the relay step.
+`share-threshold` of the sites' answers the coordinator removes both. It may lose other sites in the relay step.
 
 What it rests on. A site whose vector comes too late stays hidden by its own mask, of which nobody gives a share. A
 coordinator that says of a site to some that it has dropped out, and to others that it has not, gets both kinds of
@@ -42,7 +42,7 @@ class DoubleMask(SecureSum):
     protected: ClassVar[bool] = True
     survives: ClassVar[bool] = True
 
-    threshold: str = setting(
+    share_threshold: str = setting(
         "two-thirds",
         one_of("half", "two-thirds"),
         "Of double-mask: more sites than this have to answer, or a sum stays closed.",
@@ -51,7 +51,7 @@ class DoubleMask(SecureSum):
     def fewest(self, this: SumRound) -> int:
         """Return the smallest number above half, or two thirds, of the sites."""
         sites = len(this.roster)
-        return (sites // 2 if self.threshold == "half" else 2 * sites // 3) + 1
+        return (sites // 2 if self.share_threshold == "half" else 2 * sites // 3) + 1
 
     def isolating(self, this: SumRound) -> int:
         """Return 2t - n of n sites of which t have to answer: that many answer the coordinator twice."""

@@ -136,7 +136,7 @@ def test_double_masks_and_the_shares_of_their_seeds() -> None:
     for case in read("double_mask.json"):
         roster, privates = case["sum"]["roster"], case["private_keys"]
         sites, draws = len(roster), iter(case["random"])
-        threshold = (sites // 2 if case.get("threshold") == "half" else 2 * sites // 3) + 1
+        threshold = (sites // 2 if case.get("share_threshold") == "half" else 2 * sites // 3) + 1
         shares = {}
         for place, site in enumerate(roster):
             others = [other for other in roster if other != site]

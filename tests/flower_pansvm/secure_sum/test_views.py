@@ -26,7 +26,7 @@ from flower_pansvm.secure_sum.wire import from_bytes
 ROSTER = ("a", "b", "c", "d", "e")
 WORDS = 4000
 VECTORS: dict[str, Words] = {name: np.full(WORDS, number, np.uint64) for number, name in enumerate(ROSTER)}
-DOUBLE: list[tuple[str, dict[str, Any]]] = [("double-mask", {}), ("double-mask", {"threshold": "half"})]
+DOUBLE: list[tuple[str, dict[str, Any]]] = [("double-mask", {}), ("double-mask", {"share_threshold": "half"})]
 ONE_SHOT: list[tuple[str, dict[str, Any]]] = [("ring", {}), ("k-secure", {}), ("k-secure", {"k": 2})]
 HOPS: list[tuple[str, dict[str, Any]]] = [
     ("ring-hops", {}),
@@ -277,7 +277,7 @@ def opened_without_c(rehearsal: Watched, answers: Mapping[str, bytes]) -> Words:
     return rehearsal.protocol.total(first, a_round(), lambda step, payloads: dict(answers))
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": "half"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"share_threshold": "half"}], ids=str)
 def test_a_coordinator_that_feigns_a_drop_out_gets_too_few_shares_of_one_kind(
     options: dict[str, str],
 ) -> None:
@@ -294,7 +294,7 @@ def test_a_coordinator_that_feigns_a_drop_out_gets_too_few_shares_of_one_kind(
             rehearsal.answer(1, site, b"", a_round())
 
 
-@pytest.mark.parametrize(("options", "colluding"), [({}, "abd"), ({"threshold": "half"}, "a")], ids=str)
+@pytest.mark.parametrize(("options", "colluding"), [({}, "abd"), ({"share_threshold": "half"}, "a")], ids=str)
 def test_it_takes_2t_minus_n_sites_that_answer_twice(options: dict[str, str], colluding: str) -> None:
     rehearsal = rehearse("double-mask", options)
     fewest = rehearsal.protocol.fewest(a_round())
@@ -312,7 +312,7 @@ def test_it_takes_2t_minus_n_sites_that_answer_twice(options: dict[str, str], co
     assert (everyone - opened_without_c(rehearsal, answers[False]) == VECTORS["c"]).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": "half"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"share_threshold": "half"}], ids=str)
 def test_a_double_mask_is_broken_by_as_many_as_hold_enough_shares_and_by_no_fewer(
     options: dict[str, str],
 ) -> None:
@@ -336,7 +336,7 @@ def test_a_double_mask_is_broken_by_as_many_as_hold_enough_shares_and_by_no_fewe
 
 def test_a_vector_that_comes_too_late_stays_hidden() -> None:
     """The coordinator has removed all masks that c shares with others, and holds its vector under its own one."""
-    rehearsal = rehearse("double-mask", {"threshold": "half"})
+    rehearsal = rehearse("double-mask", {"share_threshold": "half"})
     rehearsal.give(VECTORS, a_round())
     late = from_bytes(rehearsal.first.pop("c")[-8 * WORDS :], "c")
     assert rehearsal.take(a_round()).tolist() == [0 + 1 + 3 + 4] * WORDS
