@@ -7,26 +7,26 @@ its result file gives.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
-from simulations.markdown import markdown
+from simulations.markdown import table_of
 from simulations.papers.page import OTHERS
-from simulations.result_files import ROOT, Result, result
+from simulations.privacy_tables import given_away, kept, searched
+from simulations.result_files import NOISES, ROOT, Result, result
 from simulations.result_plots import EPSILONS, PLOTS
 
 BLOCK = re.compile(r"(?<=<!-- figures: )([\w-]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
-EXACT, NOISES = "exact", ("perturbed, noise 0.25", "perturbed, noise 0.5")
 SHORT = ("`exact`", "0.25", "0.5")
 
 
 def rounds(training: Result) -> str:
     """Return the rounds of cutting planes of both searches on the nine sets."""
     found = training.frame("rounds").pivot_table(index="data", columns="search", values="rounds", sort=False)
-    return _table(("", "fast", "published"), found[["fast", "published"]], "{:.0f}")
+    return table_of(("", "fast", "published"), found[["fast", "published"]], "{:.0f}")
 
 
 def central(training: Result) -> str:
@@ -35,7 +35,7 @@ def central(training: Result) -> str:
     found = 100 * training.frame("accuracy").pivot_table(
         index="data", columns="system", values="accuracy", sort=False
     )
-    return _table(("", "`exact`", "noise 0.25", "noise 0.5", "`SVC`"), found[list(columns)], "{:.1f}")
+    return table_of(("", "`exact`", "noise 0.25", "noise 0.5", "`SVC`"), found[list(columns)], "{:.1f}")
 
 
 def levels(comparison: Result) -> str:
@@ -49,7 +49,7 @@ def levels(comparison: Result) -> str:
         index="data", columns=["system", "level"], values="accuracy", sort=False
     ).reindex(columns=columns)
     header = [f"`{system}` {level}" if level == "`exact`" else level for system, level in columns]
-    return _table(("", *header), values, "{:.1f}")
+    return table_of(("", *header), values, "{:.1f}")
 
 
 def rare(rare_classes: Result) -> str:
@@ -60,7 +60,7 @@ def rare(rare_classes: Result) -> str:
     columns = [(measure, level) for measure in measures for level in SHORT]
     values = 100 * found.pivot_table(index="table", columns="level", values=list(measures), sort=False)
     header = [f"{measures[measure]} {level}" if level == "`exact`" else level for measure, level in columns]
-    return _table(("", *header), values[columns], "{:.1f}")
+    return table_of(("", *header), values[columns], "{:.1f}")
 
 
 def hospitals(known: Result) -> str:
@@ -77,7 +77,7 @@ def hospitals(known: Result) -> str:
     columns = [(measure, name) for measure in ("balanced_accuracy", "auc") for name in names]
     header = [*(f"{name}: balanced accuracy" if not place else name for place, name in enumerate(names))]
     header += [f"{name}: AUC" if not place else name for place, name in enumerate(names)]
-    return _table(("", *header), values[columns], "{:.1f}")
+    return table_of(("", *header), values[columns], "{:.1f}")
 
 
 def ablation(known: Result) -> str:
@@ -92,7 +92,7 @@ def ablation(known: Result) -> str:
     header = [f"{data}, {count}" if count == first else str(count) for data, count in columns]
     trips = found.groupby("system", sort=False)["round_trips"].mean()
     formats = (*["{:.1f}"] * len(columns), "{:.0f}")
-    return _table(("", *header, "round trips"), pd.concat([values[columns], trips], axis=1), *formats)
+    return table_of(("", *header, "round trips"), pd.concat([values[columns], trips], axis=1), *formats)
 
 
 def systems(comparison: Result) -> str:
@@ -115,25 +115,7 @@ def systems(comparison: Result) -> str:
     chosen = found.reindex(columns=columns) * [100, 1, 100, 1, 1, 1]
     chosen.index = [f"`{name}`" for name in chosen.index]
     header = ("", "accuracy, iid, %", "failed", "dirichlet:0.5, %", "failed", "round trips", "MB")
-    return _table(header, chosen, "{:.1f}", "{:.0f}", "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}")
-
-
-def kept(privacy: Result) -> str:
-    """Return what attackers have found at each level, by table."""
-    found = privacy.frame("levels").pivot_table(
-        index="data", columns=["how", "level"], values=["found", "membership", "records"], sort=False
-    )
-    at = (EXACT, *NOISES)
-    columns = [
-        ("records", "run", EXACT),
-        *(("found", how, level) for how in ("run", "seeds") for level in at),
-        *(("membership", "seeds", level) for level in at),
-    ]
-    header = (
-        *("table", "training records", "one run: `exact`", "0.25", "0.5"),
-        *("twelve runs: `exact`", "0.25", "0.5", "membership: `exact`", "0.25", "0.5"),
-    )
-    return _table(header, found.reindex(columns=columns), *["{:.0f}"] * 7, *["{:.2f}"] * 3)
+    return table_of(header, chosen, "{:.1f}", "{:.0f}", "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}")
 
 
 def private_accuracy(models: Result) -> str:
@@ -145,7 +127,7 @@ def private_accuracy(models: Result) -> str:
     for name in ("exact SVM", "majority"):
         of_dp[name] = found[found["method"] == name].set_index("data")["accuracy"]
     header = ("set", *(f"ε = {epsilon:g}" for epsilon in EPSILONS), "exact SVM", "largest class")
-    return _table(header, 100 * of_dp[[*EPSILONS, "exact SVM", "majority"]], "{:.1f}")
+    return table_of(header, 100 * of_dp[[*EPSILONS, "exact SVM", "majority"]], "{:.1f}")
 
 
 def large_tables(contestants: Result) -> str:
@@ -155,7 +137,7 @@ def large_tables(contestants: Result) -> str:
     found.index = [f"{data}, `{name}`" for data, name in zip(found["data"], found["system"], strict=True)]
     header = ("", "seconds", "MB sent", "rounds", "accuracy, %", "GB of memory")
     columns = ["seconds", "megabytes_up", "rounds", "accuracy", "peak_gb"]
-    return _table(header, found[columns], "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}", "{:.1f}")
+    return table_of(header, found[columns], "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}", "{:.1f}")
 
 
 def rows(scale: Result) -> str:
@@ -167,7 +149,7 @@ def rows(scale: Result) -> str:
     ]
     header = ("rows", "seconds", "rounds", "GB of memory", "accuracy, %")
     columns = ["seconds", "rounds", "peak_gb", "accuracy"]
-    return _table(header, found[columns], "{:.0f}", "{:.0f}", "{:.1f}", "{:.2f}")
+    return table_of(header, found[columns], "{:.0f}", "{:.0f}", "{:.1f}", "{:.2f}")
 
 
 def sites(scale: Result) -> str:
@@ -177,7 +159,7 @@ def sites(scale: Result) -> str:
         f"{count:,}, `{name}`" for count, name in zip(found["sites"], found["aggregation"], strict=True)
     ]
     header = ("sites", "seconds", "round trips", "MB")
-    return _table(header, found[["seconds", "round_trips", "megabytes"]], "{:.1f}", "{:.0f}", "{:.1f}")
+    return table_of(header, found[["seconds", "round_trips", "megabytes"]], "{:.1f}", "{:.0f}", "{:.1f}")
 
 
 def deployment(known: Result) -> str:
@@ -192,7 +174,7 @@ def deployment(known: Result) -> str:
         *("SuperNode, CPU s", "SuperNode, GB: after the first run", "after the last"),
     )
     formats = ("{:.0f}", "{:.0f}", "{:.0f}", "{:.1f}", "{:.2f}", "{:.2f}", "{:.2f}", "{:.2f}")
-    return _table(header, found[[*columns, "first", "last"]], *formats)
+    return table_of(header, found[[*columns, "first", "last"]], *formats)
 
 
 def sums(secure_sums: Result) -> str:
@@ -201,7 +183,9 @@ def sums(secure_sums: Result) -> str:
     found.index = [f"`{name}`" for name in found.index]
     found = found.assign(milliseconds=1e3 * found["cpu_seconds"], kilobytes=found["bytes"] / 5e3)
     header = ("protocol", "CPU of all sites, ms", "kB per site", "round trips")
-    return _table(header, found[["milliseconds", "kilobytes", "round_trips"]], "{:,.2f}", "{:.0f}", "{:.0f}")
+    return table_of(
+        header, found[["milliseconds", "kilobytes", "round_trips"]], "{:,.2f}", "{:.0f}", "{:.0f}"
+    )
 
 
 def mean_costs(secagg: Result) -> str:
@@ -215,7 +199,7 @@ def mean_costs(secagg: Result) -> str:
     found["bytes_up_per_site"] /= 1e6
     header = ("numbers in the model", "protocol", "CPU of all, s", "MB from a site")
     columns = found.set_index("numbers")[["protocol", "cpu_seconds", "bytes_up_per_site"]]
-    return _table(header, columns, "{}", "{:.2f}", "{:.1f}")
+    return table_of(header, columns, "{}", "{:.2f}", "{:.1f}")
 
 
 def mean_equality(secagg: Result) -> str:
@@ -223,7 +207,7 @@ def mean_equality(secagg: Result) -> str:
     found = secagg.frame("equality").pivot_table(
         index="strategy", columns="bits", values="largest_difference", sort=False
     )
-    return _table(("strategy", "64 bits", "32 bits"), found[[64, 32]], "{:.0e}", "{:.0e}")
+    return table_of(("strategy", "64 bits", "32 bits"), found[[64, 32]], "{:.0e}", "{:.0e}")
 
 
 def mean_attacks(secagg: Result) -> str:
@@ -239,7 +223,7 @@ def mean_attacks(secagg: Result) -> str:
         "" if no else f"{error:.0e}" for no, error in zip(refused, found["largest_error"], strict=True)
     ]
     header = ("asked without a site", "`min_difference`", "its examples", "error of its weights")
-    return _table(header, found[["min_difference", "examples", "error"]], "{}", "{}", "{}")
+    return table_of(header, found[["min_difference", "examples", "error"]], "{}", "{}", "{}")
 
 
 TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
@@ -251,6 +235,8 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "hospitals": ("hospitals", hospitals),
     "ablation": ("ablation", ablation),
     "kept": ("privacy", kept),
+    "searched": ("privacy", searched),
+    "given-away": ("privacy", given_away),
     "private-accuracy": ("private_accuracy", private_accuracy),
     "large-tables": ("large_tables", large_tables),
     "many-rows": ("scale", rows),
@@ -292,19 +278,6 @@ def _by_level(known: Result) -> pd.DataFrame:
     return found.assign(
         level=found["noise"].map(dict(zip((0.25, 0.5), SHORT[1:], strict=True))).fillna(SHORT[0])
     )
-
-
-def _table(header: Sequence[str], frame: pd.DataFrame, *formats: str) -> str:
-    """Return a table with the index as its first column; of one format for all columns, or one each."""
-    each = formats if len(formats) > 1 else formats * frame.shape[1]
-    lines = (
-        [
-            str(name),
-            *("" if pd.isna(cell) else form.format(cell) for form, cell in zip(each, line, strict=True)),
-        ]
-        for name, line in zip(frame.index, frame.itertuples(index=False), strict=True)
-    )
-    return markdown(header, lines)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 
+EXACT, NOISES = "exact", ("perturbed, noise 0.25", "perturbed, noise 0.5")
+"""What levels are called in results."""
+
 
 class Result(NamedTuple):
     """What a benchmark has written."""

@@ -37,6 +37,35 @@ def plot_private_accuracy(models: Result) -> Figure:
     return figure
 
 
+def plot_found(privacy: Result) -> Figure:
+    """Draw the accuracy of each system against the share of all records that its attacker finds, by data set."""
+    known = privacy.frame("attacks").dropna(subset=["accuracy"]).fillna({"test_within_10": 0})
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    styles = {
+        name: {"marker": marker, "color": f"C{place}"}
+        for place, (name, marker) in enumerate(zip(dict.fromkeys(known["system"]), "os^vDP*Xph", strict=True))
+    }
+    for panel, (name, of_set) in zip(
+        figure.subplots(1, known["data"].nunique()), known.groupby("data", sort=False), strict=True
+    ):
+        rows = of_set["train_rows"] + of_set["test_rows"]
+        shares = 100 * (of_set["train_within_10"] + of_set["test_within_10"]) / rows
+        for system, share, accuracy in zip(of_set["system"], shares, 100 * of_set["accuracy"], strict=True):
+            panel.scatter(share, accuracy, 80, alpha=0.8, label=system, **styles[system])
+        panel.set(title=name, xscale="symlog", xlim=(-0.3, 130), xticks=(0, 1, 10, 100))
+        panel.set_xticklabels(["0", "1", "10", "100"])
+        panel.grid(alpha=0.3)
+    figure.supxlabel("records that the attacker finds, %")
+    figure.supylabel("test accuracy, %")
+    handles = {
+        label: handle
+        for panel in figure.axes
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside right center", frameon=False)
+    return figure
+
+
 def plot_secure_sums(secure_sums: Result) -> Figure:
     """Draw the CPU seconds of one sum by number of values, and by number of sites."""
     found = secure_sums.frame("sums")
@@ -59,5 +88,6 @@ def plot_secure_sums(secure_sums: Result) -> Figure:
 
 PLOTS = {
     "private-accuracy.png": ("private_accuracy", plot_private_accuracy),
+    "found.png": ("privacy", plot_found),
     "secure-sums.png": ("secure_sums", plot_secure_sums),
 }

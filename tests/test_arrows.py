@@ -44,7 +44,7 @@ FROM_BOTTOM_TO_TOP = {
     ),
     "simulations": (
         "data", "app", "engines", "trial", "own_app", ..., "running", "federated_svc", "testing",
-        "comparison", "papers", "result_files", "result_plots", "figures", "benchmarks", "cli",
+        "comparison", "papers", "result_files", "result_plots", "privacy_tables", "figures", "benchmarks", "cli",
     ),
 }  # fmt: skip
 

@@ -1,0 +1,80 @@
+"""Tables of the page on privacy attacks, from ``results/privacy.json``."""
+
+import pandas as pd
+
+from simulations.markdown import table_of
+from simulations.result_files import EXACT, NOISES, Result
+
+
+def kept(privacy: Result) -> str:
+    """Return what attackers have found at each level, by table."""
+    found = privacy.frame("levels").pivot_table(
+        index="data", columns=["how", "level"], values=["found", "membership", "records"], sort=False
+    )
+    at = (EXACT, *NOISES)
+    columns = [
+        ("records", "run", EXACT),
+        *(("found", how, level) for how in ("run", "seeds") for level in at),
+        *(("membership", "seeds", level) for level in at),
+    ]
+    header = (
+        *("table", "training records", "one run: `exact`", "0.25", "0.5"),
+        *("twelve runs: `exact`", "0.25", "0.5", "membership: `exact`", "0.25", "0.5"),
+    )
+    return table_of(header, found.reindex(columns=columns), *["{:.0f}"] * 7, *["{:.2f}"] * 3)
+
+
+def searched(privacy: Result) -> str:
+    """Return what a coordinator finds that only watches a search: of C and gamma, or of features."""
+    found = privacy.frame("levels").query("how in ('tune', 'select')")
+    found = found.pivot_table(index="data", columns=["how", "level"], values=["found", "records"], sort=False)
+    columns = [
+        ("records", "tune", EXACT),
+        *(("found", how, level) for how in ("tune", "select") for level in (EXACT, *NOISES)),
+    ]
+    header = (
+        "table",
+        "training records",
+        "`tune`: `exact`",
+        "0.25",
+        "0.5",
+        "`select`: `exact`",
+        "0.25",
+        "0.5",
+    )
+    return table_of(header, found.reindex(columns=columns), "{:.0f}")
+
+
+def given_away(privacy: Result) -> str:
+    """Return what each published system reaches, and what the one whom it tells most finds, by data set."""
+    found = privacy.frame("attacks").merge(
+        privacy.frame("membership"), on=["data", "system"], how="left", suffixes=("", "_of_members")
+    )
+    lines, sets = {}, list(dict.fromkeys(found["data"]))
+    for system, of_system in found.groupby("system", sort=False):
+        known = of_system.set_index("data")
+        attacker, how = known[["attacker", "attack"]].dropna().iloc[0]
+        cells = [f"{attacker}: {how}" if attacker == "another hospital" else str(how).partition(";")[0]]
+        for data in sets:
+            line = known.loc[data]
+            ran = not pd.isna(line["train_rows"])
+            cells += [
+                f"{100 * line['accuracy']:.1f}" if ran else "no run",
+                _records(line) if ran else "",
+                f"{line['area']:.2f}" if not pd.isna(line["area"]) else "",
+            ]
+        lines[f"`{system}`"] = cells
+    header = ["system", "attack"]
+    for data in sets:
+        rows = found.loc[found["data"] == data, "train_rows"].max()
+        header += [f"{data}: accuracy, %", f"found, of {rows:.0f}", "membership"]
+    frame = pd.DataFrame.from_dict(lines, orient="index")
+    return table_of(header, frame, "{}")
+
+
+def _records(line: "pd.Series[float]") -> str:
+    """Return how many training records were found, how many test records, and what else the attack says it did."""
+    of_test = 0 if pd.isna(line["test_within_10"]) else int(line["test_within_10"])
+    also = f"; {of_test} of {int(line['test_rows'])} test rows" if of_test else ""
+    more = str(line["attack"]).partition(";")[2]
+    return f"{int(line['train_within_10'])}{also}" + (f";{more}" if more else "")
