@@ -95,6 +95,18 @@ def ablation(known: Result) -> str:
     return table_of(("", *header, "round trips"), pd.concat([values[columns], trips], axis=1), *formats)
 
 
+def splits(known: Result) -> str:
+    """Return the accuracy of each system by split, in percent: means over data sets; failed runs are counted."""
+    found = known.frame("splits")
+    found["system"] = "`" + found["system"] + "`"
+    values = 100 * found.pivot_table(index="system", columns="split", values="accuracy", sort=False)
+    values = values[[*dict.fromkeys(found["split"])]]
+    failed = found.groupby("system", sort=False)["failed"].sum()
+    header = ("", *(f"`{name}`" for name in values.columns), "failed runs")
+    formats = (*["{:.1f}"] * values.shape[1], "{:.0f}")
+    return table_of(header, pd.concat([values, failed], axis=1), *formats)
+
+
 def systems(comparison: Result) -> str:
     """Return what each system reaches and costs over data sets and repeats, by split."""
     found = comparison.frame("systems").pivot_table(
@@ -234,6 +246,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "systems": ("comparison", systems),
     "hospitals": ("hospitals", hospitals),
     "ablation": ("ablation", ablation),
+    "splits": ("heterogeneity", splits),
     "kept": ("privacy", kept),
     "searched": ("privacy", searched),
     "given-away": ("privacy", given_away),

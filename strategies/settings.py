@@ -60,8 +60,8 @@ class Settings:
     split: str = setting(
         "iid",
         text(),
-        "Rows over simulated sites: iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, feature:COLUMN, by:COLUMN or "
-        "checkerboard:RxS.",
+        "Rows over simulated sites: iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, quantity:ALPHA, quantity:ALPHA:ROWS, "
+        "feature:COLUMN, by:COLUMN or checkerboard:RxS.",
     )
     sites: int = setting(5, whole(2), "Number of sites.")
     data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")

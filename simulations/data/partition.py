@@ -14,7 +14,10 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 
-SPLITS = ("iid", "dirichlet:A or dirichlet:A:N", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
+SPLITS = (
+    *("iid", "dirichlet:A or dirichlet:A:N", "quantity:A or quantity:A:N"),
+    *("feature:COLUMN", "by:COLUMN", "checkerboard:RxS"),
+)
 CHECKERBOARD = "checkerboard:"
 
 Rows = NDArray[np.int64]
@@ -37,6 +40,8 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
         - ``dirichlet:A``: label skew. The rows of each class are dealt out in shares drawn from a symmetric Dirichlet
           distribution; the smaller A (above 0), the fewer classes a site has. With ``dirichlet:A:N`` each site gets N
           rows of each class first, so that none lacks a class.
+        - ``quantity:A``: quantity skew. Shuffled, and dealt out in shares drawn from a symmetric Dirichlet
+          distribution; the smaller A, the more rows a few sites have. With ``quantity:A:N`` each site gets N rows first.
         - ``feature:COLUMN``: sorted by the column's value, missing ones last, and cut into consecutive segments of
           equal size (Lu 2016, section 3.3.2.3, scenario 2). A patient's value is the mean of its rows'.
         - ``checkerboard:RxS``: shuffled into R blocks of rows, and the columns into S consecutive blocks; one site for
@@ -45,7 +50,7 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
         - ``by:COLUMN``: one site for each distinct value of the column, in the order of the values. The column is
           no feature then. A patient with rows of several sites goes to the one that has most of them.
     seed : int
-        Seed of numpy's generator, for ``iid``, ``dirichlet`` and ``checkerboard``.
+        Seed of numpy's generator, for all but ``feature`` and ``by``.
 
     Returns
     -------
@@ -79,6 +84,14 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
         parts = np.array_split(generator.permutation(count), sites)
     elif kind == "dirichlet":
         parts = _label_skew(table, sites, argument, generator)
+    elif kind == "quantity":
+        concentration, least = _skew(split)
+        if least * sites > count:
+            raise SettingError(
+                f"The split '{split}' gives each of {sites} sites {least} rows, and there are {count}. Write a smaller "
+                "number, or take fewer sites."
+            )
+        parts = _dealt(generator.permutation(count), sites, concentration, max(least, 1), generator)
     else:
         values = _means(table.X[:, column_place(table.columns, argument)], patients)
         parts = np.array_split(np.argsort(values, kind="stable"), sites)
@@ -131,17 +144,7 @@ def _label_skew(table: Table, sites: int, argument: str, generator: np.random.Ge
         raise SettingError(
             "A split by 'dirichlet' goes by the labels, and this table has none. Choose another split."
         )
-    written, _, fewest = argument.partition(":")
-    try:
-        concentration, least = float(written), int(fewest or 0)
-    except ValueError:
-        concentration, least = math.nan, 0
-    # Beyond a million, shares are equal to three digits; numpy overflows at 1e308.
-    if not (0 < concentration <= 1e6 and least >= 0):
-        raise SettingError(
-            f"In the split 'dirichlet:{argument}', A must be a number above 0 and at most 1e6; N, if it is there, a "
-            "whole number."
-        )
+    concentration, least = _skew(f"dirichlet:{argument}")
     parts: list[Rows] = [np.empty(0, dtype=np.int64) for _ in range(sites)]
     strata, _ = rarest_classes(table.labels, patient_numbers(table))
     for stratum, name in enumerate(np.unique(table.labels)):
@@ -151,16 +154,38 @@ def _label_skew(table: Table, sites: int, argument: str, generator: np.random.Ge
                 f"The split 'dirichlet:{argument}' gives each of {sites} sites {least} rows of each class, and the "
                 f"class '{name}' has {len(rows)}. Write a smaller number, or take fewer sites."
             )
-        first, others = rows[: least * sites], rows[least * sites :]
-        shares = generator.dirichlet(np.full(sites, concentration))
-        cuts = np.round(np.cumsum(shares)[:-1] * len(others)).astype(np.int64)
-        dealt = zip(parts, np.split(first, sites), np.split(others, cuts), strict=True)
-        parts = [np.concatenate(own) for own in dealt]
+        dealt = _dealt(rows, sites, concentration, least, generator)
+        parts = [np.concatenate(own) for own in zip(parts, dealt, strict=True)]
     for site in range(sites):
         if len(parts[site]) == 0:
             largest = max(range(sites), key=lambda other: len(parts[other]))
             parts[site], parts[largest] = parts[largest][-1:], parts[largest][:-1]
     return parts
+
+
+def _skew(split: str) -> tuple[float, int]:
+    """Return concentration and least number of rows of a split by shares; SettingError if it is not written so."""
+    _, written, fewest = f"{split}:".split(":")[:3]
+    try:
+        concentration, least = float(written), int(fewest or 0)
+    except ValueError:
+        concentration, least = math.nan, 0
+    # Beyond a million, shares are equal to three digits; numpy overflows at 1e308.
+    if not (0 < concentration <= 1e6 and least >= 0):
+        raise SettingError(
+            f"In the split '{split}', A must be a number above 0 and at most 1e6; N, if it is there, a whole number."
+        )
+    return concentration, least
+
+
+def _dealt(
+    rows: Rows, sites: int, concentration: float, least: int, generator: np.random.Generator
+) -> list[Rows]:
+    """Return rows dealt out in drawn shares, after so many for each site."""
+    first, others = rows[: least * sites], rows[least * sites :]
+    cuts = np.cumsum(generator.dirichlet(np.full(sites, concentration)))[:-1] * len(others)
+    dealt = zip(np.split(first, sites), np.split(others, np.round(cuts).astype(np.int64)), strict=True)
+    return [np.concatenate(own) for own in dealt]
 
 
 def _by_column(table: Table, column: str) -> list[Table]:

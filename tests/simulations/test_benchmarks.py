@@ -18,6 +18,7 @@ from simulations.benchmarks import (
     ablation,
     comparison,
     deployment,
+    heterogeneity,
     hospitals,
     large_tables,
     privacy_compared,
@@ -341,6 +342,22 @@ def test_ablation(tmp_path: Path, shorten: Callable[..., None]) -> None:
     named = {line["system"] for line in lines}
     assert named == {*ablation.MAPS, *(f"pan-svm {changed}" for changed in ablation.CHANGED)}
     assert all(line["accuracy"] > 0.7 for line in lines if line["landmarks"] == 20)
+
+
+@pytest.mark.slow
+def test_heterogeneity(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    shorten(
+        heterogeneity,
+        {"lines": {"data": ("breast_cancer",), "repeats": 1}},
+        SPLITS=("iid", "quantity:0.5:30"),
+        STRATEGIES=("pan-svm", "fedavg:logistic"),
+    )
+    heterogeneity.main(NO_FOLDER, tmp_path)
+    found = tables_of(tmp_path / "heterogeneity.json")["splits"]
+    assert {(line["split"], line["system"]) for line in found} == {
+        *product(heterogeneity.SPLITS, heterogeneity.STRATEGIES)
+    }
+    assert all(line["accuracy"] > 0.85 and line["failed"] == 0 for line in found)
 
 
 @pytest.mark.slow

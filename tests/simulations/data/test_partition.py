@@ -143,7 +143,7 @@ def test_iid_is_no_cut_of_the_order():
     ("sites", "split", "text"),
     [
         (3, "idd", "no split 'idd'. Did you mean 'iid'"),
-        (3, "", "no split ''.*Choose one of: by, checkerboard, dirichlet, feature, iid"),
+        (3, "", "no split ''.*Choose one of: by, checkerboard, dirichlet, feature, iid, quantity"),
         (3, "iid:3", "must be: iid"),
         (3, "dirichlet", "must be: dirichlet:A"),
         (3, "feature:", "must be: feature:COLUMN"),
@@ -154,6 +154,8 @@ def test_iid_is_no_cut_of_the_order():
         (3, "dirichlet:much", "A must be a number above 0"),
         (3, "dirichlet:1:some", "N, if it is there, a whole number"),
         (3, "dirichlet:1:-1", "N, if it is there, a whole number"),
+        (3, "quantity:0", "A must be a number above 0"),
+        (3, "quantity:1:2", "gives each of 3 sites 2 rows, and there are 4"),
         (3, "feature:valeu", "no feature column 'valeu'.*'value'"),
         (3, "by:label", "no feature column 'label' .*the label column is none"),
         (3, "by:value", "2 of 4 rows have none"),
@@ -207,7 +209,29 @@ def test_a_checkerboard_deals_each_cell_once_and_labels_and_ids_to_all_columns()
     assert [cell.ids.tolist() for cell in again] == [cell.ids.tolist() for cell in cells]
 
 
-@pytest.mark.parametrize("split", ["iid", "dirichlet:0.5", "feature:value", "by:row", "checkerboard:3x2"])
+@given(tables, st.integers(1, 12), seeds, st.floats(0, 1e6, exclude_min=True), st.integers(0, 3))
+def test_quantity_gives_every_row_to_one_site_and_every_site_its_least(
+    table, sites, seed, concentration, least
+):
+    assume(max(least, 1) * sites <= len(table.X))
+    parts = partition(table, sites, f"quantity:{concentration!r}:{least}", seed)
+    _assert_every_row_once(table, parts)
+    assert len(parts) == sites
+    assert min(len(part.X) for part in parts) >= max(least, 1)
+
+
+def test_quantity_skews_sizes_and_leaves_the_mix_of_classes():
+    table = _table([0.0] * 6000, 2)
+    parts = partition(table, 4, "quantity:0.5:200", 1)
+    sizes = [len(part.X) for part in parts]
+    assert max(sizes) > 3 * min(sizes)
+    for part in parts:
+        assert np.mean(part.labels == table.labels[0]) == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    "split", ["iid", "dirichlet:0.5", "quantity:0.5", "feature:value", "by:row", "checkerboard:3x2"]
+)
 def test_no_partition_takes_a_patients_rows_apart(split: str) -> None:
     draw = np.random.default_rng(0)
     whose = draw.integers(0, 40, 200)

@@ -1,0 +1,53 @@
+"""How unlike hospitals may be: ``python -m simulations.benchmarks.heterogeneity --data-dir DIR``.
+
+The same systems on the same data over five sites of which each has another mix of classes, or another number of rows.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from simulations.benchmarks.comparison import figures_of, means_of
+from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
+from simulations.comparison.plan import Plan
+
+DATA = ("breast_cancer", "heart", "ionosphere", "diabetes")
+STRATEGIES = (
+    *("pan-svm", "svm-admm", "svm-ensemble", "local-only"),
+    *("fedavg:logistic", "fedprox:logistic", "scaffold:logistic", "central:svc"),
+)
+SPLITS = ("iid", "quantity:0.5:30", *(f"dirichlet:{alpha}:5" for alpha in (10, 1, 0.3, 0.1)))
+"""Each site has five rows of each class at the least, without which no system could test it."""
+
+REPEATS = 10
+FIGURES = ("accuracy", "balanced_accuracy", "round_trips", "runs", "failed")
+
+
+def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
+    """Yield the mean figures of each system on each data set and split."""
+    plan = Plan(
+        data=data,
+        strategies=STRATEGIES,
+        splits=SPLITS,
+        aggregations=("ring",),
+        repeats=repeats,
+        seed=0,
+        common={"data-dir": str(data_dir), "privacy": "exact"},
+        varied={"C": (10.0,)},
+    )
+    for one in means_of(plan).to_dict("records"):
+        yield {
+            "data": one["data"],
+            "split": one["split"],
+            "system": one["strategy"],
+            **figures_of(one, FIGURES),
+        }
+
+
+def main(data_dir: DataDir, out: Out = RESULTS) -> None:
+    """Compare systems over splits."""
+    write_results("heterogeneity", {"splits": list(lines(data_dir))}, out)
+
+
+if __name__ == "__main__":
+    run_benchmark(main)
