@@ -41,7 +41,8 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
           distribution; the smaller A (above 0), the fewer classes a site has. With ``dirichlet:A:N`` each site gets N
           rows of each class first, so that none lacks a class.
         - ``quantity:A``: quantity skew. Shuffled, and dealt out in shares drawn from a symmetric Dirichlet
-          distribution; the smaller A, the more rows a few sites have. With ``quantity:A:N`` each site gets N rows first.
+          distribution; the smaller A, the more rows a few sites have. With ``quantity:A:N`` each site gets N rows
+          first.
         - ``feature:COLUMN``: sorted by the column's value, missing ones last, and cut into consecutive segments of
           equal size (Lu 2016, section 3.3.2.3, scenario 2). A patient's value is the mean of its rows'.
         - ``checkerboard:RxS``: shuffled into R blocks of rows, and the columns into S consecutive blocks; one site for
