@@ -27,26 +27,33 @@ NO_MATTER = ("out", "resume", "timeout", "audit")
 """Settings of the coordinator's side, which change nothing of what a site is asked."""
 
 MOST, MOST_TEXT, MONTH = 500, 200, 30 * 24 * 3600.0
-BEGUN = "begun"
+SHOWN, BEGUN = 10, "begun"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A run that was asked for, once or more often, by the code of its settings."""
+    """A run that was asked for, once or more often."""
 
-    code: str
-    system: str
+    digest: str  # of all that a person approves: hospitals, level and settings
+    system: str  # as the coordinator names it
     study: str  # a digest of the roster: the same hospitals and keys
     level: str
     settings: Mapping[str, str]
     asked: float  # when last, in seconds since 1970
     approved: tuple[float, ...] = ()
     begun: tuple[float, ...] = ()
+    ready: bool = False  # approved, and has not begun since
 
     @property
-    def waits(self) -> bool:
-        """Whether no approval is left for it."""
-        return len(self.approved) <= len(self.begun)
+    def code(self) -> str:
+        """What people call it by."""
+        return self.digest[:SHOWN].upper()
+
+    def allowed(self, approval: str, runs: Mapping[str, "Asked"]) -> bool:
+        """Return whether it may begin under a policy's ``approval``, given the hospital's log."""
+        kind = (self.study, self.system, self.level)
+        known = [one for one in runs.values() if (one.study, one.system, one.level) == kind]
+        return {"never": True, "first": any(one.approved for one in known), "always": self.ready}[approval]
 
 
 def admit(hospital: Hospital, level: str, *, joins: bool) -> None:
@@ -73,21 +80,15 @@ def admit(hospital: Hospital, level: str, *, joins: bool) -> None:
     with locked(folder):
         runs = read_runs(folder) if decides else _readable(folder)
         this = _asked(hospital, level, now)
-        this = replace(runs.get(this.code, this), asked=now)
-        kind = (this.study, this.system, this.level)
-        known = [one for one in runs.values() if (one.study, one.system, one.level) == kind]
-        allowed = {
-            "never": True,
-            "first": any(one.approved for one in known),
-            "always": not this.waits,
-        }[policy.approval]
+        this = replace(runs.get(this.digest, this), asked=now)
+        allowed = this.allowed(policy.approval, runs)
         month = [one for run in runs.values() for one in run.begun if one > now - MONTH]
         full = bool(policy.runs_a_month) and len(month) >= policy.runs_a_month
         if allowed and not full and not joins:
-            this = replace(this, begun=(*this.begun, now))
+            this = replace(this, begun=(*this.begun, now), ready=False)
         # On a full disk the log of a hospital that decides nothing has to wait.
         with contextlib.suppress(*(() if decides else (OSError,))):
-            _write(folder, {**runs, this.code: this})
+            _write(folder, {**runs, this.digest: this})
     if not allowed:
         raise SettingError(
             f"A person at site '{hospital.name}' decides whether it takes part in this run, and nobody has yet. Ask "
@@ -114,26 +115,39 @@ def approve(folder: Path, code: str) -> None:
     with locked(folder):
         runs = read_runs(folder)
         run = find(runs, code)
-        if not run.waits:
+        if run.ready:
             raise SettingError(
                 f"Run {run.code} is approved already, and has not begun. There is nothing to do."
             )
-        _write(folder, {**runs, run.code: replace(run, approved=(*run.approved, time.time()))})
+        approved = replace(run, approved=(*run.approved, time.time()), ready=True)
+        _write(folder, {**runs, run.digest: approved})
 
 
 def find(runs: Mapping[str, Asked], code: str) -> Asked:
-    """Return the run of a code; SettingError if there is none."""
-    found = runs.get(code.strip().upper())
-    if found is None:
+    """Return the run whose digest begins with a code; SettingError if there is none, or more than one."""
+    text = code.strip().lower()
+    found = [one for digest, one in runs.items() if digest.startswith(text) and len(text) >= SHOWN]
+    if len(found) > 1:
+        raise SettingError(
+            f"{len(found)} runs have this code, which nobody gets by chance: the coordinator may mean you to approve "
+            f"another one than you read. Ask it. Their whole codes: {', '.join(one.digest for one in found)}."
+        )
+    if not found:
         raise SettingError(
             f"No run with the code {printable(code, MOST_TEXT)} was asked for here. pansvm hospital runs lists all: "
             "the coordinator has to start a run first, and this hospital to refuse it."
         )
-    return found
+    return found[0]
+
+
+def waiting(runs: Mapping[str, Asked], approval: str) -> list[Asked]:
+    """Return the runs that a person has to approve before they begin, if they were asked for since they last did."""
+    asked_again = [one for one in runs.values() if one.asked > max(one.begun, default=0.0)]
+    return [one for one in asked_again if not one.allowed(approval, runs)]
 
 
 def read_runs(folder: Path) -> dict[str, Asked]:
-    """Return the log of a state folder, by code; SettingError if it is damaged."""
+    """Return the log of a state folder, by digest; SettingError if it is damaged."""
     try:
         found: list[dict[str, Any]] = read_checked(folder / RUNS_FILE)["runs"]
     except FileNotFoundError:
@@ -146,14 +160,14 @@ def read_runs(folder: Path) -> dict[str, Asked]:
     runs = [
         Asked(**{**one, "approved": tuple(one["approved"]), "begun": tuple(one["begun"])}) for one in found
     ]
-    return {one.code: one for one in runs}
+    return {one.digest: one for one in runs}
 
 
 def _write(folder: Path, runs: Mapping[str, Asked]) -> None:
     """Write the log; of runs that nobody approved and that never began only the latest are kept."""
-    idle = sorted((one.asked, code) for code, one in runs.items() if not (one.approved or one.begun))
-    dropped = {code for _, code in idle[: max(len(runs) - MOST, 0)]}
-    kept = [asdict(one) for code, one in runs.items() if code not in dropped]
+    idle = sorted((one.asked, digest) for digest, one in runs.items() if not (one.approved or one.begun))
+    dropped = {digest for _, digest in idle[: max(len(runs) - MOST, 0)]}
+    kept = [asdict(one) for digest, one in runs.items() if digest not in dropped]
     write_checked(folder / RUNS_FILE, {"runs": kept})
 
 
@@ -170,9 +184,9 @@ def _asked(hospital: Hospital, level: str, now: float) -> Asked:
     whole = json.dumps(
         [study, level, {key: str(config[key]) for key in config if key not in NO_MATTER}], sort_keys=True
     )
-    code = hashlib.sha256(whole.encode()).hexdigest()[:10].upper()
+    digest = hashlib.sha256(whole.encode()).hexdigest()
     system = printable(str(config.get("strategy", "")), MOST_TEXT)
-    return Asked(code, system, study, level, settings, now)
+    return Asked(digest, system, study, level, settings, now)
 
 
 def when(seconds: float) -> str:

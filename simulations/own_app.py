@@ -106,7 +106,7 @@ class _Tables:
     def _read(self) -> Table:
         context = copy.copy(_asked.get())
         context.state = RecordDict()
-        frame = as_frame(call(self.rows, self.name, context), self.name, self.label)
+        frame = as_frame(call(self.rows, self.name, context, logged=True), self.name, self.label)
         return table_from_frame(checked_frame(frame, self.name, AS_IT_IS), self.label, self.name)
 
     def table_of_node(self, config: Mapping[str, Scalar], site: int, count: int) -> Table:  # noqa: ARG002

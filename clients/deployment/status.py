@@ -16,7 +16,7 @@ from clients.ledger.ledger import read_ledger
 from clients.node.node_config import read_node_config
 from clients.node.node_status import RUNNING_FILE, read_status
 from clients.policy import policy_of
-from clients.runs import read_runs
+from clients.runs import read_runs, waiting
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
@@ -116,10 +116,11 @@ def budget_line(folder: Path, node: Mapping[str, Scalar]) -> str:
 
 def _waiting(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
     """Say which runs wait for a person's approval, where the policy asks for one."""
-    if node.get("approval", "never") == "never":
+    approval = str(node.get("approval", "never"))
+    if approval == "never":
         return
     try:
-        runs = [one for one in read_runs(state_of(folder)).values() if not one.approved and not one.begun]
+        runs = waiting(read_runs(state_of(folder)), approval)
     except PanSVMError as error:
         yield Line("approval", str(error), CRITICAL)
         return

@@ -20,7 +20,7 @@ from flower_pansvm.class_columns import winners
 from flower_pansvm.counts import confusion_counts
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.models.decisions import DecidingModel
-from flower_pansvm.models.model import model_of
+from flower_pansvm.models.model import MODELS, model_of
 from flower_pansvm.models.model_file import schema_to_arrays
 from flower_pansvm.systems.evaluation import (
     MODEL_TEST,
@@ -77,10 +77,12 @@ def subgroups(site: Site, question: SubgroupsQuestion) -> SubgroupsAnswer:
     with np.errstate(all="ignore"):
         said = [winners(model.decisions_of(rows.X[block][:, columns])) for block in blocks(len(rows.X))]
     predicted = np.minimum(np.concatenate([np.empty(0, dtype=np.int64), *said]), classes - 1)
-    patients = [len(np.unique(rows.patients[group == number])) for number in range(groups)]
+    # Of copies each counts as a patient's: which are of one patient, no copy tells.
+    whose = np.arange(len(rows.X)) if site.level == "perturbed" else rows.patients
+    patients = [len(np.unique(whose[group == number])) for number in range(groups)]
     small = [number for number in range(groups - 1) if patients[number] < site.least_patients]
     group[np.isin(group, small)] = groups - 1
-    if 0 < len(np.unique(rows.patients[group == groups - 1])) < site.least_patients:
+    if 0 < len(np.unique(whose[group == groups - 1])) < site.least_patients:
         return SubgroupsAnswer(np.zeros((groups, classes, classes)))
     return SubgroupsAnswer(
         np.stack(
@@ -108,7 +110,9 @@ def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> Decid
     Texts where numbers belong, or complex numbers, would take longer with one record than `_most_seconds` allows for.
     """
     if question.model.size <= MOST_BYTES:
-        model, schema = model_of(question.model.tobytes(), "The model to be tested"), site.schema()
+        # No entry point's kind: that would import, and run on records, what the hospital has not agreed to.
+        content, schema = question.model.tobytes(), site.schema()
+        model = model_of(content, "The model to be tested", MODELS.data)
         known = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
         if isinstance(model, DecidingModel) and known and _has_doubles(model) and site.own_columns().all():
             return model

@@ -2,7 +2,7 @@
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -119,9 +119,12 @@ def load_model(path: Path | str) -> Model:
     return _made(*read_arrays(path), Path(path).name)
 
 
-def model_of(content: bytes, name: str) -> Model:
-    """Read a model of any kind from its file's content; ``name`` is what a ModelFileError calls it."""
-    return _made(*arrays_of(content, name), name)
+def model_of(content: bytes, name: str, kinds: Container[str] = MODELS) -> Model:
+    """Read a model of one of some kinds from its file's content; ``name`` is what a ModelFileError calls it."""
+    kind, arrays = arrays_of(content, name)
+    if kind not in kinds:
+        raise ModelFileError(f"{name} is of the kind '{kind}', which is not accepted here.")
+    return _made(kind, arrays, name)
 
 
 def _made(kind: str, arrays: Mapping[str, NDArray[Any]], name: str) -> Model:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from clients.deployment.status import WARNING, status_of
-from clients.runs import RUNS_FILE, Asked, approve, read_runs
+from clients.runs import RUNS_FILE, Asked, approve, read_runs, waiting
 from flower_pansvm.errors import SettingError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.common import SCHEMA
@@ -78,6 +79,42 @@ def test_other_settings_are_another_run_but_not_those_of_the_coordinators_side(h
     with pytest.raises(SettingError):
         begin(hospitals, 2, landmarks="7")
     begin(hospitals, 3, timeout=99.0)
+
+
+def test_an_approval_is_of_all_that_was_read_and_not_of_its_short_code(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator can find another run whose code begins alike: 40 bits take it seconds."""
+
+    def alike(text: bytes) -> SimpleNamespace:
+        return SimpleNamespace(hexdigest=lambda: "0" * 10 + sha256(text).hexdigest()[10:])
+
+    monkeypatch.setattr("clients.runs.hashlib", SimpleNamespace(sha256=alike))
+    for number, changed in enumerate(({}, {"landmarks": "7"}), start=1):
+        with pytest.raises(SettingError):
+            begin(hospitals, number, **changed)
+        if number == 1:
+            approve(state(hospitals), "0000000000")
+    with pytest.raises(SettingError, match="2 runs have this code"):
+        approve(state(hospitals), "0000000000")
+    with pytest.raises(SettingError, match="nobody has yet"):
+        begin(hospitals, 3, landmarks="7")
+    begin(hospitals, 4)
+
+
+def test_runs_that_began_under_another_policy_use_up_no_approval(hospitals: Hospitals) -> None:
+    hospitals.nodes["first"]["approval"] = "never"
+    for number in (1, 2):
+        begin(hospitals, number)
+    hospitals.nodes["first"]["approval"] = "always"
+    with pytest.raises(SettingError):
+        begin(hospitals, 3)
+    assert waiting(read_runs(state(hospitals)), "always")
+    approve(state(hospitals), asked(hospitals).code)
+    assert not waiting(read_runs(state(hospitals)), "always")
+    begin(hospitals, 4)
+    with pytest.raises(SettingError):
+        begin(hospitals, 5)
 
 
 def test_the_first_of_a_system_and_level_is_enough_if_the_policy_says_so(hospitals: Hospitals) -> None:
@@ -169,5 +206,5 @@ def test_the_log_keeps_what_was_approved_and_the_latest(
         with pytest.raises(SettingError):
             begin(hospitals, number, landmarks=str(number + 5))
     kept = read_runs(state(hospitals))
-    assert (len(kept), first.code in kept) == (3, True)
-    assert replace(kept[first.code], asked=0).begun == ()
+    assert (len(kept), first.digest in kept) == (3, True)
+    assert replace(kept[first.digest], asked=0).begun == ()

@@ -57,13 +57,13 @@ def as_frame(found: Any, name: str, label: str) -> pd.DataFrame:
     return found.reset_index(drop=True)
 
 
-def call(function: Callable[..., Any], name: str, *arguments: Any) -> Any:
-    """Return what a function returns; what it raises stays at the site."""
+def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool = False) -> Any:
+    """Return what a function returns; what it raises may have a cell in its text, and is ``logged`` if that may be."""
     try:
         return function(*arguments)
     except Exception as error:  # anybody's function
         text = f"The function {name} failed with {type(error).__name__}. Correct it where it is installed."
-        raise TableError(text, detail=str(error)) from None
+        raise TableError(text, detail=str(error) if logged else "") from None
 
 
 def installed_function(data: str) -> Callable[[], Any]:
