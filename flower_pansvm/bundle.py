@@ -7,7 +7,7 @@ people compare, is what these commands print where it is installed::
     find clients flower_pansvm strategies -name '*.py' |
       grep -vE '^clients/((checking|cli|deployment|secagg)/|(budget|prediction|unknown_cells).py)' |
       grep -vE '^flower_pansvm/((export|study)/|(__main__|cli|clientapp|command_line|doors).py)' |
-      grep -vE '^flower_pansvm/(secagg|serverapp|weighted_mean).py' |
+      grep -vE '^flower_pansvm/(secagg|serverapp|thresholds|weighted_mean).py' |
       grep -vE '^flower_pansvm/secure_sum/(new_identity|rehearsal|testing).py' |
       grep -vE '^strategies/((deployment|report|secagg)/|(cli|run_display|run_folder).py)' |
       LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum
