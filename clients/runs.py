@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from clients.hospital import Hospital
+from clients.ledger.ledger import Ledger
 from clients.state_folder import locked, read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.consents import LEVELS
-from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.printable import printable
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, admits, epsilon_of, rho_of
+from flower_pansvm.tasks import Task
 
 RUNS_FILE = "runs.json"
 NO_MATTER = ("out", "resume", "timeout", "audit")
@@ -28,6 +31,7 @@ NO_MATTER = ("out", "resume", "timeout", "audit")
 
 MOST, MOST_TEXT, MONTH = 500, 200, 30 * 24 * 3600.0
 SHOWN, BEGUN = 10, "begun"
+OWN_WEIGHTS, MODEL_TEST, TEST_DELTA = "own-weights", "model_test", 1e-5
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,46 @@ def admit(hospital: Hospital, level: str, *, joins: bool) -> None:
         )
     if not joins:
         records.put(hospital.state, BEGUN, {"level": level})
+
+
+def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho: float) -> None:
+    """Check that a run is charged no more than its settings say, which a person has read; else BudgetError."""
+    rows = "test" if task.category == "evaluate" else "train"
+    same = [one for one in ledger.charges if (one.run, one.rows) == (str(hospital.run_id), rows)]
+    of_model = task.name == MODEL_TEST
+    costs = [one.rho for one in same if (one.task == MODEL_TEST) == of_model]
+    most = promised(hospital.terms.config, pure=OWN_WEIGHTS in hospital.policy.consents)[of_model]
+    if not admits(costs, rho, most):
+        raise BudgetError(
+            f"Site '{hospital.name}' has been asked for more than the run's settings say, which a person there has "
+            f"approved. {NOT_FOLLOWED}"
+        )
+
+
+def promised(config: Mapping[str, Any], *, pure: bool) -> tuple[float, float]:
+    """Return what a run may cost by its settings: training rows as much as test rows, and a test of its model.
+
+    ``pure`` if the hospital agrees to weights whose noise has no delta, which cost more at the same epsilon.
+    """
+    found = list[float]()
+    for name in ("epsilon", "test-epsilon"):
+        try:
+            epsilon, delta = float(config.get(name, 0)), float(config.get("delta", TEST_DELTA))
+        except ValueError:
+            epsilon, delta = 0.0, TEST_DELTA
+        usable = 0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA
+        cost = rho_of(epsilon, TEST_DELTA if found else delta) if usable else 0.0
+        found.append(max(cost, epsilon**2 / 2) if pure and usable and not found else cost)
+    return found[0], found[1]
+
+
+def most_charged(run: Asked, *, pure: bool) -> str:
+    """Return what a run may charge, in words."""
+    if run.level == "dp":
+        rho, delta = promised(run.settings, pure=pure)[0], float(run.settings.get("delta", TEST_DELTA))
+        return f"at most epsilon {epsilon_of(rho, delta):.3g} for training rows, and as much for test rows"
+    rho = promised(run.settings, pure=pure)[1]
+    return f"at most epsilon {epsilon_of(rho, TEST_DELTA):.3g} for a test of its model" if rho else "nothing"
 
 
 def _readable(folder: Path) -> dict[str, Asked]:

@@ -32,8 +32,8 @@ DOORS = {
 # strategy, is where the dots are; of a room without dots every package and module is named.
 FROM_BOTTOM_TO_TOP = {
     "clients": (
-        "cache", "policy", "hospital", "state_folder", "runs",
-        "table", "patients", "ledger", "classes", "perturb", "rows", "column_blocks",
+        "cache", "policy", "hospital", "state_folder",
+        "table", "patients", "ledger", "runs", "classes", "perturb", "rows", "column_blocks",
         "membership", "site", "folds", "seeds", "systems", "gate", "app", "node", "budget",
         "checking", "unknown_cells", "prediction", "deployment", "cli", "secagg",
     ),

@@ -194,18 +194,17 @@ def approve(
     from clients.deployment.hospital import state_of  # noqa: PLC0415
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
+    from clients.runs import OWN_WEIGHTS, find, most_charged, read_runs  # noqa: PLC0415
     from clients.runs import approve as let_begin  # noqa: PLC0415
-    from clients.runs import find, read_runs  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
     state = state_of(folder)
-    run = find(read_runs(state), code)
+    run, node = find(read_runs(state), code), read_node_config(folder)
     for key, value in run.settings.items():
         typer.echo(f"  {key} = {value}")
     typer.echo(
         f"Run {run.code}: {run.system} at level {run.level}, with the settings above and the hospitals of the roster.\n"
-        f"Budget: {budget_line(folder, read_node_config(folder))}. A run may charge all that is left, whatever its "
-        "settings say."
+        f"It may charge {most_charged(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node)}."
     )
     if not yes:
         typer.confirm("Let this run begin, once?", abort=True)

@@ -52,10 +52,7 @@ class Private(Generic[A]):
 def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q], A]) -> Private[A]:
     """Charge for an answer, make it, and add this site's share of the noise.
 
-    Raises
-    ------
-    BudgetError
-        If the hospital's budget does not allow it, or it would have no promise worth its cost.
+    BudgetError if the hospital's budget does not allow it, or it would have no promise worth its cost.
     """
     rho, sites = question.rho, _honest_sites(site)  # type: ignore[attr-defined]
     if not LEAST_RHO <= rho < math.inf:
@@ -65,7 +62,11 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
     folder = state_folder(site)
     if folder is not None:
         # Before a row is looked at: by a run that was joined as another its labels would be checked, and refused.
-        check_joined(site, read_ledger(folder))
+        check_joined(site, ledger := read_ledger(folder))
+        if site.policy.approval != "never":
+            from clients.runs import check_promised  # noqa: PLC0415 - where a person decides
+
+            check_promised(site, ledger, task, rho)
     # What a hospital refuses for its split costs nothing.
     rows, most = len(site.train().classes), site.terms.rows_per_patient
     charge(site, task, rho)

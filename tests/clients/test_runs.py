@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from clients.deployment.status import WARNING, status_of
-from clients.runs import RUNS_FILE, Asked, approve, read_runs, waiting
-from flower_pansvm.errors import SettingError
+from clients.runs import RUNS_FILE, Asked, approve, most_charged, read_runs, waiting
+from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
@@ -157,6 +157,30 @@ def test_a_run_stays_at_the_level_that_was_approved(hospitals: Hospitals) -> Non
     lying.ask(PRIVATE_BINS, BinsQuestion(rho_of(0.1, 1e-5), *ends))
     with pytest.raises(SettingError, match="level dp"):
         lying.ask(MOMENTS, Nothing())
+
+
+def test_a_run_charges_no_more_than_its_settings_say_if_a_person_has_read_them(hospitals: Hospitals) -> None:
+    hospitals.nodes["first"]["epsilon"] = 4.0
+    dp = {**hospitals.settings.to_config(), "strategy": "dp-svm", "privacy": "auto", "epsilon": 0.5}
+    settings = settings_from(dp)
+    ends = np.zeros(len(hospitals.columns)), np.ones(len(hospitals.columns))
+    for number, approval in enumerate(("always", "always", "never"), start=1):
+        hospitals.nodes["first"]["approval"] = approval
+        coordinator = FalseCoordinator(hospitals.grid(number, settings), settings, 2)
+        if number == 1:
+            with pytest.raises(SettingError):
+                coordinator.join()
+            run = asked(hospitals)
+            assert "epsilon 0.5 for training" in most_charged(run, pure=False)
+            approve(state(hospitals), run.code)
+            continue
+        coordinator.join()
+        coordinator.tell({SCHEMA: hospitals.schema()})
+        coordinator.ask(PRIVATE_BINS, BinsQuestion(0.9 * rho_of(0.5, 1e-5), *ends))
+        if approval == "always":
+            with pytest.raises(BudgetError, match="settings say"):
+                coordinator.ask(PRIVATE_BINS, BinsQuestion(0.2 * rho_of(0.5, 1e-5), ends[0], ends[1] + 1))
+    coordinator.ask(PRIVATE_BINS, BinsQuestion(0.2 * rho_of(0.5, 1e-5), ends[0], ends[1] + 1))
 
 
 def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:
