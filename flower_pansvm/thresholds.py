@@ -52,13 +52,13 @@ def chosen_point(result: Mapping[str, Any]) -> OperatingPoint | None:
 
     Of a probability: the groups whose mean is at least that.
     """
-    config = result["config"]
-    if config.get("sensitivity"):
-        return operating_point(result, config["sensitivity"])
+    threshold, sensitivity = (_chosen(result, key) for key in ("threshold", "sensitivity"))
+    if sensitivity:
+        return operating_point(result, sensitivity)
     given = [group["probability"] for group in _groups_of_two(result)]
-    if not config.get("threshold") or None in given:
+    if not threshold or None in given:
         return None
-    return _point(result, sum(one < config["threshold"] for one in given))
+    return _point(result, sum(one < threshold for one in given))
 
 
 def _groups_of_two(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -105,9 +105,15 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
     result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
     # Another model's thresholds are on another scale.
     own = result.get("model_sha256") == model.sha256()
-    chosen = chosen_point(result) if own and threshold is None and sensitivity is None else None
-    if chosen and chosen.decision is not None:
-        threshold, sensitivity = (result["config"].get(key) or None for key in ("threshold", "sensitivity"))
+    lacking = ""
+    if threshold is None and sensitivity is None and own:
+        threshold, sensitivity = (_chosen(result, key) for key in ("threshold", "sensitivity"))
+        point = operating_point(result, sensitivity) if sensitivity else None
+        if sensitivity and (point is None or point.decision is None):
+            lacking, sensitivity = (
+                f"No threshold of the test's finds {sensitivity:.0%} as the run asked for. ",
+                None,
+            )
     for name, value in (("threshold", threshold), ("sensitivity", sensitivity)):
         if value is not None and not 0 < value < 1:
             raise SettingError(f"--{name} is {value:g}. It is a share above 0 and below 1, such as 0.3.")
@@ -146,5 +152,15 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
         # Platt's sigmoid need not be a half where the decision value is 0.
         calibration: Calibration = getattr(model, "calibration_")  # noqa: B009 - of models with probabilities only
         boundary = float(calibration.probabilities(np.zeros((1, 1)))[0, 1])
-        return Limit(f"'{positive}' is predicted from a probability of {boundary:.3f} on.")
-    return Limit()
+        return Limit(f"{lacking}'{positive}' is predicted from a probability of {boundary:.3f} on.")
+    return Limit(f"{lacking}Classes are predicted at the model's own boundary." if lacking else "")
+
+
+def _chosen(result: Mapping[str, Any], key: str) -> float | None:
+    """Return a share of the settings of a run, None if it has none; SettingError if that cannot be."""
+    value = (result.get("config") or {}).get(key) or None
+    if value is not None and not (isinstance(value, float | int) and 0 < value < 1):
+        raise SettingError(
+            f"'{key}' in the {RESULT_FILE} beside the model is no share: it was changed or damaged. Copy it again."
+        )
+    return value

@@ -185,6 +185,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"settings names {', '.join(twice)}, which is a parameter of FederatedSVC or is set by fit. Leave it "
                 "out there, and give the parameter (for seed random_state)."
             )
+        if others.get("threshold"):
+            raise SettingError(
+                "settings names threshold, which the predictions of a run's folder follow, and FederatedSVC has none. "
+                "Compare predict_proba with it."
+            )
         del given["random_state"]
         own |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
         own |= {"schema": schema} if schema else {}

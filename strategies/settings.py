@@ -277,6 +277,10 @@ def _check_level(settings: Settings) -> None:
     )
     if settings.test_epsilon > 0:
         _check_test(settings, "test-epsilon", can_be, why)
+    if settings.by and settings.test_epsilon > 0:
+        raise SettingError(
+            "by counts perturbed copies, and test-epsilon tests true records. Leave one of them out."
+        )
     if settings.by:
         _check_test(settings, "by", settings.level != "dp", "has no counts at level dp")
 

@@ -175,6 +175,16 @@ class PanSvmSettings(NystroemSettings):
         super().__post_init__()
         if self.threshold and self.sensitivity:
             raise SettingError("threshold and sensitivity both say what is predicted. Leave one of them out.")
+        if self.sensitivity and (not self.test_fraction or self.test_epsilon):
+            raise SettingError(
+                "sensitivity is that of a threshold in the test, and "
+                + (
+                    "a test with test-epsilon counts no decision values."
+                    if self.test_epsilon
+                    else "test-fraction is 0."
+                )
+                + " Leave one of them out."
+            )
         if self.threshold and not self.probability:
             raise SettingError(
                 f"threshold is a probability ({self.threshold:g}), and the model would give none. Set "

@@ -7,6 +7,7 @@ largest number, with room added, rounded outward to a coarse grid; how many rows
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from clients.table.file import read_frame
 from clients.table.form import TableForm
 from clients.table.table import columns_text, nearest_text
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import can_be_class, is_number, spelling
+from flower_pansvm.labels import DATE, MOST_DIGITS, can_be_class, is_number, spelling
 from flower_pansvm.printable import plain_name
 from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO, TableColumn
 from flower_pansvm.terms import MIN_CLUSTER
@@ -28,6 +29,8 @@ MOST_CATEGORIES = 20
 
 LONGEST_CODE = 7
 """Characters of a number that may be a category, such as 250.00."""
+
+CATEGORY_TEXT = re.compile(r"[\w \-+./()<>=,;:%&']{1,60}")
 
 GRID = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 """What ends are rounded to, times a power of ten."""
@@ -68,11 +71,10 @@ def draft(path: Path, label: str, form: TableForm) -> str:
         )
     left_out = [(name, "as asked for") for name in form.drop]
     left_out += [(cells.name, reason) for cells in columns if (reason := _why_left_out(cells))]
+    owners = [name for name in candidates(frame, label) if name not in dict(left_out)]
+    left_out += [(name, "repeats as ids do: the patient-id, else describe it") for name in owners]
     lines = [HEAD, f"label = {_text(label)}"]
-    # Of spellings of one class, such as Ja and ja, one: a schema file may not name it twice.
-    classes = list(
-        {spelling(name): name for name in _common(cells_of(frame, [TableColumn(label)], form)[0])}.values()
-    )
+    classes = [name for name in _common(cells_of(frame, [TableColumn(label)], form)[0]) if can_be_class(name)]
     if len(classes) >= 2:
         lines.append(f"classes = [{', '.join(map(_text, classes))}]")
         lines.append("# positive = []  # those that count as positive, to make two classes of all")
@@ -93,7 +95,7 @@ def draft(path: Path, label: str, form: TableForm) -> str:
             "\n# How the file is written; a site whose file is another says so in its node config.\n[reading]"
         )
         lines += [f"{key} = {_text(value)}" for key, value in said]
-    described = [cells for cells in columns if not _why_left_out(cells)]
+    described = [cells for cells in columns if cells.name not in dict(left_out)]
     return "\n".join([*lines, *map(_column, described)]) + "\n"
 
 
@@ -115,18 +117,32 @@ def _why_left_out(cells: Cells) -> str:
         return ""
     if np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text):
         return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
-    return f"text: no two are in {COMMON} rows each, or more than {MOST_CATEGORIES} are"
+    return (
+        f"text: no two that could be categories are in {COMMON} rows each, or more than {MOST_CATEGORIES} are"
+    )
 
 
 def _common(cells: Cells) -> list[str]:
-    """Return the texts of a column that many rows have and that look like categories; none if there are many."""
+    """Return the texts of a column that many rows have and that could be categories; none if there are many.
+
+    Of spellings of one, such as Ja and ja, the first: a schema file may not name it twice.
+    """
     names, counts = np.unique([text for text in cells.texts if text is not None], return_counts=True)
     found = [
         str(name)
         for name, count in zip(names, counts, strict=True)
-        if count >= COMMON and (can_be_class(name) or (is_number(name) and len(name) <= LONGEST_CODE))
+        if count >= COMMON and (_can_be_category(name) or (is_number(name) and len(name) <= LONGEST_CODE))
     ]
+    spelt = {name if is_number(name) else spelling(name): name for name in reversed(found)}
+    found = list(spelt.values())[::-1]
     return found if len(found) <= MOST_CATEGORIES else []
+
+
+def _can_be_category(text: str) -> bool:
+    """Return whether a text that many rows have can be a category: no date, and no long number or remark."""
+    digits = sum(character.isdigit() for character in text)
+    other = CATEGORY_TEXT.fullmatch(text) and digits <= MOST_DIGITS
+    return can_be_class(text) or bool(other and not (DATE.search(text) or is_number(text)))
 
 
 def _column(cells: Cells) -> str:
@@ -144,7 +160,7 @@ def _column(cells: Cells) -> str:
 
 
 def _of_numbers(cells: Cells) -> list[str]:
-    values = cells.values[~np.isnan(cells.values)]
+    values = np.concatenate([cells.values[np.isfinite(cells.values)], cells.limit_values])
     codes = [code for code in sentinels(values) if np.count_nonzero(values == code) >= COMMON]
     values = np.sort(values[~np.isin(values, sentinels(values))])
     missing = [f"{code:g}" for code in codes]

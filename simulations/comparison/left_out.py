@@ -32,7 +32,7 @@ def check_left_out(data: str, systems: tuple[str, ...]) -> None:
     without = [name for name in systems if name in STRATEGIES and not STRATEGIES[name].makes_model]
     if without:
         raise SettingError(
-            f"{', '.join(without)} makes no model that could be tried on a site that was left out. Name other "
+            f"No model that could be tried on a site that was left out comes of {', '.join(without)}. Name other "
             "strategies."
         )
 

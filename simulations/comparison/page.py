@@ -111,12 +111,12 @@ def origin_line(means: pd.DataFrame, known: Mapping[str, Any]) -> str:
 
 
 def _table(means: pd.DataFrame, told: str, form: str) -> str:
-    """Return the means as a table in a form, with its origin below."""
+    """Return the means as a table in a form, with its origin below, or in each line."""
     shown = _shown(_named(means).assign(failed_runs=_failed(means)))
     shown.insert(0, "table", list(map(_place_text, means[PLACE].to_numpy())))
     shown = shown.rename(columns={"": "system"})
     if form == "csv":
-        return f"{shown.to_csv(index=False)}# {told}\n"
+        return str(shown.assign(origin=told).to_csv(index=False))
     if form == "latex":
         return f"{shown.style.hide(axis='index').format(escape='latex').to_latex(hrules=True)}% {told}\n"
     return f"{markdown(list(shown.columns), shown.to_numpy().tolist())}\n{told}\n"

@@ -29,6 +29,9 @@ BY_FILE = "by file"
 NOT_COMPARED = ("strategy", "split", "aggregation")
 """Settings that have an option of their own."""
 
+NO_DIFFERENCE = ("by", "threshold", "sensitivity")
+"""Settings of which no figure of a comparison tells anything."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -147,6 +150,8 @@ class Plan:
         for key, values in self.varied.items():
             if key in NOT_COMPARED:
                 raise SettingError(f"'{key}' is compared by another option: see 'pansvm compare --help'.")
+            if key in NO_DIFFERENCE:
+                raise SettingError(f"'{key}' changes no figure of a comparison. Leave it out.")
             if key not in all_settings():
                 raise SettingError(f"There is no setting '{key}'. {near_matches(key, all_settings())}")
             if not any(

@@ -46,10 +46,15 @@ def groups_by(by: str, features: Sequence[str], described: Sequence[TableColumn]
     SettingError
         If there is no such column, or it has no groups, or the cuts are not increasing numbers.
     """
-    column, _, text = by.rpartition(":") if ":" in by else (by, "", "")
-    known = {one.name: one for one in described}.get(column)
+    by_name = {one.name: one for one in described}
+    whole = by in by_name or by in features or ":" not in by
+    column, _, text = (by, "", "") if whole else by.rpartition(":")
+    known = by_name.get(column)
     if known is not None and known.categories and not text:
         return Groups(column, (*known.categories, REST), known.features)
+    of = next((one.name for one in described if one.categories and column in (one.name, *one.features)), "")
+    if of:
+        raise SettingError(f"by is '{by}', and '{of}' is a category: its groups are its own. Write by={of}.")
     if column not in features:
         raise SettingError(
             f"by names the column '{column}', and the tables have none of this name that is a number, a category or "

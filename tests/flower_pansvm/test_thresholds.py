@@ -1,5 +1,6 @@
 """Thresholds that a person chooses: no prediction contradicts the probability or the sensitivity that was named."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -105,11 +106,54 @@ def test_the_threshold_of_a_runs_settings_is_in_its_report_and_predictions(
 
 @pytest.mark.parametrize(
     "asked",
-    [{"threshold": 0.3}, {"probability": True, "threshold": 0.3, "sensitivity": 0.9}, {"sensitivity": 1}],
+    [
+        {"threshold": 0.3},
+        {"probability": True, "threshold": 0.3, "sensitivity": 0.9},
+        {"sensitivity": 1},
+        {"sensitivity": 0.9, "test_fraction": 0.0},
+        {"sensitivity": 0.9, "test_epsilon": 1.0},
+        {"by": "age:50", "test_epsilon": 1.0},
+    ],
 )
 def test_a_threshold_that_cannot_be_is_refused_before_the_run(asked: dict[str, float]) -> None:
     with pytest.raises(SettingError):
         make_settings(**asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"probability": True, "threshold": 0.999}, "probability of 0.999"),
+        ({"probability": True, "threshold": 0.3, "test_fraction": 0.0}, "probability of 0.3 "),
+        ({"sensitivity": 0.999}, "No threshold of the test's finds"),
+    ],
+)
+def test_a_runs_own_threshold_is_used_or_it_is_said_that_it_is_not(
+    asked: dict[str, float | bool], told: str, pansvm: Run, tmp_path: Path
+) -> None:
+    """Rows whose labels are drawn by a coin: only who takes all rows for ill finds nearly all ill ones."""
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(generator.normal(size=(300, 2)), columns=["u", "v"])
+    frame.assign(label=generator.choice(["ill", "well"], 300)).to_csv(tmp_path / "train.csv", index=False)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    finished(tmp_path / "out", data=str(tmp_path / "train.csv"), privacy="exact", **asked)
+    _, said = predicted(pansvm, tmp_path)
+    assert told in said
+    if "sensitivity" in asked:
+        assert "keeps to the model" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_result_whose_settings_were_changed_is_an_error(pansvm: Run, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "out", tmp_path / "out")
+    file = tmp_path / "out" / "result.json"
+    for config, code in (({"sensitivity": "much"}, 1), (None, 0)):
+        told = json.loads(file.read_text())
+        file.write_text(json.dumps({**told, "config": config}))
+        found, _, _ = pansvm(
+            *("predict", tmp_path / "out" / "model.npz", folder / "new.csv"),
+            *("--out", tmp_path / "p.csv", "--overwrite"),
+        )
+        assert found == code
 
 
 def test_a_threshold_goes_with_two_classes(tmp_path: Path) -> None:

@@ -215,6 +215,36 @@ def test_codes_are_categories_in_a_first_schema_file(tmp_path: Path) -> None:
     assert (column.kind, column.categories) == ("category", codes)
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["w", "W", "m"],
+        ["Ja", "ja", "Nein", "NEIN"],
+        ["stage I/II", "III (late)", "no, never", "50%"],
+        [*[">200"] * 9, *map(str, range(40, 60))],
+        ["<5", ">200", "12", "48"],
+        [*map(str, range(40, 60)), "0", "0"],
+    ],
+    ids=str,
+)
+def test_a_first_schema_file_fits_the_table_that_it_was_made_of(
+    cells: list[str], pansvm: Run, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "ward.csv", tmp_path / "ours.toml"
+    ward(odd=[cells[n % len(cells)] for n in range(ROWS)]).to_csv(path, index=False)
+    assert pansvm("schema", path, "--out", out)[0] == 0
+    code, said, errors = pansvm("check", path, "--schema", out)
+    assert code in (0, 3), said + errors
+    assert '[columns."odd"]' in out.read_text()
+
+
+def test_infinite_numbers_are_no_ends_of_a_range(tmp_path: Path) -> None:
+    ward(odd=["inf" if n % 3 == 0 else str(n % 7) for n in range(ROWS)]).to_csv(
+        tmp_path / "ward.csv", index=False
+    )
+    assert "range = [0, 10]" in draft(tmp_path / "ward.csv", "label", TableForm())
+
+
 def an_export(folder: Path) -> None:
     """Write a table as REDCap and a hospital's Excel make it, with all that is odd about it."""
     generator = np.random.default_rng(3)
