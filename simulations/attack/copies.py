@@ -4,6 +4,7 @@ Nothing that leaves a site depends on a record but through its copy. So an attac
 knows mean, deviation and covariance of the columns besides, has more than any run, or any number of runs, can yield.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -164,9 +165,15 @@ def _units(one: SiteRecords) -> Floats:
 
 
 def _places(rows: Floats, some: Floats) -> Bools:
-    """Return which rows are the given ones, which are some of them in the same order."""
-    found, next_one = np.zeros(len(rows), dtype=np.bool_), 0
-    for number, row in enumerate(rows):
-        if next_one < len(some) and np.array_equal(row, some[next_one], equal_nan=True):
-            found[number], next_one = True, next_one + 1
+    """Return which rows are the given ones, which are some of them in any order: systems see copies in a keyed one."""
+    left = Counter(map(_as_bytes, some))
+    found = np.zeros(len(rows), dtype=np.bool_)
+    for number, row in enumerate(map(_as_bytes, rows)):
+        found[number] = left[row] > 0
+        left[row] -= 1
     return found
+
+
+def _as_bytes(row: Floats) -> bytes:
+    """Return what is the same for equal rows: of missing cells, and of zeros of either sign."""
+    return (np.where(np.isnan(row), np.nan, row) + 0.0).tobytes()

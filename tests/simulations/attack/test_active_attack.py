@@ -20,6 +20,7 @@ from flower_pansvm.cli import cli
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.privacy.discrete_noise import Bits
+from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
 from simulations.attack.active import (
     budget,
@@ -233,6 +234,15 @@ def hospitals(tmp_path: Path) -> Iterator[Hospitals]:
     """Return hospitals that agree to level perturbed."""
     with registry.own_account(tmp_path):
         yield Hospitals(tmp_path / "study", {"first": 60, "second": 60, "third": 60}, asked_at("perturbed"))
+
+
+def test_all_copies_that_are_trained_on_count_as_attacked_in_whatever_order_systems_see_them(
+    hospitals: Hospitals,
+) -> None:
+    told = {SCHEMA: hospitals.schema()}
+    for name, one in zip(hospitals.nodes, hospitals.records(), strict=True):
+        X = hospitals.exact(name, told, lambda site, _: site.train().X, None)
+        np.testing.assert_array_equal(np.sort(one.seen[one.trained], axis=0), np.sort(X, axis=0))
 
 
 def test_guesses_that_are_nearer_than_the_copies_break_the_promise(hospitals: Hospitals) -> None:
