@@ -202,7 +202,7 @@ def test_a_double_masked_sum_is_opened_only_over_those_whose_noise_is_enough(
 ) -> None:
     """Without colluders the noise of all is needed: one of seven sums is asked for again, and charged."""
     settings = of_hospitals(
-        tmp_path, timeout=0.05, min_sites=2, colluders=0, aggregation="double-mask", threshold="half"
+        tmp_path, timeout=0.05, min_sites=2, colluders=0, aggregation="double-mask", share_threshold="half"
     )
     grid = hospitals(settings, files, {**NODE, "min-sites": 2, "colluders": 0})
     silence(grid, from_message(3, 2, "private_step"))

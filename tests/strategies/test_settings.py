@@ -49,7 +49,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("class-weight", "even"),
     ("class-weight", "1,0"),
     ("ssvd-order", "first"),
-    ("threshold", "third"),
+    ("share-threshold", "third"),
     *[
         (name, value)
         for name in ("C", "C-total", "C-random-kernel", "tol", "timeout", "gamma")
