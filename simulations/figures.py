@@ -14,7 +14,7 @@ import pandas as pd
 
 from simulations.markdown import table_of
 from simulations.papers.page import OTHERS
-from simulations.privacy_tables import given_away, kept, searched
+from simulations.privacy_tables import given_away, kept, nearness, searched
 from simulations.result_files import NOISES, ROOT, Result, result
 from simulations.result_plots import EPSILONS, PLOTS
 
@@ -248,6 +248,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "ablation": ("ablation", ablation),
     "splits": ("heterogeneity", splits),
     "kept": ("privacy", kept),
+    "nearness": ("privacy", nearness),
     "searched": ("privacy", searched),
     "given-away": ("privacy", given_away),
     "private-accuracy": ("private_accuracy", private_accuracy),

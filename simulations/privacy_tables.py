@@ -24,6 +24,17 @@ def kept(privacy: Result) -> str:
     return table_of(header, found.reindex(columns=columns), *["{:.0f}"] * 7, *["{:.2f}"] * 3)
 
 
+def nearness(privacy: Result) -> str:
+    """Return how far found copies are from the true records, and all copies, in deviations: over tables and attacks."""
+    found = privacy.frame("levels").query("level in @NOISES")
+    lines = {}
+    for level, of_level in found.groupby("level", sort=False):
+        near = of_level["found_distance"].dropna()
+        lines[str(level)] = [near.mean(), near.min(), near.max(), of_level["copy_distance"].mean()]
+    frame = pd.DataFrame.from_dict(lines, orient="index")
+    return table_of(("", "found copies: mean", "nearest", "farthest", "all copies: mean"), frame, "{:.2f}")
+
+
 def searched(privacy: Result) -> str:
     """Return what a coordinator finds that only watches a search: of C and gamma, or of features."""
     found = privacy.frame("levels").query("how in ('tune', 'select')")
