@@ -194,16 +194,17 @@ def read_runs(folder: Path) -> dict[str, Asked]:
     """Return the log of a state folder, by digest; SettingError if it is damaged."""
     try:
         found: list[dict[str, Any]] = read_checked(folder / RUNS_FILE)["runs"]
+        runs = [
+            Asked(**{**one, "approved": tuple(one["approved"]), "begun": tuple(one["begun"])})
+            for one in found
+        ]
     except FileNotFoundError:
         return {}
-    except ValueError:
+    except (ValueError, KeyError, TypeError):
         raise SettingError(
-            f"{RUNS_FILE} in the hospital's state folder is damaged. Put back its backup; or remove it: then nothing "
-            "is approved."
+            f"{RUNS_FILE} in the hospital's state folder is damaged, or another version's. Put back its backup; or "
+            "remove it: then nothing is approved."
         ) from None
-    runs = [
-        Asked(**{**one, "approved": tuple(one["approved"]), "begun": tuple(one["begun"])}) for one in found
-    ]
     return {one.digest: one for one in runs}
 
 

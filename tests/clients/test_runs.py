@@ -12,6 +12,7 @@ import pytest
 
 from clients.deployment.status import WARNING, status_of
 from clients.runs import RUNS_FILE, Asked, approve, most_charged, read_runs, waiting
+from clients.state_folder import write_checked
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.common import SCHEMA
@@ -193,6 +194,9 @@ def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:
     with pytest.raises(SettingError):
         approve(state(hospitals), code)
     file = state(hospitals) / RUNS_FILE
+    write_checked(file, {"runs": [{"code": code, "approved": [], "begun": []}]})  # of an earlier version
+    with pytest.raises(SettingError):
+        begin(hospitals, 2)
     file.write_text(file.read_text()[:-5])
     with pytest.raises(SettingError):
         begin(hospitals, 2)
