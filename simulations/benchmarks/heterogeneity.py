@@ -11,12 +11,12 @@ from simulations.benchmarks.comparison import figures_of, means_of
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
 
-DATA = ("heart", "diabetes")
+DATA = ("breast_cancer", "heart", "ionosphere", "diabetes")
 STRATEGIES = ("pan-svm", "svm-ensemble", "local-only", "fedavg:logistic", "scaffold:logistic", "central:svc")
 SPLITS = ("iid", "quantity:0.5:30", *(f"dirichlet:{alpha}:5" for alpha in (10, 1, 0.3, 0.1)))
 """Each site has five rows of each class at the least, without which no system could test it."""
 
-REPEATS = 5
+REPEATS = 10
 FIGURES = ("accuracy", "balanced_accuracy", "round_trips", "runs", "failed")
 
 

@@ -196,7 +196,7 @@ def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:
     file = state(hospitals) / RUNS_FILE
     write_checked(file, {"runs": [{"code": code, "approved": [], "begun": []}]})  # of an earlier version
     with pytest.raises(SettingError):
-        begin(hospitals, 2)
+        begin(hospitals, 4)
     file.write_text(file.read_text()[:-5])
     with pytest.raises(SettingError):
         begin(hospitals, 2)
