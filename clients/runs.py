@@ -22,7 +22,7 @@ from flower_pansvm import records
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.printable import printable
-from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, admits, epsilon_of, rho_of
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, admits, rho_of
 from flower_pansvm.tasks import Task
 
 RUNS_FILE = "runs.json"
@@ -92,7 +92,7 @@ def admit(hospital: Hospital, level: str, *, joins: bool) -> None:
             this = replace(this, begun=(*this.begun, now), ready=False)
         # On a full disk the log of a hospital that decides nothing has to wait.
         with contextlib.suppress(*(() if decides else (OSError,))):
-            _write(folder, {**runs, this.digest: this})
+            write_runs(folder, {**runs, this.digest: this})
     if not allowed:
         raise SettingError(
             f"A person at site '{hospital.name}' decides whether it takes part in this run, and nobody has yet. Ask "
@@ -138,56 +138,11 @@ def promised(config: Mapping[str, Any], *, pure: bool) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def most_charged(run: Asked, *, pure: bool) -> str:
-    """Return what a run may charge, in words."""
-    if run.level == "dp":
-        rho, delta = promised(run.settings, pure=pure)[0], float(run.settings.get("delta", TEST_DELTA))
-        return f"at most epsilon {epsilon_of(rho, delta):.3g} for training rows, and as much for test rows"
-    rho = promised(run.settings, pure=pure)[1]
-    return f"at most epsilon {epsilon_of(rho, TEST_DELTA):.3g} for a test of its model" if rho else "nothing"
-
-
 def _readable(folder: Path) -> dict[str, Asked]:
     """Return the log, or an empty one if it is damaged: where nobody decides, it stops no run."""
     with contextlib.suppress(SettingError):
         return read_runs(folder)
     return {}
-
-
-def approve(folder: Path, code: str) -> None:
-    """Approve a run that was asked for, once; SettingError if none was by this code, or one is approved already."""
-    with locked(folder):
-        runs = read_runs(folder)
-        run = find(runs, code)
-        if run.ready:
-            raise SettingError(
-                f"Run {run.code} is approved already, and has not begun. There is nothing to do."
-            )
-        approved = replace(run, approved=(*run.approved, time.time()), ready=True)
-        _write(folder, {**runs, run.digest: approved})
-
-
-def find(runs: Mapping[str, Asked], code: str) -> Asked:
-    """Return the run whose digest begins with a code; SettingError if there is none, or more than one."""
-    text = code.strip().lower()
-    found = [one for digest, one in runs.items() if digest.startswith(text) and len(text) >= SHOWN]
-    if len(found) > 1:
-        raise SettingError(
-            f"{len(found)} runs have this code, which nobody gets by chance: the coordinator may mean you to approve "
-            f"another one than you read. Ask it. Their whole codes: {', '.join(one.digest for one in found)}."
-        )
-    if not found:
-        raise SettingError(
-            f"No run with the code {printable(code, MOST_TEXT)} was asked for here. pansvm hospital runs lists all: "
-            "the coordinator has to start a run first, and this hospital to refuse it."
-        )
-    return found[0]
-
-
-def waiting(runs: Mapping[str, Asked], approval: str) -> list[Asked]:
-    """Return the runs that a person has to approve before they begin, if they were asked for since they last did."""
-    asked_again = [one for one in runs.values() if one.asked > max(one.begun, default=0.0)]
-    return [one for one in asked_again if not one.allowed(approval, runs)]
 
 
 def read_runs(folder: Path) -> dict[str, Asked]:
@@ -208,7 +163,7 @@ def read_runs(folder: Path) -> dict[str, Asked]:
     return {one.digest: one for one in runs}
 
 
-def _write(folder: Path, runs: Mapping[str, Asked]) -> None:
+def write_runs(folder: Path, runs: Mapping[str, Asked]) -> None:
     """Write the log; of runs that nobody approved and that never began only the latest are kept."""
     idle = sorted((one.asked, digest) for digest, one in runs.items() if not (one.approved or one.begun))
     dropped = {digest for _, digest in idle[: max(len(runs) - MOST, 0)]}
@@ -232,8 +187,3 @@ def _asked(hospital: Hospital, level: str, now: float) -> Asked:
     digest = hashlib.sha256(whole.encode()).hexdigest()
     system = printable(str(config.get("strategy", "")), MOST_TEXT)
     return Asked(digest, system, study, level, settings, now)
-
-
-def when(seconds: float) -> str:
-    """Return a time of this machine's zone, to the minute."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

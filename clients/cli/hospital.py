@@ -168,8 +168,9 @@ def status(
 @hospital.command()
 def runs(folder: Folder = FOLDER) -> None:
     """List the runs that this hospital was asked for: when, which system and level, approved and begun how often."""
+    from clients.deployment.approvals import when  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
-    from clients.runs import read_runs, when  # noqa: PLC0415
+    from clients.runs import read_runs  # noqa: PLC0415
 
     line = "{:<12}{:<18}{:<18}{:<11}{:>9}{:>7}  {}".format
     typer.echo(line("run", "asked for last", "system", "level", "approved", "begun", "last begun"))
@@ -191,11 +192,12 @@ def approve(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Show what a run asks for and what it may charge, and let it begin, once."""
+    from clients.deployment.approvals import approve as let_begin  # noqa: PLC0415
+    from clients.deployment.approvals import find, most_charged  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
-    from clients.runs import OWN_WEIGHTS, find, most_charged, read_runs  # noqa: PLC0415
-    from clients.runs import approve as let_begin  # noqa: PLC0415
+    from clients.runs import OWN_WEIGHTS, read_runs  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
     state = state_of(folder)

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from cryptography import x509
 
+from clients.deployment.approvals import waiting
 from clients.deployment.hospital import accepted, state_of
 from clients.ledger.ledger import read_ledger
 from clients.node.node_config import read_node_config
 from clients.node.node_status import RUNNING_FILE, read_status
 from clients.policy import policy_of
-from clients.runs import read_runs, waiting
+from clients.runs import read_runs
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of

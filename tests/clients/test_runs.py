@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from clients.deployment.approvals import approve, most_charged, waiting
 from clients.deployment.status import WARNING, status_of
-from clients.runs import RUNS_FILE, Asked, approve, most_charged, read_runs, waiting
+from clients.runs import RUNS_FILE, Asked, read_runs
 from clients.state_folder import write_checked
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.privacy.accountant import rho_of

@@ -1,0 +1,62 @@
+"""What a person at a hospital sees and decides of runs: which wait, what one may charge, and that it may begin."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from clients.runs import MOST_TEXT, SHOWN, TEST_DELTA, Asked, promised, read_runs, write_runs
+from clients.state_folder import locked
+from flower_pansvm.errors import SettingError
+from flower_pansvm.printable import printable
+from flower_pansvm.privacy.accountant import epsilon_of
+
+
+def approve(folder: Path, code: str) -> None:
+    """Approve a run that was asked for, once; SettingError if none was by this code, or one is approved already."""
+    with locked(folder):
+        runs = read_runs(folder)
+        run = find(runs, code)
+        if run.ready:
+            raise SettingError(
+                f"Run {run.code} is approved already, and has not begun. There is nothing to do."
+            )
+        approved = replace(run, approved=(*run.approved, time.time()), ready=True)
+        write_runs(folder, {**runs, run.digest: approved})
+
+
+def find(runs: Mapping[str, Asked], code: str) -> Asked:
+    """Return the run whose digest begins with a code; SettingError if there is none, or more than one."""
+    text = code.strip().lower()
+    found = [one for digest, one in runs.items() if digest.startswith(text) and len(text) >= SHOWN]
+    if len(found) > 1:
+        raise SettingError(
+            f"{len(found)} runs have this code, which nobody gets by chance: the coordinator may mean you to approve "
+            f"another one than you read. Ask it. Their whole codes: {', '.join(one.digest for one in found)}."
+        )
+    if not found:
+        raise SettingError(
+            f"No run with the code {printable(code, MOST_TEXT)} was asked for here. pansvm hospital runs lists all: "
+            "the coordinator has to start a run first, and this hospital to refuse it."
+        )
+    return found[0]
+
+
+def waiting(runs: Mapping[str, Asked], approval: str) -> list[Asked]:
+    """Return the runs that a person has to approve before they begin, if they were asked for since they last did."""
+    asked_again = [one for one in runs.values() if one.asked > max(one.begun, default=0.0)]
+    return [one for one in asked_again if not one.allowed(approval, runs)]
+
+
+def most_charged(run: Asked, *, pure: bool) -> str:
+    """Return what a run may charge, in words."""
+    if run.level == "dp":
+        rho, delta = promised(run.settings, pure=pure)[0], float(run.settings.get("delta", TEST_DELTA))
+        return f"at most epsilon {epsilon_of(rho, delta):.3g} for training rows, and as much for test rows"
+    rho = promised(run.settings, pure=pure)[1]
+    return f"at most epsilon {epsilon_of(rho, TEST_DELTA):.3g} for a test of its model" if rho else "nothing"
+
+
+def when(seconds: float) -> str:
+    """Return a time of this machine's zone, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
