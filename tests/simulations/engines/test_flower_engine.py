@@ -187,10 +187,12 @@ def test_failed_run_is_an_error_with_its_reason(packages: list[Path], pids: Path
 
 @pytest.fixture
 def _interruptible() -> Iterator[None]:
-    """Have SIGINT interrupt, as on a terminal; a process that a script starts in the background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Have both signals end a process, as on a terminal; a script's background ignores one, Ray handles the other."""
+    wanted = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.slow
