@@ -23,6 +23,7 @@ from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.printable import printable
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, admits, rho_of
+from flower_pansvm.systems.evaluation import MODEL_TEST, TEST_DELTA
 from flower_pansvm.tasks import Task
 
 RUNS_FILE = "runs.json"
@@ -31,7 +32,7 @@ NO_MATTER = ("out", "resume", "timeout", "audit")
 
 MOST, MOST_TEXT, MONTH = 500, 200, 30 * 24 * 3600.0
 SHOWN, BEGUN = 10, "begun"
-OWN_WEIGHTS, MODEL_TEST, TEST_DELTA = "own-weights", "model_test", 1e-5
+OWN_WEIGHTS = "own-weights"
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,10 @@ def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho
     """Check that a run is charged no more than its settings say, which a person has read; else BudgetError."""
     rows = "test" if task.category == "evaluate" else "train"
     same = [one for one in ledger.charges if (one.run, one.rows) == (str(hospital.run_id), rows)]
-    of_model = task.name == MODEL_TEST
-    costs = [one.rho for one in same if (one.task == MODEL_TEST) == of_model]
-    most = promised(hospital.terms.config, pure=OWN_WEIGHTS in hospital.policy.consents)[of_model]
+    of_model = task.name == MODEL_TEST.name
+    costs = [one.rho for one in same if (one.task == MODEL_TEST.name) == of_model]
+    pure = OWN_WEIGHTS in hospital.policy.consents
+    most, _ = promised(hospital.terms.config, of_model=of_model, pure=pure)
     if not admits(costs, rho, most):
         raise BudgetError(
             f"Site '{hospital.name}' has been asked for more than the run's settings say, which a person there has "
@@ -121,21 +123,21 @@ def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho
         )
 
 
-def promised(config: Mapping[str, Any], *, pure: bool) -> tuple[float, float]:
-    """Return what a run may cost by its settings: training rows as much as test rows, and a test of its model.
+def promised(config: Mapping[str, Any], *, of_model: bool, pure: bool) -> tuple[float, float]:
+    """Return what a run may cost by its settings, training rows as much as test rows, and for which delta.
 
-    ``pure`` if the hospital agrees to weights whose noise has no delta, which cost more at the same epsilon.
+    ``of_model`` of a test of its model; ``pure`` if the hospital agrees to weights whose noise has no delta, which cost
+    more at the same epsilon. Nothing if the settings say none that can be.
     """
-    found = list[float]()
-    for name in ("epsilon", "test-epsilon"):
-        try:
-            epsilon, delta = float(config.get(name, 0)), float(config.get("delta", TEST_DELTA))
-        except ValueError:
-            epsilon, delta = 0.0, TEST_DELTA
-        usable = 0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA
-        cost = rho_of(epsilon, TEST_DELTA if found else delta) if usable else 0.0
-        found.append(max(cost, epsilon**2 / 2) if pure and usable and not found else cost)
-    return found[0], found[1]
+    try:
+        epsilon = float(config.get("test-epsilon" if of_model else "epsilon", 0))
+        delta = TEST_DELTA if of_model else float(config.get("delta", TEST_DELTA))
+    except ValueError:
+        return 0.0, TEST_DELTA
+    if not (0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA):
+        return 0.0, TEST_DELTA
+    cost = rho_of(epsilon, delta)
+    return (max(cost, epsilon**2 / 2) if pure and not of_model else cost), delta
 
 
 def _readable(folder: Path) -> dict[str, Asked]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from clients.runs import MOST_TEXT, SHOWN, TEST_DELTA, Asked, promised, read_runs, write_runs
+from clients.runs import MOST_TEXT, SHOWN, Asked, promised, read_runs, write_runs
 from clients.state_folder import locked
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
@@ -50,11 +50,10 @@ def waiting(runs: Mapping[str, Asked], approval: str) -> list[Asked]:
 
 def most_charged(run: Asked, *, pure: bool) -> str:
     """Return what a run may charge, in words."""
-    if run.level == "dp":
-        rho, delta = promised(run.settings, pure=pure)[0], float(run.settings.get("delta", TEST_DELTA))
-        return f"at most epsilon {epsilon_of(rho, delta):.3g} for training rows, and as much for test rows"
-    rho = promised(run.settings, pure=pure)[1]
-    return f"at most epsilon {epsilon_of(rho, TEST_DELTA):.3g} for a test of its model" if rho else "nothing"
+    of_model = run.level != "dp"
+    rho, delta = promised(run.settings, of_model=of_model, pure=pure)
+    what = "a test of its model" if of_model else "training rows, and as much for test rows"
+    return f"at most epsilon {epsilon_of(rho, delta):.3g} for {what}" if rho else "nothing"
 
 
 def when(seconds: float) -> str:

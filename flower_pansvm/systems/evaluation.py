@@ -10,6 +10,9 @@ from flower_pansvm.tasks import COUNT, Task, dp, summed
 TIME_SHARE = 0.1
 """Share of an answer's cost that its time may tell of a record; its counts may tell the rest."""
 
+TEST_DELTA = 1e-5
+"""Of the promise that ``test-epsilon`` makes."""
+
 
 @dataclass(frozen=True)
 class ModelTestQuestion:

@@ -13,7 +13,7 @@ from flower_pansvm.errors import BudgetError, FederationError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.model import Model
 from flower_pansvm.privacy.accountant import admits, rho_of
-from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
+from flower_pansvm.systems.evaluation import MODEL_TEST, TEST_DELTA, ModelTestQuestion
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import Relations
 from strategies.federation.federation import Federation
@@ -31,9 +31,6 @@ ROUNDING = 1e-9
 
 
 TRUE_RECORDS = "true records, with differential privacy"
-
-TEST_DELTA = 1e-5
-"""Of the promise that ``test-epsilon`` makes."""
 
 
 @dataclass(frozen=True)

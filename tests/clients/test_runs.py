@@ -185,6 +185,15 @@ def test_a_run_charges_no_more_than_its_settings_say_if_a_person_has_read_them(h
     coordinator.ask(PRIVATE_BINS, BinsQuestion(0.2 * rho_of(0.5, 1e-5), ends[0], ends[1] + 1))
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"epsilon": "much"}, {"epsilon": "1", "delta": "none"}, {"epsilon": "nan"}, {"epsilon": "1e9"}, {}],
+)
+@pytest.mark.parametrize("level", ["dp", "perturbed"])
+def test_settings_that_cannot_be_promise_nothing(settings: dict[str, str], level: str) -> None:
+    assert most_charged(Asked("0" * 64, "dp-svm", "", level, settings, 0.0), pure=True) == "nothing"
+
+
 def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:
     with pytest.raises(SettingError):
         approve(state(hospitals), "NOSUCHRUN1")
