@@ -1,7 +1,5 @@
 """The columns of a raw table, looked at for ``pansvm check`` and ``pansvm schema``."""
 
-import contextlib
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -206,16 +204,6 @@ class Cells:
     def limits(self) -> int:
         """How many cells begin with < or > and are text."""
         return sum(count for text, count in self.words.items() if re.match(LIMIT, text))
-
-    @property
-    def limit_values(self) -> Floats:
-        """The numbers of cells that begin with < or > and are text."""
-        found = []
-        for text, count in self.words.items():
-            with contextlib.suppress(ValueError):
-                number = float(re.sub(LIMIT, r"\2", text).replace(",", "."))
-                found += [number] * count if re.match(LIMIT, text) and math.isfinite(number) else []
-        return np.array(found, dtype=np.float64)
 
     @property
     def common_words(self) -> list[str]:

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from clients.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
 from clients.checking.patients import candidates
@@ -69,10 +70,11 @@ def draft(path: Path, label: str, form: TableForm) -> str:
             "thousands=comma (or point, blank, apostrophe). If they are codes, --drop the column, and describe it.",
             detail=f"Look at {columns_text(commas)}.",
         )
-    left_out = [(name, "as asked for") for name in form.drop]
-    left_out += [(cells.name, reason) for cells in columns if (reason := _why_left_out(cells))]
-    owners = [name for name in candidates(frame, label) if name not in dict(left_out)]
-    left_out += [(name, "repeats as ids do: the patient-id, else describe it") for name in owners]
+    owners = list(candidates(frame, label))
+    left_out = dict.fromkeys(form.drop, "as asked for")
+    left_out |= {cells.name: reason for cells in columns if (reason := _why_left_out(cells))}
+    for name in owners:
+        left_out.setdefault(name, "repeats as ids do: the patient-id, else describe it")
     lines = [HEAD, f"label = {_text(label)}"]
     classes = [name for name in _common(cells_of(frame, [TableColumn(label)], form)[0]) if can_be_class(name)]
     if len(classes) >= 2:
@@ -83,11 +85,11 @@ def draft(path: Path, label: str, form: TableForm) -> str:
     lines.append(STUDY)
     lines += [
         f"# patient-id = {_text(name)}  # if it says whose each row is: it repeats as ids do"
-        for name in candidates(frame, label)
+        for name in owners
     ]
     if left_out:
         lines.append("# No features. The one that says who a row is may be the patient-id.\nleave-out = [")
-        lines += [f"    {_text(name)},  # {reason}" for name, reason in left_out]
+        lines += [f"    {_text(name)},  # {reason}" for name, reason in left_out.items()]
         lines.append("]")
     said = [(key, value) for key, value in form.said.items() if value]
     if said:
@@ -95,8 +97,16 @@ def draft(path: Path, label: str, form: TableForm) -> str:
             "\n# How the file is written; a site whose file is another says so in its node config.\n[reading]"
         )
         lines += [f"{key} = {_text(value)}" for key, value in said]
-    described = [cells for cells in columns if cells.name not in dict(left_out)]
+    described = [_with_limits(cells, frame, form) for cells in columns if cells.name not in left_out]
     return "\n".join([*lines, *map(_column, described)]) + "\n"
+
+
+def _with_limits(cells: Cells, frame: pd.DataFrame, form: TableForm) -> Cells:
+    """Return a column with its limits read as joining reads them, where they are measurements' and many."""
+    if not cells.is_measurement or cells.limits < COMMON:
+        return cells
+    (read,) = cells_of(frame, [TableColumn(cells.name, below_limit=HALF)], form)
+    return read
 
 
 def _is_category(cells: Cells) -> bool:
@@ -160,13 +170,13 @@ def _column(cells: Cells) -> str:
 
 
 def _of_numbers(cells: Cells) -> list[str]:
-    values = np.concatenate([cells.values[np.isfinite(cells.values)], cells.limit_values])
+    values = cells.values[np.isfinite(cells.values)]
     codes = [code for code in sentinels(values) if np.count_nonzero(values == code) >= COMMON]
     values = np.sort(values[~np.isin(values, sentinels(values))])
     missing = [f"{code:g}" for code in codes]
     missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
     lines = [f"missing = [{', '.join(missing)}]"] if missing else []
-    if cells.limits >= COMMON:
+    if cells.column.below_limit:
         lines.append(f'below-limit = "{HALF}"  # <5 counts as 2.5; "limit": as 5')
     if len(values) < FEW or values[MIN_CLUSTER] == values[-MIN_CLUSTER - 1]:
         return [*lines, "# range = [LOW, HIGH]  # too few rows, or too few that differ, to guess one"]

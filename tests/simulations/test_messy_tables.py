@@ -238,6 +238,14 @@ def test_a_first_schema_file_fits_the_table_that_it_was_made_of(
     assert '[columns."odd"]' in out.read_text()
 
 
+def test_limits_are_read_as_joining_reads_them(tmp_path: Path) -> None:
+    cells = [(">2.500", "1.800", "1.200")[n % 3] for n in range(ROWS)]
+    labels = ["yes" if n % 2 else "no" for n in range(ROWS)]
+    pd.DataFrame({"odd": cells, "label": labels}).to_csv(tmp_path / "ward.csv", index=False)
+    form = TableForm(thousands=".", decimal=",")
+    assert "range = [0, 3000]" in draft(tmp_path / "ward.csv", "label", form)
+
+
 def test_infinite_numbers_are_no_ends_of_a_range(tmp_path: Path) -> None:
     ward(odd=["inf" if n % 3 == 0 else str(n % 7) for n in range(ROWS)]).to_csv(
         tmp_path / "ward.csv", index=False
