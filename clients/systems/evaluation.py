@@ -110,9 +110,10 @@ def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> Decid
     Texts where numbers belong, or complex numbers, would take longer with one record than `_most_seconds` allows for.
     """
     if question.model.size <= MOST_BYTES:
-        # No entry point's kind: that would import, and run on records, what the hospital has not agreed to.
-        content, schema = question.model.tobytes(), site.schema()
-        model = model_of(content, "The model to be tested", MODELS.data)
+        # At a hospital no entry point's: that would import, and run on records, what it has not agreed to.
+        kinds = MODELS if site.simulated else MODELS.data
+        model = model_of(question.model.tobytes(), "The model to be tested", kinds)
+        schema = site.schema()
         known = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
         if isinstance(model, DecidingModel) and known and _has_doubles(model) and site.own_columns().all():
             return model
