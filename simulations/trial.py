@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -80,11 +80,7 @@ def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str]
         show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
         for word in words:
             show(f"they agree to a run that is not differentially private: {word} in each node.toml")
-        with exit_on_signals(), contextlib.ExitStack() as running:
-            link = running.enter_context(started_command("coordinator", folder))
-            wait_for({"coordinator": link}, folder, READY)
-            nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
-            wait_for(nodes, folder, CONNECTED)
+        with exit_on_signals(), started_study(folder, made):
             show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
             results = train(coordinator, folder / "results", show)
         hand_out(results, coordinator, results / FILE)
@@ -148,6 +144,17 @@ def started_command(kind: str, folder: Path, name: str = "coordinator") -> Itera
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(6 * GRACE_SECONDS)
+
+
+@contextlib.contextmanager
+def started_study(folder: Path, hospitals: Iterable[str]) -> Iterator[None]:
+    """Run the coordinator and its hospitals, which are connected when the block begins; errors as of `wait_for`."""
+    with contextlib.ExitStack() as running:
+        link = running.enter_context(started_command("coordinator", folder))
+        wait_for({"coordinator": link}, folder, READY)
+        nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in hospitals}
+        wait_for(nodes, folder, CONNECTED)
+        yield
 
 
 def wait_for(processes: Mapping[str, "subprocess.Popen[str]"], folder: Path, sign: str) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 from flower_pansvm.result_file import read_result
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
-from simulations.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
+from simulations.trial import generated_tables, set_up, started_study
+from strategies.deployment.coordinator import Coordinator
 from strategies.deployment.superlink import train
 
 HOSPITALS = (3, 10)
@@ -33,35 +34,34 @@ SERVER, NODE = "flower-superlink", "clients.node.node"
 
 def lines(hospitals: int, runs: int = RUNS) -> Iterator[dict[str, Any]]:
     """Yield what each of so many runs took, one after the other, of a study of so many hospitals."""
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as running:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        coordinator, _ = set_up(folder, generated_tables(folder, hospitals), SETTINGS)
-        link = running.enter_context(started_command("coordinator", folder))
-        wait_for({"coordinator": link}, folder, READY)
-        nodes = {
-            one.name: running.enter_context(started_command("hospital", folder, one.name))
-            for one in sorted(folder.glob("hospital-*"))
-            if one.is_dir()
+        tables = generated_tables(folder, hospitals)
+        coordinator, _ = set_up(folder, tables, SETTINGS)
+        with started_study(folder, tables):
+            yield from _runs(coordinator, folder, hospitals, runs)
+
+
+def _runs(coordinator: Coordinator, folder: Path, hospitals: int, runs: int) -> Iterator[dict[str, Any]]:
+    """Yield what each run took."""
+    for number in range(1, runs + 1):
+        before = {name: cpu_seconds(folder, name) for name in (SERVER, NODE)}
+        began = time.monotonic()
+        result = read_result(train(coordinator, folder / f"results-{number}", lambda _: None))
+        seconds, trips = time.monotonic() - began, result["round_trips"]
+        used = {name: cpu_seconds(folder, name) - before[name] for name in before}
+        yield {
+            "hospitals": hospitals,
+            "run": number,
+            "round_trips": trips,
+            "seconds": seconds,
+            "seconds_a_trip": sum(phase["seconds"] for phase in result["phases"].values()) / trips,
+            "server_cpu_a_trip": used[SERVER] / trips,
+            "node_cpu_a_trip": used[NODE] / trips / hospitals,
+            "server_gb": gigabytes(folder, SERVER),
+            "node_gb": gigabytes(folder, NODE) / hospitals,
+            "failed": len(result["dropped_sites"]),
         }
-        wait_for(nodes, folder, CONNECTED)
-        for number in range(1, runs + 1):
-            before = {name: cpu_seconds(folder, name) for name in (SERVER, NODE)}
-            began = time.monotonic()
-            result = read_result(train(coordinator, folder / f"results-{number}", lambda _: None))
-            seconds, trips = time.monotonic() - began, result["round_trips"]
-            used = {name: cpu_seconds(folder, name) - before[name] for name in before}
-            yield {
-                "hospitals": hospitals,
-                "run": number,
-                "round_trips": trips,
-                "seconds": seconds,
-                "seconds_a_trip": sum(phase["seconds"] for phase in result["phases"].values()) / trips,
-                "server_cpu_a_trip": used[SERVER] / trips,
-                "node_cpu_a_trip": used[NODE] / trips / hospitals,
-                "server_gb": gigabytes(folder, SERVER),
-                "node_gb": gigabytes(folder, NODE) / hospitals,
-                "failed": len(result["dropped_sites"]),
-            }
 
 
 def processes(folder: Path, program: str) -> Iterator[Path]:

@@ -84,7 +84,7 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     if kind == "iid":
         parts = np.array_split(generator.permutation(count), sites)
     elif kind == "dirichlet":
-        parts = _label_skew(table, sites, argument, generator)
+        parts = _label_skew(table, sites, split, generator)
     elif kind == "quantity":
         concentration, least = _skew(split)
         if least * sites > count:
@@ -140,19 +140,19 @@ def _cells(table: Table, split: str, seed: int) -> list[Table]:
     return cells
 
 
-def _label_skew(table: Table, sites: int, argument: str, generator: np.random.Generator) -> list[Rows]:
+def _label_skew(table: Table, sites: int, split: str, generator: np.random.Generator) -> list[Rows]:
     if table.labels is None:
         raise SettingError(
             "A split by 'dirichlet' goes by the labels, and this table has none. Choose another split."
         )
-    concentration, least = _skew(f"dirichlet:{argument}")
+    concentration, least = _skew(split)
     parts: list[Rows] = [np.empty(0, dtype=np.int64) for _ in range(sites)]
     strata, _ = rarest_classes(table.labels, patient_numbers(table))
     for stratum, name in enumerate(np.unique(table.labels)):
         rows = generator.permutation(np.flatnonzero(strata == stratum))
         if len(rows) < least * sites:
             raise SettingError(
-                f"The split 'dirichlet:{argument}' gives each of {sites} sites {least} rows of each class, and the "
+                f"The split '{split}' gives each of {sites} sites {least} rows of each class, and the "
                 f"class '{name}' has {len(rows)}. Write a smaller number, or take fewer sites."
             )
         dealt = _dealt(rows, sites, concentration, least, generator)
