@@ -175,15 +175,11 @@ class PanSvmSettings(NystroemSettings):
         super().__post_init__()
         if self.threshold and self.sensitivity:
             raise SettingError("threshold and sensitivity both say what is predicted. Leave one of them out.")
-        if self.sensitivity and (not self.test_fraction or self.test_epsilon):
+        if self.sensitivity and not self.test_fraction:
+            raise SettingError("test-fraction is 0, so sensitivity has no records. Leave one of them out.")
+        if self.sensitivity and self.test_epsilon:
             raise SettingError(
-                "sensitivity is that of a threshold in the test, and "
-                + (
-                    "a test with test-epsilon counts no decision values."
-                    if self.test_epsilon
-                    else "test-fraction is 0."
-                )
-                + " Leave one of them out."
+                "sensitivity goes by decision values, and a test with test-epsilon counts none. Leave one of them out."
             )
         if self.threshold and not self.probability:
             raise SettingError(
