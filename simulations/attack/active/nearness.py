@@ -13,11 +13,14 @@ from simulations.attack.counting import counted
 
 PROMISE = "perturbed: nothing that leaves is nearer to a record than its copy, whatever is asked."
 NOISE = 0.25
-NEAREST = 0.9
-"""Guesses of measurements are off by so much of the noise at least, on average: a linear filter takes off the rest.
+NEAREST = 0.8
+"""Guesses of measurements are off by so much of the noise at least; the mean of two draws is off by .71 of it.
 
-The tables have so many records that chance alone gets there less than once in 10,000 times.
+Ends and a linear filter take off .04 of it. With the cells of 36 records, chance takes off another .15 less than once
+in 10,000 times.
 """
+AS_NEAR = 0.95
+"""And by so much of what the copies of the same records are off: chance makes both nearer alike."""
 
 
 def asked_at(level: str) -> Mapping[str, Scalar]:
@@ -45,14 +48,14 @@ def attempt(level: str, sites: list[SiteRecords], guesses: Floats, why: str = ""
         got = f"{count} of {found.rows} records{why}"
         return Attempt(got, "any: level exact promises nothing", count == 0)
     nearest = min(found.copy.filtered_distance, found.found_distance or np.inf)
-    off = "" if found.found_distance is None else f", {found.found_distance:.2f} deviations from the records"
+    held = nearest >= NEAREST * found.copy.noise
+    off = ""
+    if found.found_distance is not None and found.found_copy_distance is not None:
+        off = f", {found.found_distance:.2f} deviations from the records"
+        held &= found.found_distance >= AS_NEAR * found.found_copy_distance
     filtered = f"; with a linear filter over the whole copy {found.copy.filtered_distance:.2f}"
-    allowed = NEAREST * found.copy.noise
-    return Attempt(
-        f"copies of {count} of {found.rows} records{off}{filtered}{why}",
-        f"at least {allowed:.3f} deviations away",
-        nearest >= allowed,
-    )
+    allowed = f"at least {NEAREST * found.copy.noise:.2f} deviations away, and no nearer than the copies"
+    return Attempt(f"copies of {count} of {found.rows} records{off}{filtered}{why}", allowed, held)
 
 
 def all_trained(sites: Sequence[SiteRecords]) -> list[SiteRecords]:
