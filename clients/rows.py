@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clients.cache import cached_tables
 from clients.classes import check_listed, rows_with_classes
 from clients.hospital import Hospital
-from clients.ledger.lasting_split import digests_of_ids, lasting_split
+from clients.ledger.lasting_split import lasting_split
 from clients.patients import at_most, count_patients, fold_places, patient_numbers
 from clients.state_folder import state_folder
 from clients.table.source import open_table, table_identity, table_version
@@ -172,11 +172,8 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
         )
     columns = [column for column, has in zip(schema.columns, own, strict=True) if has]
     if folder is not None and level == "perturbed":
-        # The file's order may be that of a true column, and sums over some rows, or their rounding, depend on the
-        # order. Hospitals that have other columns of the same rows need one that follows from the ids alone.
+        # The file's order may be that of a true column, and sums over some rows, or their rounding, depend on it.
         order = np.lexsort((classes, split.numbers))
-        if not own.all() and true.ids is not None:
-            order = np.argsort(digests_of_ids(true.ids), kind="stable")
         train, test = (order[rows[order]] for rows in (train, test))
 
     def cells(table: Table, rows: Bools | Ints) -> Floats:

@@ -29,6 +29,9 @@ NOTHING = 0.5
 three quarters of the noise's variance are gone. Of 15 tables with fewer columns than rows, the share was 0.51
 (neighbouring pixels) to 0.89, and of four tables of genes 0.10 to 0.23."""
 
+SURELY = 0.9
+"""AUC of telling who took part above which level perturbed is called weak."""
+
 RARE = 0.1
 """Part of an even share of the records below which a class is rare: one in twenty where there are two."""
 
@@ -98,7 +101,8 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int) ->
     )
     if len(table.columns) < of:
         told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
-    if of_all[-1] < NOTHING * NOISES[-1]:
+    share = of_all[-1] / NOISES[-1]
+    if share < NOTHING:
         return Finding(
             WARNING,
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
@@ -107,6 +111,8 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int) ->
     near = errors[-1] <= TWO_COPIES * NOISES[-1]
     names = [table.columns[place] for place in np.flatnonzero(columns)[near]]
     more = f" Less protected, as correlated with others: {columns_text(names)}." if names else ""
+    if share <= TWO_COPIES or aucs[-1] > SURELY:
+        return Finding(WARNING, f"Level perturbed is weak on this table. {told}{more}")
     return Finding(NOTE, f"Level perturbed. {told}{more}")
 
 

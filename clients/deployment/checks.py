@@ -77,6 +77,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     if level == "perturbed":
         check_copy(hospital, table)
         yield "copy: the table is the one whose perturbed copy was begun, or can begin one"
+    if hospital.policy.privacy != "dp":
         _check_error(hospital, table, schema)
     yield _check_budget(hospital)
     label = hospital.policy.label or None
@@ -193,13 +194,13 @@ def _check_table(hospital: Hospital, level: str) -> str:
 
 
 def _check_error(hospital: Hospital, table: Table, schema: TableSchema | None) -> None:
-    """Check that the copy hides the cells of this table as much as the policy asks for; SettingError if not."""
-    least, noise = hospital.policy.least_error, hospital.terms.noise
+    """Check that the copy with the least noise that the policy allows hides as much as it asks; SettingError if not."""
+    least, noise = hospital.policy.least_error, hospital.policy.noise
     if least and (error := error_of(table, schema, noise)) < least:
         raise SettingError(
             f"At noise {noise:g} the best linear guess of a cell of this table is off by {error:.2f} standard "
-            f"deviations, and {NODE_FILE} asks for least-error={least:g}: its columns follow each other. Agree on more "
-            "noise or on level dp; or lower least-error if the hospital agrees."
+            f"deviations, and {NODE_FILE} asks for least-error={least:g}: its columns follow each other. Ask for more "
+            "noise or for level dp; or lower least-error if the hospital agrees."
         )
 
 

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ FEW_VALUES = (
 FEWEST_RECORDS = 30  # of which a hospital's copy can be begun: fewer would settle deviations for good
 COUNT_NOISE = (
     1  # scale of the geometric noise of a settled count: one record makes it at most e times as likely
+)
+LISTED = (
+    2  # times min-cluster records have a code: what one record alone has is listed in one of 11,000 tables
 )
 PRIOR_NOISE = 20  # of the counts from which codes of the first copies are drawn
 FARTHEST = (
@@ -167,10 +171,10 @@ def bits_of(secret: bytes) -> Bits:
     return lambda count: np.frombuffer(stream.update(bytes(8 * count)), "<u8")
 
 
-def noise_of_columns(columns: int, bits: Bits) -> Iterator[tuple[Ints, Floats]]:
+def noise_of_columns(columns: int, bits: Bits) -> Iterator[tuple[Ints, Floats, Bits]]:
     """Yield the noise that :func:`settled_column` needs, for each of so many columns."""
     counts = discrete_laplace(COUNT_NOISE, columns * (FEW_VALUES + 3), bits).reshape(columns, -1)
-    return zip(counts, normal_of(bits(2 * columns)).reshape(columns, 2), strict=True)
+    return zip(counts, normal_of(bits(2 * columns)).reshape(columns, 2), repeat(bits))
 
 
 def normal_of(words: Words) -> Floats:
@@ -184,7 +188,7 @@ def settled_column(
     codes: int,
     ends: tuple[float, float] | None,
     least: int,
-    noise: tuple[Ints, Floats],
+    noise: tuple[Ints, Floats, Bits],
 ) -> KeptColumn:
     """Return what is settled of a column from its true cells, each number with noise.
 
@@ -197,35 +201,37 @@ def settled_column(
     ends : tuple of float or None
         Its public range.
     least : int
-        Records that a code has to have, and so many have to share either end of the measurements.
-    noise : tuple of ndarray
-        Geometric noise of counts, shape (FEW_VALUES + 3,), and normal noise of deviation and mean.
+        So many records have to share either end of the measurements, and `LISTED` times as many have a code.
+    noise : tuple
+        Geometric noise of counts, shape (FEW_VALUES + 3,), normal noise of deviation and mean, and the source of noise
+        for more values.
 
     Notes
     -----
-    That a code is listed is `COUNT_NOISE` times as likely with one record more. So it is drawn at least with the share
-    of 3 times ``least`` records: the ratio of likelihoods is that of a code of ``least`` records, listing included. A
-    public code is listed in any case, and needs a third of that share.
+    That a code is listed is e times as likely with one record more. So it is drawn at least with the share of 3 times
+    ``least`` records: the ratio of likelihoods is that of a code of ``least`` records, listing included. A public code
+    is listed in any case, and needs a third of that share.
     """
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
-    few = len(values) <= FEW_VALUES
-    often = np.arange(len(values)) if few else np.sort(np.argpartition(counts, -FEW_VALUES)[-FEW_VALUES:])
-    (of_missing, of_rest, of_measured, *of_values), normal = noise
-    noisy = counts[often] + of_values[: len(often)]
+    often = np.sort(np.argsort(counts, kind="stable")[-FEW_VALUES:])
+    (of_missing, of_rest, of_measured, *of_values), normal, bits = noise
     there, floor = int(counts.sum()), 3 * least / len(cells)
     if codes:
         missing = len(cells) - there + of_missing >= least
         return KeptColumn([*map(float, range(codes))], bool(missing), floor=floor, public=True)
     column = KeptColumn([], floor=floor)
-    # Of fewer records than a hospital may begin with, more than ten values are measurements.
-    if there - counts[often].sum() + of_rest > FEW_VALUES or (there < FEWEST_RECORDS and not few):
+    # One record changes either side, and their difference, by 1 at most.
+    if there - counts[often].sum() + of_rest > min(FEW_VALUES, there / 3):
         # Where most cells are the same number, as 0 of a sparse column, this is a code beside the measurements.
-        common = often[noisy > there / 2]
+        common = often[counts[often] + of_values[: len(often)] > there / 2]
         x = np.repeat(np.delete(values, common), np.delete(counts, common))
         if len(x) + of_measured >= 2 * least:
             column = _measured(replace(column, values=values[common].tolist()), x, ends, normal)
     if not column.measured:
-        column = replace(column, values=values[often[noisy >= least]].tolist())
+        # Which values are the most frequent ones would tell a record: each has noise.
+        of_more = discrete_laplace(COUNT_NOISE, max(len(values) - FEW_VALUES, 0), bits)
+        noisy = counts + np.concatenate([of_values, of_more])[: len(values)]
+        column = replace(column, values=values[noisy >= LISTED * least].tolist())
     missing = len(cells) - (there if column.measured else int(counts[np.isin(values, column.values)].sum()))
     listed = missing + of_missing >= least or not (column.values or column.measured)
     return replace(column, missing=bool(listed))
@@ -259,12 +265,12 @@ def settled_labels(labels: NDArray[np.str_], classes: Sequence[str], least: int,
     TableError if there are none.
     """
     names, counts = np.unique(labels, return_counts=True)
-    enough = counts + discrete_laplace(COUNT_NOISE, len(names), bits) >= least
+    enough = counts + discrete_laplace(COUNT_NOISE, len(names), bits) >= LISTED * least
     listed = sorted({*classes, *names[enough].tolist()})
     if not 0 < len(listed) <= MOST_CLASSES:
         raise TableError(
-            f"No label has {least} records, the site's min-cluster: too few for a copy that tells nothing of one "
-            'record. List the classes in the schema file that all sites have, such as classes = ["0", "1"]: then '
-            "they are public, however few records of a site have them."
+            f"No label has {LISTED * least} records, twice the site's min-cluster: too few for a copy that tells "
+            'nothing of one record. List the classes in the schema file that all sites have, such as classes = ["0", '
+            '"1"]: then they are public, however few records of a site have them.'
         )
     return KeptColumn(listed, floor=3 * least / len(labels), public=bool(classes))

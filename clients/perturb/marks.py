@@ -22,7 +22,7 @@ from flower_pansvm.labels import MOST_CLASSES
 
 MARKED = 64  # records of the first use, and as many of the last one
 MOVED, LEAST_MOVED = 0.05, 4  # share and number of a column's marks that may not have changed at once
-OF_A_LABEL = 32  # records of each label by which its column is known again
+OF_A_LABEL, FREQUENT = 32, 8  # marked records of a label at most, and of one by which a column is known
 GONE = 0.5  # share of the last table's marked records that may not be gone at once
 GONE_WITHOUT_IDS = 0.25  # a record without an id that was changed looks as if it was gone
 
@@ -41,9 +41,7 @@ CHANGED = (
 class Marks:
     """Marks of some records' cells: four hexadecimal digits for each column."""
 
-    first: Found = field(
-        default_factory=dict, repr=False
-    )  # of the first use; cells as they were last accepted
+    first: Found = field(default_factory=dict, repr=False)  # of the first use; cells as last accepted
     last: Found = field(default_factory=dict, repr=False)  # of the table that was last accepted
     labels: dict[str, Found] = field(default_factory=dict, repr=False)  # of a settled label column
 
@@ -94,28 +92,20 @@ def accepted(marks: Marks, now: Found, names: Sequence[str], by_ids: bool) -> Ma
             if by_ids
             else "at least one cell of each, as no row-id tells records apart: a unit, a format, a corrected column"
         )
-        raise TableError(
-            CHANGED, f"Of the records {gone:.0%} are gone. If they are not, what changed is {cause}."
-        )
+        raise TableError(CHANGED, f"Of the records {gone:.0%} are gone. Else what changed is {cause}.")
     before, after = (_cells([of[one] for one in there]) for of in (known, now))
     changed = (before != after).sum(axis=0) if there else np.zeros(len(names))
     moved = changed >= max(LEAST_MOVED, MOVED * len(there))
     if moved.any():
         which = columns_text([name for name, one in zip(names, moved, strict=True) if one])
-        cause = (
-            "Have the row ids moved to other records"
-            if moved.mean() > 0.5
-            else "Was it exported in another unit"
-        )
+        cause = "Have the row ids moved" if moved.mean() > 0.5 else "Was it exported in another unit"
         raise TableError(
             CHANGED,
             f"In {which}, at least {changed[moved].min() / len(there):.0%} of the cells have changed. {cause}, or "
             "calibrated, rounded or coded anew? Convert it back.",
         )
     order = sorted(now)
-    first = {one: now.get(one, text) for one, text in marks.first.items()} or {
-        o: now[o] for o in order[:MARKED]
-    }
+    first = {one: now.get(one, "") or marks.first[one] for one in marks.first or order[:MARKED]}
     return replace(marks, first=first, last={one: now[one] for one in order[-MARKED:]})
 
 
@@ -136,19 +126,21 @@ def labels_moved(before: Found, now: Found) -> bool:
 def same_labels(before: Found, now: Found) -> bool | None:
     """Tell whether labels are those of a settled column; None if so, but written otherwise.
 
-    They are if they divide the records in the same way, but for one in ten of each label.
+    They are if those of one tell those of the other: two of its frequent labels go to two of the other, but for one
+    record in ten.
     """
     pairs = Counter((before[one], now[one]) for one in before.keys() & now.keys())
-    partner: list[dict[str, str]] = []
     for side in (0, 1):
         of: dict[str, Counter[str]] = {}
         for pair, count in pairs.items():
             of.setdefault(pair[side], Counter())[pair[1 - side]] += count
-        most = {name: others.most_common(1)[0] for name, others in of.items()}
-        if len(of) < 2 or any(count < 0.9 * of[name].total() for name, (_, count) in most.items()):
-            return False
-        partner.append({name: other for name, (other, _) in most.items()})
-    return all(name == other for name, other in partner[0].items()) or None
+        frequent = sorted(of, key=lambda name: -of[name].total())
+        frequent = [one for place, one in enumerate(frequent) if place < 2 or of[one].total() >= FREQUENT]
+        most = {name: of[name].most_common(1)[0] for name in frequent}
+        told = {name: other for name, (other, count) in most.items() if count >= 0.9 * of[name].total()}
+        if len({*told.values()}) > 1:
+            return all(name == other for name, other in told.items()) or None
+    return False
 
 
 def _cells(texts: Sequence[str]) -> NDArray[np.uint16]:

@@ -92,10 +92,9 @@ def check_settled(
     _check_ids(table)
     ledger = linked_ledger(folder)
     kept = kept_of(ledger)
-    if kept.columns:
-        _settled(kept, table, label, how, schema)
-    else:
+    if not kept.columns:
         _check_first(ledger, table)
+    _settled(kept, table, label, how, schema)
 
 
 def _check_first(ledger: Ledger, table: Table) -> None:
@@ -124,6 +123,7 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     settling = np.argsort(found, kind="stable")[:SETTLING]
     if kept.columns:
         kept.check_columns(columns, said)
+        _check_deviations(kept.features, table, units)
     else:
         bits = bits_of(kept.derive(tags.PERTURBED, "columns"))
         features = [
@@ -150,16 +150,27 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         bits = bits_of(kept.derive(tags.PERTURBED, f"label {new}"))
         column = settled_labels(table.labels, classes, how.min_cluster, bits)
         kept = replace(kept, labels={**kept.labels, new: column})
-        words, codes = (
-            _words(kept, table, units, settling, how)[1][..., :1],
-            label_codes(table.labels, column),
-        )
-        drawing = codes[settling], bits_of_labels(table.labels, found)[settling]
+        words = _words(kept, table, units, settling, how)[1][..., :1]
+        drawing = label_codes(table.labels, column)[settling], bits_of_labels(table.labels, found)[settling]
         as_numbers = replace(column, values=range(len(column.values)))
-        (column,) = _settled_draws([as_numbers], *drawing, kept.secret(new), words, how, bits)
-        column = replace(column, values=kept.labels[new].values)
-        kept = replace(kept, labels={**kept.labels, new: column})
+        (begun,) = _settled_draws([as_numbers], *drawing, kept.secret(new), words, how, bits)
+        kept = replace(kept, labels={**kept.labels, new: replace(begun, values=column.values)})
     return kept
+
+
+def _check_deviations(columns: Sequence[KeptColumn], table: Table, units: Sequence[Unit]) -> None:
+    """Raise a TableError if settled deviations, by which noise is measured, are those of records more alike than most.
+
+    At most a sixteenth of a column's cells is farther than four of its own deviations from its mean. Here twice as many
+    may be.
+    """
+    for column, unit in zip(columns, units, strict=True):
+        cells = cells_of(table.X, unit)
+        x = cells[codes_of(cells, column) == len(column.values) + 1]
+        far = np.count_nonzero(np.abs(x - column.mean) > FARTHEST * column.deviation)
+        if column.measured and far > max(2 * len(x) / FARTHEST**2, FEWEST_RECORDS / 3):
+            begun = f"The copy was begun with records whose '{unit.name}' hardly differs, and has too little noise."
+            raise TableError(CHANGED, begun)
 
 
 def _words(
@@ -195,13 +206,17 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words
         if same is None or (of_it and not same):
             raise TableError(
                 CHANGED,
-                f"The labels of column '{label}' are those of '{settled}', but written otherwise or of other records. "
+                f"The labels of column '{label}' follow from those of '{settled}' and would get a second copy. "
                 "Write them as before. If row ids have moved, put them back.",
             )
         if same:
-            return replace(kept, names={**kept.names, name: settled}), None
-    marks = {**kept.marks.labels, name: marked(label_rows(found, labels))}
-    return replace(kept, names={**kept.names, name: name}, marks=replace(kept.marks, labels=marks)), name
+            break
+    else:
+        settled = name
+    # Of the records that are there now: those of the first use may all have gone by the next.
+    marks = {**kept.marks.labels, settled: marked(label_rows(found, labels))}
+    new = None if settled in kept.labels else settled
+    return replace(kept, names={**kept.names, name: settled}, marks=replace(kept.marks, labels=marks)), new
 
 
 def _settled_draws(
@@ -298,7 +313,7 @@ def _check_ids(table: Table) -> None:
         raise TableError(
             "Two rows have the same id and would get the same noise. Give each an id of its own."
         )
-    numbers = [int(one) for one in ids if one.isdecimal()]
+    numbers = [int(one) for one in (text.removesuffix(".0") for text in ids) if one.isdecimal()]
     if len(ids) > 1 and len(numbers) == len(ids) and max(numbers) - min(numbers) == len(ids) - 1:
         raise TableError(
             "The row ids are whole numbers without a gap, as row numbers are. With a row more or less each record "

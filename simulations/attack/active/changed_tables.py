@@ -13,7 +13,7 @@ from simulations.attack.active.hospitals import Hospitals, drawn_table
 from simulations.attack.active.nearness import NOISE, asked_at
 from simulations.attack.active.registry import Attempt, attack, refusal
 
-ROWS, PILOT = 200, 12
+ROWS, PILOT, PENDING = 200, 30, 4
 NAME, ROW_ID = "first", "mrn"
 OTHERS = {"second": 40, "third": 40}
 
@@ -37,7 +37,7 @@ NAMES = tuple(f"outcome {number}" for number in range(1, 9))
 )
 def change_unit(folder: Path) -> Attempt:
     """Count the cells of the column that are found exactly."""
-    table = _table().assign(**{ROW_ID: [f"P{one:05d}" for one in np.random.default_rng(1).permutation(ROWS)]})
+    table = _with_ids(_table())
     copies, why = _copies(folder, [table, table.assign(x0=table["x0"] * 0.95)], row_id=ROW_ID)
     guesses = (copies[0][0] - copies[1][0]) / 0.05 if len(copies) == 2 else None
     return _near(guesses, table["x0"], EXACT, CHANCE, why)
@@ -51,27 +51,35 @@ def change_unit(folder: Path) -> Attempt:
 def move_ids(folder: Path) -> Attempt:
     """Count the cells of a column that are found but for a common shift."""
     table = _table()
-    numbered = [one.assign(**{ROW_ID: range(1, len(one) + 1)}) for one in (table, table[1:])]
+    numbered = [_with_ids(one.reset_index(drop=True), "") for one in (table, table[1:])]
     copies, why = _copies(folder, numbered, row_id=ROW_ID)
     guesses = None
     if len(copies) == 2:
-        steps = copies[1][0].to_numpy()[: ROWS - 1] - copies[0][0].to_numpy()[: ROWS - 1]
-        walk = np.concatenate([[0.0], np.cumsum(steps)])
-        guesses = walk + copies[0][0].mean() - walk.mean()
+        first, second = copies[0][0], copies[1][0]
+        # The noise of a copy that was pulled in to an end is not the same: there the sum begins anew.
+        ends = first[:-1].isin([first.min(), first.max()]) | second.isin([second.min(), second.max()])
+        walk, pieces = (
+            one.cumsum().shift(fill_value=0).reindex(first.index, method="ffill")
+            for one in (second - first[:-1], ends)
+        )
+        guesses = walk + (first - walk).groupby(pieces).transform("mean")
     return _near(guesses, table["x0"], NEAR, MOST_NEAR, why)
 
 
 @attack(
     "renamed-label",
     promise="perturbed: a label has one copy, under whatever name of its column.",
-    tries="Has the label column renamed eight times, and takes the label that most copies have.",
+    tries="Has the label column renamed eight times, with other records pending, and takes the label of most copies.",
 )
 def rename_label(folder: Path) -> Attempt:
     """Compare the labels of most copies with those of the first copy."""
     table = _table()
-    copies, why = _copies(
-        folder, [table, *(table.rename(columns={LABEL: name}) for name in NAMES)], labels=NAMES
-    )
+    exports, generator = [], np.random.default_rng(1)
+    for name in (LABEL, *NAMES):
+        pending = generator.permutation(ROWS)[:PENDING]
+        exports.append(table.assign(**{LABEL: table[LABEL].where(~table.index.isin(pending), 2)}))
+        exports[-1] = exports[-1].rename(columns={LABEL: name})
+    copies, why = _copies(folder, exports, labels=NAMES)
     right = [float((one["label"].to_numpy() == table[LABEL].to_numpy()).mean()) for one in copies]
     most = np.mean([one["label"] for one in copies], axis=0) > 0.5
     voted = float((most == table[LABEL].to_numpy()).mean())
@@ -85,13 +93,13 @@ def rename_label(folder: Path) -> Attempt:
 @attack(
     "grown-pilot",
     promise="perturbed: the noise is that of the table, whatever small table was exported first.",
-    tries=f"Has {PILOT} records that hardly differ exported first, so that the noise is sized for these.",
+    tries=f"Has the {PILOT} records that differ least exported first, so that the noise is sized for these.",
 )
 def grow_pilot(folder: Path) -> Attempt:
     """Measure the noise of the whole table's copy."""
-    table = _table()
-    pilot = table[:PILOT].assign(x0=0.5 + 0.05 * table["x0"][:PILOT])
-    copies, why = _copies(folder, [pilot, table], go_on=True)
+    table = _with_ids(_table())
+    alike = np.argsort((table["x0"] - table["x0"].median()).abs())[:PILOT]
+    copies, why = _copies(folder, [table.iloc[np.sort(alike)], table], row_id=ROW_ID, go_on=True)
     noise = (
         float(np.std(copies[-1][0] - table["x0"]) / table["x0"].std()) if len(copies[-1]) == ROWS else np.inf
     )
@@ -102,6 +110,11 @@ def grow_pilot(folder: Path) -> Attempt:
 
 def _table() -> pd.DataFrame:
     return drawn_table(ROWS, NAME)
+
+
+def _with_ids(table: pd.DataFrame, letter: str = "P") -> pd.DataFrame:
+    """Return a table with ids in the order of the file, which is that of what systems see of it."""
+    return table.assign(**{ROW_ID: [f"{letter}{one:05d}" for one in range(1, len(table) + 1)]})
 
 
 def _copies(

@@ -59,7 +59,6 @@ def test_columns_that_are_told_by_others_are_named() -> None:
     X = np.random.default_rng(3).normal(size=(300, 30))
     X[:, 1:6] = X[:, [0]] + 0.01 * X[:, 1:6]
     (several,) = told(X)
-    assert several.level == NOTE
     assert "'c0', 'c1', 'c2', 'c3', 'c4' and 1 more" in several.text
     # A column in two units is there twice.
     X = X[:, [0, 7, 7, 8, 9]] * [1, 1, 2.2, 1, 1]

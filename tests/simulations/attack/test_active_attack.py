@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from flwr.app import ConfigRecord, RecordDict
 from typer.testing import CliRunner
 
-from clients.perturb import settling
+from clients.perturb import draws, marks, settling
 from clients.perturb.kept import FEW_VALUES
+from clients.perturb.marks import Words
 from clients.site import Site
 from clients.systems.dp_svm import private_step
 from flower_pansvm.arrays import Floats, Ints
@@ -36,7 +37,7 @@ from simulations.attack.active import (
     schema_files,
     thresholds,
 )
-from simulations.attack.active.hospitals import COLUMNS, Hospitals, OwnAccounts
+from simulations.attack.active.hospitals import Hospitals, OwnAccounts
 from simulations.attack.active.nearness import all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, chosen_attacks, play
 
@@ -167,19 +168,19 @@ def test_a_schema_file_that_tells_something_is_noticed(
         assert not schema_files.play.play(tmp_path / "study").held
 
 
-class CopyByIdAndColumn(Hospitals):
-    """Hospitals whose noise hangs on id and column, and not on the cell; its size is of the first table."""
+def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let copies hang on id and column, and not on the cell, and let nobody look whether the table is as before."""
+    real = draws.drawn
 
-    def copy_of(self, name: str) -> pd.DataFrame:
-        table = pd.read_csv(str(self.nodes[name]["data"]))
-        X, labels = table[list(COLUMNS)].to_numpy(), table.drop(columns=[*COLUMNS, "mrn"], errors="ignore")
-        (column,) = labels.columns
-        ids = table["mrn"].rank().astype(int) if "mrn" in table else np.arange(1, len(table) + 1)
-        self.deviation = getattr(self, "deviation", 0.25 * X.std(axis=0))
-        noise = np.stack([np.random.default_rng(int(one)).normal(size=X.shape[1]) for one in ids])
-        wrong = np.random.default_rng(list(column.encode())).random(len(table)) < 0.1
-        copy = pd.DataFrame(X + self.deviation * noise)
-        return copy.assign(label=np.where(wrong, 1 - labels[column], labels[column]))
+    def drawn(cells: Floats, bits: Words, *more: Any) -> tuple[Ints, Floats]:
+        return real(cells, np.zeros_like(bits), *more)
+
+    monkeypatch.setattr(draws, "drawn", drawn)
+    monkeypatch.setattr(settling, "drawn", drawn)
+    monkeypatch.setattr(marks, "MOVED", 2.0)
+    for check in ("_check_ids", "_check_deviations"):
+        monkeypatch.setattr(settling, check, lambda *_: None)
+    monkeypatch.setattr(settling, "same_labels", lambda *_: False)
 
 
 @pytest.mark.parametrize(
@@ -197,14 +198,15 @@ def test_a_copy_by_id_and_column_is_noticed(
 ) -> None:
     with registry.own_account(tmp_path):
         assert which.play(tmp_path / "study").held
-        monkeypatch.setattr(changed_tables, "Hospitals", CopyByIdAndColumn)
+        by_id_and_column(monkeypatch)
         assert not which.play(tmp_path / "again").held
 
 
 @pytest.mark.slow
 def test_a_threshold_without_noise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def silent(columns: int, _: Bits) -> Iterator[tuple[Ints, Floats]]:
-        return zip(np.zeros((columns, FEW_VALUES + 3), dtype=np.int64), np.zeros((columns, 2)), strict=True)
+    def silent(columns: int, bits: Bits) -> Iterator[tuple[Ints, Floats, Bits]]:
+        counts = np.zeros((columns, FEW_VALUES + 3), dtype=np.int64)
+        return zip(counts, np.zeros((columns, 2)), repeat(bits))
 
     monkeypatch.setattr(settling, "noise_of_columns", silent)
     with registry.own_account(tmp_path):
