@@ -31,8 +31,8 @@ CONSENTS = {
         "strategy=pan-svm",
     ),
     "own-weights": Consent(
-        "weights of its own model with noise, which are charged but not as well protected as sums: how many rows there "
-        "are, and whether the weights are found exactly enough, which one row can decide",
+        "weights of its own model with noise, which are charged but not as well protected as sums: they tell how many "
+        "rows there are",
         "strategy=dp-svm",
     ),
     "row-labels": Consent("the label of each of its rows", "strategy=pan-svm"),

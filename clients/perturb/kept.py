@@ -110,8 +110,8 @@ class Kept:
                 "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
                 "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, and in "
                 "the schema file the kinds, what is missing or below a limit, and [reading]. The node config may tell "
-                "another way of writing the file, with the 'decimal', 'missing' and 'thousands' of before. If cells "
-                "are wrong, correct the table."
+                "another way of writing the file, with the 'decimal', 'missing' and 'thousands' of before. Only a "
+                "person can end the copy (pansvm budget --help says what that costs)."
             )
         for name, unit in units.items():
             if self.units.get(name, unit).casefold() != unit.casefold():

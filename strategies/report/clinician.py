@@ -29,9 +29,9 @@ JOINING = "join"
 
 KEEPS: dict[str, str] = {
     "exact": "Other hospitals see no sum. Whoever runs the coordinator can compute most records of a small table.",
-    "perturbed": "Nobody, the coordinator included, comes much nearer to a measurement than this noise, however "
-    "often they ask. Someone who knows a patient’s record can tell that it took part. Where columns are strongly "
-    "correlated, as of genes, the copies give most of a record back.",
+    "perturbed": "Nobody, the coordinator included, learns more than these copies, however often they ask. But someone "
+    "who knows how columns go together takes off part of the noise, of genes most of it; most codes, such as a "
+    "diagnosis, are true in the copy; and someone who knows a patient’s record can tell that it took part.",
     "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
     "part: ε and δ bound it (see “Differential privacy”).",
 }
