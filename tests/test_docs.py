@@ -11,6 +11,7 @@ from clients.policy import PARTS, HospitalPolicy, keys_of
 from flower_pansvm.consents import CONSENTS, LEVELS
 from flower_pansvm.constraints import key_of
 from simulations import figures
+from simulations.result_files import EXACT, NOISES, result
 
 ROOT = Path(__file__).parents[1]
 KINDS = (HospitalPolicy, *map(resolve_name, PARTS))
@@ -125,3 +126,31 @@ def test_every_table_and_plot_of_results_is_on_a_page() -> None:
         found[1] for found in figures.BLOCK.finditer(text)
     } == figures.TABLES.keys() | figures.OTHERS.keys()
     assert all(f"({name})" in text for name in figures.PLOTS)
+
+
+def test_figures_in_sentences_about_attacks_are_those_of_their_results() -> None:
+    found = result("privacy").frame("levels")
+    exact, low, high = (found[found["level"] == level] for level in (EXACT, *NOISES))
+    run, months = (exact[exact["how"] == "run"], found[found["how"] == "months"])
+    most = run.loc[run["found"].idxmax()]
+    added = months[months["level"] != EXACT]["found"]
+    active = found[found["how"] == "active"]
+    copies = active[active["level"] != EXACT]
+    of_members = [one[one["how"] == "seeds"]["membership"] for one in (low, high)]
+    ranges = [
+        f"{one.min():.2f} to {one.max():.2f} at noise {noise}"
+        for one, noise in zip(of_members, (0.25, 0.5), strict=True)
+    ]
+    assert (months[months["level"] == EXACT]["found"] == 36).all()
+    assert (active[active["level"] == EXACT]["found"] == active[active["level"] == EXACT]["records"]).all()
+    assert (copies["found"] >= 0.99 * copies["records"]).all()
+    threats, attacks = (
+        (ROOT / "docs" / name).read_text() for name in ("threat-model.md", "privacy-compared.md")
+    )
+    assert (
+        f"up to {most['found']:.0f} of {most['records']:.0f} records from one run; each of 36 added"
+        in threats
+    )
+    assert f"{ranges[0]}, {ranges[1].replace(' at noise', ' at')}" in threats
+    assert f"at `perturbed` {added.min():.0f} to {added.max():.0f} of their copies" in attacks
+    assert "on all seven tables at `exact` all records, at `perturbed` 99 % or more" in attacks
