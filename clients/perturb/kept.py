@@ -39,9 +39,6 @@ FEWEST_RECORDS = 30  # of which a hospital's copy can be begun: fewer would sett
 COUNT_NOISE = (
     1  # scale of the geometric noise of a settled count: one record makes it at most e times as likely
 )
-LISTED = (
-    2  # times min-cluster records have a code: what one record alone has is listed in one of 11,000 tables
-)
 PRIOR_NOISE = 20  # of the counts from which codes of the first copies are drawn
 FARTHEST = (
     4.0  # deviations from the mean beyond which a measurement counts as so far for the settled deviation
@@ -201,16 +198,17 @@ def settled_column(
     ends : tuple of float or None
         Its public range.
     least : int
-        So many records have to share either end of the measurements, and `LISTED` times as many have a code.
+        Records that a code has to have, and so many have to share either end of the measurements.
     noise : tuple
         Geometric noise of counts, shape (FEW_VALUES + 3,), normal noise of deviation and mean, and the source of noise
         for more values.
 
     Notes
     -----
-    That a code is listed is e times as likely with one record more. So it is drawn at least with the share of 3 times
-    ``least`` records: the ratio of likelihoods is that of a code of ``least`` records, listing included. A public code
-    is listed in any case, and needs a third of that share.
+    That a code is listed is e times as likely with one record more; of one record alone it has a chance of 1.3 % with
+    a ``least`` of 5. So it is drawn at least with the share of 3 times ``least`` records: the ratio of likelihoods is
+    that of a code of ``least`` records, listing included. A public code is listed in any case, and needs a third of
+    that share.
     """
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
     often = np.sort(np.argsort(counts, kind="stable")[-FEW_VALUES:])
@@ -231,7 +229,7 @@ def settled_column(
         # Which values are the most frequent ones would tell a record: each has noise.
         of_more = discrete_laplace(COUNT_NOISE, max(len(values) - FEW_VALUES, 0), bits)
         noisy = counts + np.concatenate([of_values, of_more])[: len(values)]
-        column = replace(column, values=values[noisy >= LISTED * least].tolist())
+        column = replace(column, values=values[noisy >= least].tolist())
     missing = len(cells) - (there if column.measured else int(counts[np.isin(values, column.values)].sum()))
     listed = missing + of_missing >= least or not (column.values or column.measured)
     return replace(column, missing=bool(listed))
@@ -265,12 +263,12 @@ def settled_labels(labels: NDArray[np.str_], classes: Sequence[str], least: int,
     TableError if there are none.
     """
     names, counts = np.unique(labels, return_counts=True)
-    enough = counts + discrete_laplace(COUNT_NOISE, len(names), bits) >= LISTED * least
+    enough = counts + discrete_laplace(COUNT_NOISE, len(names), bits) >= least
     listed = sorted({*classes, *names[enough].tolist()})
     if not 0 < len(listed) <= MOST_CLASSES:
         raise TableError(
-            f"No label has {LISTED * least} records, twice the site's min-cluster: too few for a copy that tells "
-            'nothing of one record. List the classes in the schema file that all sites have, such as classes = ["0", '
-            '"1"]: then they are public, however few records of a site have them.'
+            f"No label has {least} records, the site's min-cluster: too few for a copy that tells nothing of one "
+            'record. List the classes in the schema file that all sites have, such as classes = ["0", "1"]: then '
+            "they are public, however few records of a site have them."
         )
     return KeptColumn(listed, floor=3 * least / len(labels), public=bool(classes))

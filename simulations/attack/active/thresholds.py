@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from clients.perturb.kept import LISTED
 from clients.table.table import LABEL
 from flower_pansvm.arrays import Floats
 from flower_pansvm.terms import MIN_CLUSTER
@@ -81,7 +80,6 @@ def _is_measured(cells: Floats) -> bool:
 
 KINDS: tuple[tuple[Callable[[bool], Floats], Callable[[Floats], bool]], ...] = (
     (partial(_rare, MIN_CLUSTER), _has_rare),
-    (partial(_rare, LISTED * MIN_CLUSTER), _has_rare),
     (_many, _is_measured),
 )
 """Columns with a record more or less, and how it is told of their copies."""
