@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from clients.deployment.hospital import accept, make_hospital
+from clients.deployment.node_file import set_key
 from clients.deployment.outcome import receive
-from clients.node.node_config import set_key
 from clients.table.table import LABEL
 from flower_pansvm.errors import EngineError
 from flower_pansvm.files import write

@@ -17,17 +17,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from clients.budget import new_ledger
+from clients.deployment.node_file import node_text, set_key
 from clients.deployment.service_files import unit
 from clients.ledger.home import tables_home
-from clients.node.node_config import (
-    AUTHORITY_FILE,
-    FLOWER_FOLDER,
-    KEY_FILE,
-    NODE_FILE,
-    node_text,
-    read_node_config,
-    set_key,
-)
+from clients.node.node_config import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE, NODE_FILE, read_node_config
 from clients.policy import LEAST_SITES, HospitalPolicy
 from clients.table.table import FUNCTION
 from flower_pansvm.bundle import hash_of, installed_files

@@ -12,7 +12,7 @@ from typing import Self
 
 import pytest
 
-from clients.node.node_config import set_key
+from clients.deployment.node_file import set_key
 from flower_pansvm.study.processes import flower_environment, kill_group
 from flower_pansvm.terms import Scalar
 from simulations.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for

@@ -20,11 +20,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from clients import cache
 from clients.deployment.checks import hospital_in
 from clients.deployment.hospital import accept, make_hospital
+from clients.deployment.node_file import set_key
 from clients.ledger.epochs import enter_run
 from clients.ledger.home import tables_home
 from clients.ledger.ledger import FILE as LEDGER
 from clients.ledger.ledger import charge, read_ledger
-from clients.node.node_config import read_node_config, set_key
+from clients.node.node_config import read_node_config
 from clients.rows import table_at
 from clients.table.table import Table
 from flower_pansvm.bundle import hash_of, installed_files
@@ -119,7 +120,7 @@ def test_names_and_paths_with_odd_signs_reach_the_node_config(
 @pytest.mark.slow
 def test_the_node_config_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
     (tmp_path / "node.toml").write_text('data = "/home/j\u00fcrgen/ward.csv"\n', encoding="utf-8")
-    code = "import sys, pathlib; from clients.node.node_config import set_key; "
+    code = "import sys, pathlib; from clients.deployment.node_file import set_key; "
     code += "set_key(pathlib.Path(sys.argv[1]), 'k', 3)"
     plain = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
     subprocess.run([sys.executable, "-X", "utf8=0", "-c", code, str(tmp_path)], env=plain, check=True)
