@@ -8,15 +8,21 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
+from typer.core import TyperCommand
 
 from flower_pansvm.command_line import command
 from flower_pansvm.errors import PanSVMError
 
 hospital = typer.Typer(help="Join a study: init, accept, start; then: status.", no_args_is_help=True)
 
-Folder = Annotated[Path, typer.Option(help="The hospital's folder.")]
+# That it can be read is said by the command, in its own words and with its own exit code.
+Folder = Annotated[Path, typer.Option(help="The hospital's folder.", readable=False)]
 FOLDER = Path("hospital")
+
+UNKNOWN = 3
+"""The exit code for monitoring that says that nothing is known; the usual one of a mistaken option says: critical."""
 
 PANSVM = (sys.executable, "-P", "-m", "flower_pansvm")
 
@@ -143,17 +149,29 @@ def start(folder: Folder = FOLDER) -> None:
     run_supernode(folder, invitation, typer.echo)
 
 
-@hospital.command()
+class Monitoring(TyperCommand):
+    """A command whose exit codes are those of Nagios' plugins, of a mistaken option, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.exit_code = UNKNOWN
+            raise
+
+
+@hospital.command(cls=Monitoring)
 def status(
     folder: Folder = FOLDER,
     json_: Annotated[bool, typer.Option("--json", help="As JSON, for a program.")] = False,
 ) -> None:
     """Say how this hospital's SuperNode is; exit code 0 in order, 1 warning, 2 critical, 3 no hospital's folder."""
-    from clients.deployment.status import UNKNOWN, status_of  # noqa: PLC0415
+    from clients.deployment.status import status_of  # noqa: PLC0415
 
     try:
         lines = status_of(folder.expanduser().absolute())
-    except PanSVMError as error:
+    except (PanSVMError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(UNKNOWN) from None
     code = max(line.code for line in lines)

@@ -4,10 +4,12 @@ The codes are those of the plugins of Nagios and Icinga.
 """
 
 import fcntl
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
 
@@ -15,17 +17,18 @@ from clients.deployment.approvals import waiting
 from clients.deployment.hospital import accepted, state_of
 from clients.ledger.ledger import read_ledger
 from clients.node.node_config import read_node_config
-from clients.node.node_status import RUNNING_FILE, read_status
+from clients.node.node_status import RUNNING_FILE, STATUS_FILE
 from clients.policy import policy_of
 from clients.runs import read_runs
 from flower_pansvm.bundle import hash_of, installed_files
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.outside import parse
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
 
-OK, WARNING, CRITICAL, UNKNOWN = range(4)
+OK, WARNING, CRITICAL = range(3)
 SOON = timedelta(days=30)
 SILENT = timedelta(minutes=2)
 ALMOST_SPENT = 0.05
@@ -42,7 +45,11 @@ class Line:
 
 
 def status_of(folder: Path) -> list[Line]:
-    """Return how a hospital is; SettingError if the folder is none, or has accepted no invitation."""
+    """Return how a hospital is; SettingError if the folder is none, is not readable, or has accepted no invitation."""
+    if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+        raise SettingError(
+            f"{folder} cannot be read by this account. Run this command in the account of the SuperNode."
+        )
     node, invitation = read_node_config(folder), accepted(folder)
     return [
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
@@ -66,23 +73,44 @@ def is_running(folder: Path) -> bool:
     return False
 
 
+KINDS = {"written": str, "connected_since": str | None, "trouble": str, "question": dict | None}
+QUESTION_KINDS = {"time": str, "task": str, "run": str}
+
+
+def read_status(folder: Path) -> dict[str, Any]:
+    """Return what the last SuperNode of a folder has written; empty if there was none, or the file is damaged."""
+    try:
+        found = parse((folder / STATUS_FILE).read_text(encoding="utf-8"), "json")
+        right = all(isinstance(found[name], kind) for name, kind in KINDS.items())
+        question = found["question"] or dict.fromkeys(QUESTION_KINDS, "")
+        right &= all(isinstance(question[name], kind) for name, kind in QUESTION_KINDS.items())
+        right &= datetime.fromisoformat(found["written"]).tzinfo is not None
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return dict(found) if right else {}
+
+
 def _connection(folder: Path) -> Iterator[Line]:
     """Say whether it is connected and since when, and what it was asked last."""
     found = read_status(folder)
-    question = found.get("question")
+    question, answers = found.get("question"), False
     if not is_running(folder):
         yield Line("connection", "not running: pansvm hospital start, or the system's service", CRITICAL)
     elif not found or datetime.now(UTC) - datetime.fromisoformat(found["written"]) > SILENT:
         yield Line("connection", "starting, or standing still", CRITICAL)
     elif found["connected_since"]:
         yield Line("connection", f"connected since {found['connected_since']}")
+        answers = bool(found.get("answering"))
     else:
         yield Line("connection", f"not connected. {found['trouble']}".strip(), CRITICAL)
-    if question:
-        yield Line("last question", f"{question['task']} at {question['time']}")
-        yield Line("run", f"{question['run']}, {'answering' if found['answering'] else 'waiting'}")
-    else:
+    if not question:
         yield Line("last question", "none since it was started")
+        return
+    yield Line("last question", f"{question['task']} at {question['time']}")
+    if answers:
+        yield Line("run", f"{question['run']}, answering")
+    else:
+        yield Line("last run", question["run"])
 
 
 def _software(invitation: Invitation) -> Line:

@@ -40,19 +40,9 @@ class NodeStatus:
         """Change entries and write the file; on a full disk its time says at least that the process lives."""
         with self._lock:
             self._content |= entries
+            text = json.dumps({**self._content, "written": now()})
             try:
-                write(
-                    self._path, json.dumps({**self._content, "written": now()}), overwrite=True, mode=PRIVATE
-                )
+                write(self._path, text, overwrite=True, mode=PRIVATE)
             except OSError:
                 with contextlib.suppress(OSError):
                     os.utime(self._path)
-
-
-def read_status(folder: Path) -> dict[str, Any]:
-    """Return what the last SuperNode of a folder has written; empty if there was none."""
-    try:
-        found = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from clients.cli.hospital import UNKNOWN
 from clients.deployment import supernode
-from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, status_of
+from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, read_status, status_of
 from clients.deployment.supernode import run_supernode, running_alone
 from clients.ledger.ledger import Charge, Ledger
-from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
+from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus, now
 from flower_pansvm.errors import SettingError
 from flower_pansvm.study import processes
+from tests.command_line import Run
 from tests.deployment.conftest import Study
 
 
@@ -101,9 +103,54 @@ def test_the_status_of_one_that_runs_says_since_when_and_what_it_was_asked(hospi
         assert found["run"].text == "17, answering"
         written.set(trouble="The disk is full.", connected_since=None)
         assert "The disk is full." in lines_of(hospital)["connection"].text
+        assert "run" not in lines_of(hospital)
         content = json.loads((hospital / STATUS_FILE).read_text())
         (hospital / STATUS_FILE).write_text(json.dumps({**content, "written": "2026-01-02T03:05:00Z"}))
         assert "standing still" in lines_of(hospital)["connection"].text
+
+
+def test_the_run_of_a_supernode_that_runs_no_longer_is_its_last(hospital: Path) -> None:
+    question = {"time": "2026-01-02T03:05:00Z", "task": "join", "run": "17"}
+    NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z", question=question, answering=True)
+    found = lines_of(hospital)
+    assert "run" not in found
+    assert found["last run"].text == "17"
+    with running_alone(hospital):
+        assert lines_of(hospital)["run"].text == "17, answering"
+        NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z", question=question)
+        assert lines_of(hospital)["last run"].text == "17"
+
+
+WRITTEN = {"written": now(), "connected_since": now(), "trouble": "", "question": None}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *({"a": 1}, {"written": "x"}, [], {**WRITTEN, "written": "2026-01-02"}, {**WRITTEN, "trouble": 1}),
+        *(
+            {**WRITTEN, "question": {"time": now()}},
+            {**WRITTEN, "question": {"time": 1, "task": "", "run": ""}},
+        ),
+        {**WRITTEN, "connected_since": 5},
+    ],
+)
+def test_a_damaged_status_file_says_nothing(content: object, hospital: Path) -> None:
+    (hospital / STATUS_FILE).write_text(json.dumps(WRITTEN))
+    assert read_status(hospital)
+    (hospital / STATUS_FILE).write_text(json.dumps(content))
+    assert read_status(hospital) == {}
+    with running_alone(hospital):
+        assert lines_of(hospital)["connection"].code == CRITICAL
+
+
+def test_a_folder_of_another_account_is_not_called_critical(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch, pansvm: Run
+) -> None:
+    monkeypatch.setattr("clients.deployment.status.os.access", lambda *_: False)
+    code, _, error = pansvm("hospital", "status", "--folder", hospital)
+    assert code == UNKNOWN
+    assert "account of the SuperNode" in error
 
 
 def test_the_status_warns_of_a_budget_that_is_nearly_spent(
@@ -124,6 +171,11 @@ def test_the_command_for_monitoring_tells_by_its_exit_code_what_is_wrong(
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("wrong", [["--jsno"], ["--folder"], ["north"]])
+def test_a_mistaken_option_is_not_called_critical(wrong: list[str], pansvm: Run) -> None:
+    assert pansvm("hospital", "status", *wrong)[0] == UNKNOWN
 
 
 def test_folders_above_the_ledgers_are_closed_whatever_the_umask(tmp_path: Path) -> None:

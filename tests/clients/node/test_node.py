@@ -17,10 +17,10 @@ from flwr.common.constant import ErrorCode
 from flwr.supercore.run import Run
 
 from clients.budget import new_ledger
+from clients.deployment.status import read_status
 from clients.node import node as module
 from clients.node.node import QUESTION_FILE, HospitalNode
 from clients.node.node_config import FLOWER_FOLDER
-from clients.node.node_status import read_status
 from clients.node.superlink import NotLetInError, RunEndedError
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
