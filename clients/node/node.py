@@ -134,7 +134,7 @@ class HospitalNode:
             code, text = ErrorCode.CLIENT_APP_CRASHED, "The SuperNode was started anew since this run began."
         except (
             Exception
-        ) as error:  # whose text may hold anything; with this code the run goes on without the site
+        ) as error:  # its text may hold anything; with this code a run goes on without the site
             code = ErrorCode.CLIENT_APP_RAISED_EXCEPTION
             text = f"The ClientApp failed with {type(error).__name__}."
         finally:
@@ -146,8 +146,7 @@ class HospitalNode:
         """Return the context of a run, which its first question begins; FederationError if its bundle is another."""
         if hash_of(installed_files()) != self._software:
             raise FederationError(
-                "flower-pansvm was installed anew at this hospital while its SuperNode ran. The hospital's people have "
-                "to start that again."
+                "flower-pansvm was installed anew at this hospital while its SuperNode ran: start that again there."
             )
         if run_id not in self._runs:
             run, bundle = self._link.run(run_id)
@@ -174,11 +173,7 @@ class HospitalNode:
         except NotLetInError:
             raise
         except Exception as error:  # a part of a file, or of another node
-            log(
-                logging.WARNING,
-                "the question of the last process cannot be refused: %s",
-                type(error).__name__,
-            )
+            _say(f"The question of the last process cannot be refused ({type(error).__name__})")
         self._question.unlink()
 
     def _beat(self) -> None:
@@ -192,7 +187,9 @@ class HospitalNode:
             if not self._link.heartbeat(run_id) and run_id is not None:
                 self._ended = run_id
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-            self.status.set()
+            # A server that holds the last call for ever is to be noticed by who starts this process again.
+            if self._computing is not None or not self._link.stuck:
+                self.status.set()
             time.sleep(BEAT_SECONDS)
 
     def _give_up(self, _number: int, _frame: FrameType | None) -> None:

@@ -22,16 +22,14 @@ from flwr.proto import fab_pb2, fleet_pb2, heartbeat_pb2, run_pb2
 from flwr.proto import message_pb2 as messages
 from flwr.proto.message_pb2 import ObjectTree
 from flwr.proto.node_pb2 import Node
-from flwr.supercore.error import FlowerError
+from flwr.supercore.error import ApiErrorCode
 from flwr.supercore.inflatable import inflatable_object as objects
 from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_contents
-from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
 from flwr.supercore.primitives.asymmetric import public_key_to_bytes
-from flwr.supercore.protobuf.client import ProtobufClientInterceptor
 from flwr.supercore.run import Run
-from flwr.supernode.fleet_http_client import FleetHttpClient
 from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
+from clients.node.http_client import MOST_BYTES, HttpClient, flower_error
 from flower_pansvm.errors import FederationError, PanSVMError
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
@@ -70,10 +68,8 @@ class SuperLink:
 
     def activate(self) -> None:
         """Say that this SuperNode is there; NotLetInError if the server refuses that for two minutes."""
-        request = fleet_pb2.ActivateNodeRequest(
-            public_key=public_key_to_bytes(self._key.public_key()),
-            heartbeat_interval=HEARTBEAT_DEFAULT_INTERVAL,
-        )
+        public, beat = public_key_to_bytes(self._key.public_key()), HEARTBEAT_DEFAULT_INTERVAL
+        request = fleet_pb2.ActivateNodeRequest(public_key=public, heartbeat_interval=beat)
         self._stop_heartbeats()
         pause, refused_since = FIRST_PAUSE, None
         while not self._active:
@@ -127,6 +123,11 @@ class SuperLink:
         """The number that the SuperLink knows this SuperNode by."""
         return int(self._node.node_id)
 
+    @property
+    def stuck(self) -> bool:
+        """Whether the last call, but for heartbeats, had to end before now; one who computes makes none."""
+        return time.monotonic() > self._client.due
+
     def pull(self) -> tuple[Message, ObjectTree] | None:
         """Return the next question, without its content, and the tree of that; None if there is none."""
         found = self._call("PullMessages", fleet_pb2.PullMessagesRequest)
@@ -137,17 +138,26 @@ class SuperLink:
             return None
 
     def content(self, run_id: int, tree: ObjectTree) -> Message:
-        """Return a question with its content; RunEndedError if its run has ended, FederationError if a part lacks."""
-        parts = {}
+        """Return a question with its content; RunEndedError if its run has ended, FederationError if it has none."""
+        parts, size = {}, 0
         deadline = time.monotonic() + CONTENT_SECONDS
         for part in objects.iterate_object_tree(tree):
-            while not (found := self._part(run_id, part.object_id)).object_available:
+            wanted = {"run_id": run_id, "object_id": part.object_id}
+            while not (
+                found := self._call("PullObject", messages.PullObjectRequest, **wanted)
+            ).object_available:
                 if not found.object_found or time.monotonic() > deadline:
                     raise FederationError(
                         "The coordinator's server lacks a part of a question. Start the run again."
                     )
                 time.sleep(WAIT_SECONDS)
             parts[part.object_id] = found.object_content
+            size += len(found.object_content)
+            if size > MOST_BYTES:
+                raise FederationError(
+                    f"The coordinator asks a question of more than {MOST_BYTES // 2**20} MB, and this site takes no "
+                    "larger one. Use fewer landmarks or columns, or another secure sum."
+                )
         received = {"run_id": run_id, "message_object_id": tree.object_id}
         self._call("ConfirmMessageReceived", messages.ConfirmMessageReceivedRequest, **received)
         message = inflate_object_from_contents(tree.object_id, parts)
@@ -155,9 +165,6 @@ class SuperLink:
             raise TypeError
         message.metadata.__dict__["_message_id"] = tree.object_id
         return message
-
-    def _part(self, run_id: int, part: str) -> Any:
-        return self._call("PullObject", messages.PullObjectRequest, run_id=run_id, object_id=part)
 
     def run(self, run_id: int) -> tuple[Run, bytes]:
         """Return a run and its bundle; RunEndedError if it has ended."""
@@ -172,27 +179,28 @@ class SuperLink:
         with objects.no_object_id_recompute():
             tree, parts = objects.get_object_tree(reply), objects.get_all_nested_objects(reply)
             head = message_to_proto(remove_content_from_message(reply) if reply.has_content() else reply)
-            asked = {"messages_list": [head], "message_object_trees": [tree]}
+            asked = {
+                "messages_list": [head],
+                "message_object_trees": [tree],
+                "clientapp_runtime_list": [seconds],
+            }
             stored = False
             while not stored:  # a server that was started again meanwhile wants all of it again
-                wanted = self._call(
-                    "PushMessages", fleet_pb2.PushMessagesRequest, **asked, clientapp_runtime_list=[seconds]
+                wanted = self._call("PushMessages", fleet_pb2.PushMessagesRequest, **asked)
+                of = {"run_id": run_id, "session_id": wanted.session_id}
+                pushes = (
+                    {**of, "object_id": part, "object_content": parts[part].deflate()}
+                    for part in wanted.objects_to_push
                 )
-                part_of = {"run_id": run_id, "session_id": wanted.session_id}
-                contents = {part: parts[part].deflate() for part in wanted.objects_to_push}
                 stored = all(
-                    self._call(
-                        "PushObject",
-                        messages.PushObjectRequest,
-                        **part_of,
-                        object_id=part,
-                        object_content=content,
-                    ).stored
-                    for part, content in contents.items()
+                    self._call("PushObject", messages.PushObjectRequest, **one).stored for one in pushes
                 )
 
     def _call(self, method: str, request: type[Any], **fields: Any) -> Any:
-        """Return what the server answers, however long that takes; RunEndedError if the run has ended."""
+        """Return what the server answers, however long that takes; RunEndedError if the run has ended.
+
+        FederationError if the answer is beyond all limits: the same would come again.
+        """
         pause = FIRST_PAUSE
         while True:
             try:
@@ -200,6 +208,8 @@ class SuperLink:
             except Exception as error:
                 if _status(error) == NO_RUN and method != "PullMessages":
                     raise RunEndedError from None
+                if isinstance(error, FederationError) and method != "PullMessages":
+                    raise
                 self._lost(error)
                 if _status(error) == NO_SIGNATURE:
                     # It was too old when the server looked at it, or the server has this hospital under a new number.
@@ -220,13 +230,10 @@ class SuperLink:
         self._trouble(reason)
         return reason
 
-    def _new_client(self) -> FleetHttpClient:
+    def _new_client(self) -> HttpClient:
         """Return a client that connects with its first call, and looks up the server's name then."""
-        chain: list[ProtobufClientInterceptor] = [
-            RuntimeVersionHttpInterceptor(component_name="SuperNode"),
-            NodeAuthHttpInterceptor(self._key, self._key.public_key()),
-        ]
-        return FleetHttpClient.from_server_address(self._address, False, self._authority, chain)
+        signing = NodeAuthHttpInterceptor(self._key, self._key.public_key())
+        return HttpClient.from_server_address(self._address, False, self._authority, [signing])
 
 
 def _status(error: Exception) -> int:
@@ -236,20 +243,28 @@ def _status(error: Exception) -> int:
         return 0
     status = int(response.status_code)
     # A proxy on the way forbids, too.
-    return 0 if status == NO_RUN and FlowerError.from_json(response.text) is None else status
+    return 0 if status == NO_RUN and flower_error(response) is None else status
 
 
 def _reason(address: str, error: Exception) -> str:
     """Say in a sentence or two what is wrong with the connection, and who can mend it."""
+    if isinstance(error, FederationError):
+        return str(error)
     response = getattr(error, "response", None)
-    if response is None:
-        if "CERTIFICATE" in str(error).upper():
-            return (
-                f"The server at {address} is not the coordinator's, or its certificate has expired ({error}). Nothing "
-                "was sent. Is this machine's clock right, and does a proxy open TLS? If not, ask the coordinator."
-            )
-        return f"The server at {address} does not answer ({type(error).__name__})."
-    status = int(response.status_code)
+    if response is not None:
+        return _reason_of_answer(address, response)
+    if "CERTIFICATE" in str(error).upper():
+        return (
+            f"The server at {address} is not the coordinator's, or its certificate has expired ({error}). Nothing "
+            "was sent. Is this machine's clock right, and does a proxy open TLS? If not, ask the coordinator."
+        )
+    return f"The server at {address} does not answer ({type(error).__name__})."
+
+
+def _reason_of_answer(address: str, response: Any) -> str:
+    said, status = flower_error(response), int(response.status_code)
+    if said is not None and said.code == ApiErrorCode.RUNTIME_VERSION_INCOMPATIBLE:
+        return f"The server at {address} has another release of Flower. Install the same flwr on both sides."
     if status == NO_ACTIVATION:
         return (
             f"The server at {address} does not let this SuperNode in. It does not know this hospital's key yet: it "
@@ -271,5 +286,5 @@ def _seconds_ahead(date: str) -> float:
     """Return by how much this machine's clock is ahead of a server's, by its HTTP header; 0 if that says nothing."""
     try:
         return time.time() - parsedate_to_datetime(date).timestamp()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0

@@ -21,6 +21,7 @@ from clients.deployment.status import read_status
 from clients.node import node as module
 from clients.node.node import QUESTION_FILE, HospitalNode
 from clients.node.node_config import FLOWER_FOLDER
+from clients.node.node_status import STATUS_FILE
 from clients.node.superlink import NotLetInError, RunEndedError
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
@@ -44,7 +45,7 @@ class Link:
         self.questions: list[Message] = []
         self.replies: list[Message] = []
         self.ended: set[int] = set()
-        self.node_id, self.active = 1, False
+        self.node_id, self.active, self.stuck = 1, False, False
 
     def __call__(self, *_: Any) -> "Link":
         return self
@@ -254,6 +255,37 @@ def test_a_server_that_knows_the_hospital_no_more_ends_the_process_and_the_quest
     with pytest.raises(NotLetInError):
         HospitalNode(folder, "localhost:1", b"", None).serve()  # type: ignore[arg-type]
     assert (folder / FLOWER_FOLDER / QUESTION_FILE).exists()
+
+
+@pytest.mark.parametrize(("stuck", "computes"), [(True, False), (True, True), (False, False)])
+def test_a_process_that_a_server_holds_in_a_call_says_no_longer_that_it_lives(
+    stuck: bool, computes: bool, folder: Path, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless it computes, however long that takes."""
+    app: Callable[..., Message] = module.app
+    written: list[float] = []
+
+    def wait() -> None:
+        link.stuck = stuck
+        time.sleep(0.2)
+        written.append((folder / STATUS_FILE).stat().st_mtime_ns)
+        time.sleep(0.5)
+        written.append((folder / STATUS_FILE).stat().st_mtime_ns)
+
+    def compute(*given: Any) -> Message:
+        wait()
+        return app(*given)
+
+    def pull() -> None:
+        wait()
+        raise OverError
+
+    if computes:
+        monkeypatch.setattr(module, "app", compute)
+    else:
+        monkeypatch.setattr(link, "pull", pull)
+    serve(folder, link, question())
+    assert (written[0] == written[1]) == (stuck and not computes)
 
 
 def test_a_signal_between_two_questions_harms_nobody(folder: Path, link: Link) -> None:

@@ -22,6 +22,7 @@ from clients.node.superlink import NotLetInError, RunEndedError, SuperLink
 from flower_pansvm.errors import FederationError
 from flower_pansvm.study.certificates import make_certificates
 
+OTHER_RELEASE = json.dumps(FlowerError(ApiErrorCode.RUNTIME_VERSION_INCOMPATIBLE, "").to_json("go away"))
 ENDED = json.dumps(FlowerError(ApiErrorCode.FLEET_RUN_STATUS_NOT_ALLOWED, "").to_json("it has ended"))
 
 
@@ -100,6 +101,10 @@ FAULTS = {
     "another certificate": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"),
     "another certificate, then": httpx.ReadError("ssl"),
     "an answer that is none": ValueError("DecodeError"),
+    "an answer without end": FederationError("localhost:1 sends too much"),
+    "an answer drop by drop": TimeoutError(),
+    "an answer of many brackets": answered(403, "[" * 10_000),
+    "another release of Flower": answered(412, OTHER_RELEASE),
 }
 
 
@@ -167,6 +172,12 @@ def test_a_clock_that_is_wrong_is_named(link: SuperLink, server: Server, told: l
     assert any("clock" in text and "+36" in text for text in told)
 
 
+def test_a_date_that_is_none_says_nothing_of_the_clock(link: SuperLink, server: Server) -> None:
+    date = "Mon, 01 Jan 2024 00:00:00 +99999999999999999999"
+    server.answers["PullMessages"] = [answered(401, date=date), PullMessagesResponse()]
+    assert link.pull() is None
+
+
 @pytest.mark.parametrize("call", ["GetRun", "PullObject", "PushMessages"])
 def test_a_run_that_has_ended_is_told_from_a_connection_that_is_lost(
     call: str, link: SuperLink, server: Server
@@ -210,6 +221,26 @@ def test_a_question_whose_parts_come_late_is_waited_for_and_one_that_lacks_a_par
     server.answers["PullObject"] = late[:1]
     with pytest.raises(FederationError):
         link.content(3, get_object_tree(question))
+
+
+def test_a_question_that_is_too_large_is_refused_and_not_asked_for_for_ever(
+    link: SuperLink, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 3, 7, 0
+    question = Message(RecordDict({"a": ConfigRecord({"b": bytes(600), "c": bytes(600)})}), 7, "query.join")
+    server.answers["PullObject"] = [FederationError("too much")]
+    with pytest.raises(FederationError, match="too much"):
+        link.content(3, get_object_tree(question))
+    server.answers["PullObject"] = [PullObjectResponse(object_available=True, object_content=bytes(600))]
+    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    with pytest.raises(FederationError, match="larger"):
+        link.content(3, get_object_tree(question))
+
+
+def test_another_release_of_flower_is_named(link: SuperLink, server: Server) -> None:
+    server.answers["ActivateNode"] = [answered(412, OTHER_RELEASE)]
+    with pytest.raises(NotLetInError, match="release of Flower"):
+        link.activate()
 
 
 def test_a_reply_is_sent_again_to_a_server_that_has_forgotten_a_part(link: SuperLink, server: Server) -> None:
