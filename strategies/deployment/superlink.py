@@ -8,8 +8,9 @@ import shlex
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import strategies
@@ -27,21 +28,17 @@ from strategies.federation.checkpoint import sums_in
 
 CONNECTION = "study"
 REGISTERED_FILE = "registered.json"
-LOST_SECONDS, NOT_BEGUN_SECONDS = 120.0, 60.0
-"""How long a server may be away that is started again, and a run wait to begin until the coordinator is told."""
+LOST_SECONDS, SILENT_SECONDS, ANSWER_SECONDS = 120.0, 60.0, 60.0
+"""How long a server may be away that is started again; how long nothing may be heard of a run until the coordinator is
+told; and how long a command of Flower's may take."""
 
 FLOWERS_WORDS = "ServerApp failed with exception: "
 NO_HEARTBEAT = "No heartbeat received"
 LOST, SERVER_ERROR = "lost", "Server error '5"
 UNFINISHED, UNFINISHED_SECONDS = ("pending", "starting", "running"), 15.0
 _RUN = re.compile(r"Successfully started run (\d+)")
+_CONNECTED = re.compile(r"(\d+ of \d+ sites are connected)(?: \(([^)]*)\))?")
 _NODE = re.compile(r"\b[Nn]ode (\d+)\b")
-
-
-NOT_BEGUN = (
-    f"The training has not begun after {NOT_BEGUN_SECONDS:g} s. The window of `pansvm coordinator start` says why: it "
-    "starts the training's process, and starts again what has ended there."
-)
 
 
 class RunFailedError(PanSVMError):
@@ -65,17 +62,16 @@ def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, r
         with exit_on_signals():
             with started_process(command, coordinator.folder, environment) as process:
                 assert process.stdout is not None
-                not_begun = threading.Timer(NOT_BEGUN_SECONDS, show, [NOT_BEGUN])
-                try:
-                    for line in plain_lines(process.stdout):
-                        if found := _RUN.search(line):
-                            run = found[1]
-                            not_begun.start()
-                        elif run:
-                            not_begun.cancel()
-                        show(with_names(line, names))
-                finally:
-                    not_begun.cancel()
+                begun, silent = False, 0.0
+                for line in or_silence(plain_lines(process.stdout), SILENT_SECONDS):
+                    if line is None:
+                        silent += SILENT_SECONDS
+                        show(_why_silent(coordinator, invitation, begun, silent))
+                        continue
+                    silent, begun = 0.0, bool(run)
+                    if found := _RUN.search(line):
+                        run = found[1]
+                    show(with_names(line, names))
             status, details = _end_of_run(coordinator, run, show)
     except (KeyboardInterrupt, SystemExit):
         # The SuperLink would go on with it, and the hospitals with answering.
@@ -90,6 +86,48 @@ def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, r
         reason = reason_of(with_names(details.strip(), names))
         raise RunFailedError(f"The training ended as '{status}'. {reason}\n{_how_to_go_on(coordinator, out)}")
     return out
+
+
+def or_silence(lines: Iterable[str], seconds: float) -> Iterator[str | None]:
+    """Yield lines as they come, and None whenever none has come for so many seconds."""
+    found: SimpleQueue[tuple[str, ...]] = SimpleQueue()
+
+    def read() -> None:
+        with contextlib.suppress(ValueError):  # of a log that is closed meanwhile
+            for line in lines:
+                found.put((line,))
+        found.put(())
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            line = found.get(timeout=seconds)
+        except Empty:
+            yield None
+            continue
+        if not line:
+            return
+        yield line[0]
+
+
+def _why_silent(coordinator: Coordinator, invitation: Invitation, begun: bool, seconds: float) -> str:
+    """Say what is known of a training of which nothing has been heard for so many seconds."""
+    try:
+        check_server(f"localhost:{coordinator.port}", invitation.authority)
+    except SettingError:
+        return (
+            f"Nothing was heard of the training for {seconds:g} s, and the server does not answer: it has ended, or "
+            "stands still. The window of `pansvm coordinator start` says whether it is started again. Waiting for it."
+        )
+    if begun:
+        return (
+            f"Nothing was heard of the training for {seconds:g} s; the server answers. The coordinator computes, or "
+            "the training's process stands still: Ctrl-C stops the run."
+        )
+    return (
+        f"The training has not begun after {seconds:g} s. The window of `pansvm coordinator start` says why: it "
+        "starts the training's process, and starts again what has ended there."
+    )
 
 
 def _check_ready(coordinator: Coordinator, invitation: Invitation, app: Path) -> None:
@@ -176,20 +214,33 @@ def _names_of_nodes(coordinator: Coordinator, invitation: Invitation) -> dict[st
 
 
 def with_names(line: str, names: Mapping[str, str]) -> str:
-    """Return a line with the names of hospitals in place of the numbers of their nodes.
+    """Return a line with the names of hospitals in place of the numbers of their nodes, and of who is not connected.
 
     Examples
     --------
     >>> with_names("waiting for node 17, node 18 since 15 s", {"18": "west"})
     'waiting for node 17, west since 15 s'
+    >>> with_names("1 of 3 sites are connected (node 18) after 15 s", {"17": "south", "18": "west", "9": "north"})
+    '1 of 3 sites are connected (missing: north, south) after 15 s'
     """
+    if names and (found := _CONNECTED.search(line)):
+        there = set(_NODE.findall(found[2] or ""))
+        missing = ", ".join(sorted(name for node, name in names.items() if node not in there))
+        line = line.replace(found[0], f"{found[1]} (missing: {missing})")
     return _NODE.sub(lambda node: names.get(node[1], node[0]), line)
 
 
 def flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
-    """Run a command of Flower's and return its JSON; SettingError if it fails."""
-    environment = flower_environment(coordinator.folder / FLOWER_FOLDER)
-    done = subprocess.run(["flwr", *arguments], env=environment, capture_output=True, text=True, check=False)
+    """Run a command of Flower's and return its JSON; SettingError if it fails, or gets no answer."""
+    env, seconds = flower_environment(coordinator.folder / FLOWER_FOLDER), ANSWER_SECONDS
+    command = ["flwr", *arguments]
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise SettingError(
+            f"`flwr {' '.join(arguments[:2])}` got no answer for {seconds:g} s: the server stands still. "
+            "The window of `pansvm coordinator start` may say why."
+        ) from None
     found = re.search(r"\{.*\}", done.stdout, flags=re.DOTALL)
     answer: dict[str, Any] = json.loads(found[0]) if found else {}
     if done.returncode != 0 or not answer.get("success", True):

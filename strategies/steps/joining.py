@@ -23,6 +23,7 @@ from flower_pansvm.systems.common import (
     SchemaBroadcast,
 )
 from flower_pansvm.version import VERSION
+from strategies.federation.exchange import PATIENCE_SECONDS
 from strategies.federation.federation import Federation
 from strategies.federation.messages import Contact
 from strategies.settings import Settings, given_by
@@ -99,8 +100,9 @@ def refusal(name: str, problem: str) -> FederationError:
     )
 
 
-JOIN_SECONDS = 120.0
-"""How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""
+JOIN_SECONDS, LOOK_SECONDS = 120.0, 0.5
+"""How long the coordinator waits for the sites to connect: a SuperNode may be started after the run; and the pause
+between two looks."""
 
 
 def join(
@@ -203,19 +205,22 @@ def is_simulation(grid: Grid) -> bool:
 
 
 def _wait_for_sites(federation: Federation, settings: Settings) -> None:
-    deadline = time.monotonic() + JOIN_SECONDS
-    connected = len(list(federation.grid.get_node_ids()))
-    while connected < settings.sites and time.monotonic() < deadline:
-        time.sleep(0.5)
-        connected = len(list(federation.grid.get_node_ids()))
-    if connected < settings.sites:
+    begun, told = time.monotonic(), 1
+    while len(nodes := sorted(federation.grid.get_node_ids())) < settings.sites:
+        seconds, there = time.monotonic() - begun, ", ".join(f"node {node}" for node in nodes)
+        of = f"{len(nodes)} of {settings.sites} sites are connected{there and f' ({there})'}"
+        if seconds >= JOIN_SECONDS:
+            raise FederationError(
+                f"{of} after {JOIN_SECONDS:g} s. Start the missing SuperNodes, or set 'sites' to the number of "
+                "hospitals that take part."
+            )
+        if seconds > told * PATIENCE_SECONDS:
+            log(INFO, "%s after %.0f s", of, seconds)
+            told += 1
+        time.sleep(LOOK_SECONDS)
+    if len(nodes) < settings.min_sites:
         raise FederationError(
-            f"{connected} of {settings.sites} sites are connected after {JOIN_SECONDS:g} s. Start the missing "
-            "SuperNodes, or set 'sites' to the number of hospitals that take part."
-        )
-    if connected < settings.min_sites:
-        raise FederationError(
-            f"Only {connected} sites take part and min-sites is {settings.min_sites}: with so few, a site could "
+            f"Only {len(nodes)} sites take part and min-sites is {settings.min_sites}: with so few, a site could "
             "work out another's numbers from the sum. Find more sites, or accept it with min-sites=2."
         )
 

@@ -9,6 +9,7 @@ import pytest
 
 from flower_pansvm.bundle import PACKAGES
 from flower_pansvm.errors import SettingError
+from flower_pansvm.study.connection import NotThereError
 from strategies.deployment import superlink
 from strategies.deployment.superlink import RunFailedError, checkout, train
 from tests.deployment.conftest import Study
@@ -65,6 +66,68 @@ def test_who_has_not_joined_yet_is_called_by_the_name_in_the_invitation(
     with pytest.raises(RunFailedError, match="'finished:failed'"):
         train(invited.coordinator, stopped, said.append, resume=True)
     assert any(line.endswith("  waiting for south, node 18 since 15 s") for line in said)
+
+
+def test_who_is_not_connected_is_called_by_name(invited: Study, answering: Flwr, tmp_path: Path) -> None:
+    keys = {one.name: one.supernode_key for one in invited.registrations()}
+    nodes = {keys[name]: str(number) for number, name in enumerate(("north", "south", "west"), start=17)}
+    registered = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.REGISTERED_FILE
+    registered.write_text(json.dumps(nodes))
+    answering(FAILED.replace("Why.", "0 of 3 sites are connected after 120 s."))
+    said: list[str] = []
+    with pytest.raises(RunFailedError, match=r"connected \(missing: north, south, west\) after 120 s"):
+        train(invited.coordinator, tmp_path / "new", said.append)
+    line = superlink.with_names("1 of 3 sites are connected (node 18) after 15 s", {"17": "a", "18": "b"})
+    assert line == "1 of 3 sites are connected (missing: a) after 15 s"
+
+
+@pytest.mark.parametrize(
+    ("line", "answers", "told"),
+    [
+        ("", True, "The training has not begun after 0.5 s"),
+        ("", False, "the server does not answer"),
+        ("moments begins", False, "the server does not answer"),
+        ("moments begins", True, "the server answers"),
+    ],
+)
+def test_a_training_that_says_nothing_is_told_from_a_server_that_stands_still(
+    line: str,
+    answers: bool,
+    told: str,
+    invited: Study,
+    flwr: Callable[[str], None],
+    stopped: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(superlink, "SILENT_SECONDS", 0.5)
+    said: list[str] = []
+
+    def show(line: str) -> None:
+        said.append(line)
+        if "Successfully started run 7" in line and not answers:
+            monkeypatch.setattr(superlink, "check_server", stand_still)
+
+    def stand_still(*_: object) -> None:
+        raise NotThereError("")
+
+    echo = f'echo "{line}"; ' if line else ""
+    flwr(
+        f'case "$1" in run) echo "Successfully started run 7"; {echo}sleep 1.8; echo "round 2" ;; *) {FAILED} ;; esac'
+    )
+    with pytest.raises(RunFailedError):
+        train(invited.coordinator, stopped, show, resume=True)
+    assert sum(told in one for one in said) >= 1
+    assert sum("training" in one for one in said) >= 2  # it is said again
+    assert "round 2" in said[-1]
+
+
+def test_a_command_of_flowers_that_gets_no_answer_ends(
+    invited: Study, flwr: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(superlink, "ANSWER_SECONDS", 0.2)
+    flwr("exec sleep 60")
+    with pytest.raises(SettingError, match="stands still"):
+        superlink.flwr(invited.coordinator, "ls")
 
 
 def test_resume_is_not_offered_where_there_is_nothing(

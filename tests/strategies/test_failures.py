@@ -1,6 +1,7 @@
 """Sites that fail, refuse or fall silent: clear errors that hold no data, and runs that go on."""
 
 from collections.abc import Callable, Iterable, Sequence
+from logging import INFO
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,27 @@ def test_too_few_sites_connected(
     settings = three(sites=5)
     with pytest.raises(FederationError, match="3 of 5 sites"):
         trained(settings, hospitals(settings, hospital_files))
+
+
+def test_who_waits_for_sites_says_how_many_are_there(
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(joining, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(joining, "PATIENCE_SECONDS", 0.1)
+    settings = three()
+    grid = hospitals(settings, hospital_files)
+    nodes, asked = list(grid.get_node_ids()), iter(range(10**6))
+    monkeypatch.setattr(grid, "get_node_ids", lambda: nodes if next(asked) > 30 else nodes[:1])
+    with caplog.at_level(INFO, "flwr"):
+        trained(settings, grid)
+    assert f"1 of 3 sites are connected (node {nodes[0]}) after 0 s" in caplog.text
+    monkeypatch.setattr(joining, "JOIN_SECONDS", 0.0)
+    monkeypatch.setattr(grid, "get_node_ids", list)
+    with pytest.raises(FederationError, match="0 of 3 sites are connected after 0 s"):
+        trained(settings, grid)
 
 
 class InMemoryGrid(InProcessGrid):
