@@ -13,9 +13,9 @@ from flwr.supernode.fleet_http_client import FleetHttpClient
 
 from flower_pansvm.errors import FederationError
 
-MOST_BYTES, MOST_ERROR_BYTES = 2**26, 2**16
-"""Of an answer, and of all parts of a question: a Paillier sum of 100,000 numbers, the largest question that a study
-has, is of 51 MB; a map of 2,000 landmarks in 1,000 columns of 16 MB. Of an answer that is an error: a few sentences."""
+MOST_BYTES, MOST_ERROR_BYTES = 2**26 + 2**20, 2**16
+"""Of an answer, and of all parts of a question: the largest is a model to be tested, which may have 64 MB; a Paillier
+sum of 100,000 numbers has 51 MB. Of an answer that is an error: a few sentences."""
 
 CALL_SECONDS, LEAST_RATE = 30.0, 2**16
 """A call may take so long, and longer by what it carries at so many bytes a second: half a megabit."""

@@ -14,6 +14,7 @@ from flwr.supercore.error import ApiErrorCode, FlowerError
 
 from clients.node import http_client as module
 from clients.node.http_client import HttpClient, flower_error
+from clients.systems import evaluation
 from flower_pansvm.errors import FederationError
 
 Handler = BaseHTTPRequestHandler
@@ -85,6 +86,10 @@ def test_an_answer_is_read_as_far_as_the_longest_question(
     server.answer = sent(200, bytes(10_001))
     with pytest.raises(FederationError, match="more than"):
         client.PullMessages(PullMessagesRequest())
+
+
+def test_the_largest_model_that_a_site_tests_can_be_sent() -> None:
+    assert evaluation.MOST_BYTES + 2**16 < module.MOST_BYTES
 
 
 def test_of_an_error_a_few_sentences_are_read(client: HttpClient, server: Evil) -> None:
