@@ -9,6 +9,19 @@ from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 
+from clients.node.superlink import NotLetInError
+from flower_pansvm.errors import (
+    BudgetError,
+    EngineError,
+    FederationError,
+    ModelFileError,
+    PanSVMError,
+    SettingError,
+    SumError,
+    TableError,
+    TrainingError,
+)
+from flower_pansvm.study.connection import NotThereError
 from strategies.federation import exchange as exchanging
 from strategies.federation.exchange import Costs, exchange
 
@@ -34,6 +47,27 @@ def test_a_line_now_and_then_says_who_is_waited_for(
     with caplog.at_level("INFO", logger="flwr"):
         assert exchange(silent_grid(["a", "b"]), messages, 40.0, Costs(), names) == {}
     assert caplog.messages == [f"waiting for {told} since {seconds} s" for seconds in (16, 31)]
+
+
+CODES = {
+    **{101: SettingError, 102: TableError, 103: SumError, 104: TrainingError, 105: ModelFileError},
+    **{106: FederationError, 107: EngineError, 108: BudgetError, 100: PanSVMError, 199: PanSVMError},
+}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_a_site_refuses_is_an_error_of_the_class_that_it_was_there(code: int) -> None:
+    """Not of one that shares the code of the class that it is derived from."""
+    derived = (NotThereError, NotLetInError)
+    assert {one.code for one in derived} <= CODES.keys()
+    message = Mock(spec=Message, content=RecordDict(), metadata=Mock(dst_node_id=7))
+    reply = Mock(spec=Message, error=Error(code, "why"), metadata=Mock(reply_to_message_id="a"))
+    reply.has_error.return_value, reply.has_content.return_value = True, False
+    grid = Mock(spec=Grid)
+    grid.push_messages.return_value, grid.pull_messages.return_value = ["a"], [reply]
+    with pytest.raises(PanSVMError, match="why") as caught:
+        exchange(grid, [message], 40.0, Costs(), {7: "south"})
+    assert type(caught.value) is CODES[code]
 
 
 class LossyGrid:
