@@ -33,7 +33,7 @@ def receive(hospital: Path, path: Path, folder: Path) -> Path:
         )
     try:
         model = base64.b64decode(content["model"], validate=True)
-        sha256 = parse(content["result"], "json", MOST_BYTES)["model_sha256"]
+        sha256 = parse(content["result"], "json", MOST_BYTES[KIND])["model_sha256"]
     except (ValueError, LookupError, TypeError):
         raise SettingError(f"{path} holds no results of a run. Ask the coordinator for it again.") from None
     if _digest_of(model) != sha256:

@@ -21,7 +21,6 @@ from flower_pansvm.printable import printable
 from flower_pansvm.secure_sum.wire import join_fields
 
 KIND, SIGNATURE = "kind", "signature"
-MOST_BYTES = 2**28
 ONCE_MORE = "It may have been changed on its way: send it as an attachment, as it is."
 CODE_BYTES, CODE_GROUP = 20, 4
 
@@ -31,6 +30,10 @@ KINDS = {
     "pansvm results 1": "a file of results, which the coordinator hands to the hospitals after a run",
 }
 """What there is, by the tag that is signed with it; the number is the version of the format."""
+
+MOST_BYTES = dict(zip(KINDS, (2**16, 2**22, 2**28), strict=True))
+"""Of a file of each kind: it is read before anybody knows who wrote it, and takes some forty times as much memory. A
+registration is half a kilobyte, an invitation has a schema file of at most one megabyte, results a model."""
 
 
 def signed(kind: str, content: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, Any]:
@@ -70,9 +73,10 @@ def read_document(path: Path, kind: str, fields: Mapping[str, type]) -> tuple[di
     """Return the content and the signature of a file, which is not verified yet.
 
     ``fields`` has name and type of each entry that the content must have; it may have no other. SettingError if the
-    file cannot be read, is of another kind, or an entry is missing, unknown or of another type.
+    file cannot be read, is larger than its kind can be, is of another kind, or an entry is missing, unknown or of
+    another type.
     """
-    document = _read(path)
+    document = _read(path, kind)
     found = document.pop(KIND, None)
     if found != kind:
         what = KINDS.get(str(found), "none of pansvm's files, or one of another version")
@@ -105,11 +109,17 @@ def check_fields(where: str, content: Mapping[str, Any], fields: Mapping[str, ty
             )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, kind: str) -> dict[str, Any]:
+    most = MOST_BYTES[kind]
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SettingError(f"{path} is larger than any file of pansvm can be. Is it another file?")
-        document = parse(path.read_text(encoding="utf-8"), "json", MOST_BYTES)
+        with path.open("rb") as file:
+            read = file.read(most + 1)  # a pipe has no size
+        if len(read) > most:
+            raise SettingError(
+                f"{path} is larger than {most // 2**10:,} kB, as none of its kind is. Is it another file? Expected is "
+                f"{KINDS[kind]}."
+            )
+        document = parse(read.decode(), "json", most)
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}. Is the path right?") from None
     except ValueError as error:

@@ -16,6 +16,7 @@ from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.study.documents import CODE_GROUP, code_of, is_code, is_signed_by, signed
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.study.registration import Registration
+from strategies.deployment.coordinator import LONGEST_SCHEMA
 from tests.deployment.conftest import Study
 
 Change = Callable[[dict[str, Any]], object]
@@ -116,6 +117,30 @@ def test_what_is_no_file_of_ours_is_refused(bad: str, read: Callable[[Path], obj
     (tmp_path / "file.json").write_bytes(BAD_FILES[bad])
     with pytest.raises(SettingError, match=r"file\.json"):
         read(tmp_path / "file.json")
+
+
+@pytest.mark.parametrize(("read", "most"), [(Registration.read, 2**16), (Invitation.read, 2**22)])
+def test_a_file_that_is_larger_than_its_kind_is_not_parsed(
+    read: Callable[[Path], object], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, parsed = tmp_path / "file.json", list[int]()
+    monkeypatch.setattr("flower_pansvm.study.documents.parse", lambda text, *_: parsed.append(len(text)))
+    for size in (most, most + 1):
+        with file.open("wb") as sparse:
+            sparse.truncate(size)
+        with pytest.raises(SettingError, match=r"file\.json"):
+            read(file)
+    assert parsed == [most]
+
+
+def test_the_largest_schema_file_fits_into_an_invitation(study: Study, tmp_path: Path) -> None:
+    assert study.schema is not None
+    text = study.schema.read_text()
+    left = LONGEST_SCHEMA - len(text.encode()) - 2
+    study.schema.write_text(f"{text}#{'ü' * (left // 2)}\n", encoding="utf-8")
+    study.invite()
+    assert study.invitation.stat().st_size > 2 * LONGEST_SCHEMA
+    assert Invitation.read(study.invitation).schema["text"].startswith(text)
 
 
 def test_the_two_files_are_not_taken_for_each_other(invited: Study, tmp_path: Path) -> None:
