@@ -211,24 +211,29 @@ def approve(
 ) -> None:
     """Show what a run asks for and what it may charge, and let it begin, once."""
     from clients.deployment.approvals import approve as let_begin  # noqa: PLC0415
-    from clients.deployment.approvals import find, most_charged  # noqa: PLC0415
+    from clients.deployment.approvals import check_waits, find, most_charged, who_asks  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
+    from clients.policy import policy_of  # noqa: PLC0415
     from clients.runs import OWN_WEIGHTS, read_runs  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
-    state = state_of(folder)
-    run, node = find(read_runs(state), code), read_node_config(folder)
+    state, node = state_of(folder), read_node_config(folder)
+    approval = policy_of(node, str(node.get("name", ""))).approval
+    found = read_runs(state)
+    run = find(found, code)
+    check_waits(run, found, approval)
     for key, value in run.settings.items():
         typer.echo(f"  {key} = {value}")
     typer.echo(
-        f"Run {run.code}: {run.system} at level {run.level}, with the settings above and the hospitals of the roster.\n"
+        f"Run {run.code}: {run.system} at level {run.level}, with the settings above.\n"
+        f"Who asks: {who_asks(folder, run)}.\n"
         f"It may charge {most_charged(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node)}."
     )
     if not yes:
         typer.confirm("Let this run begin, once?", abort=True)
-    let_begin(state, code)
+    let_begin(state, code, approval)
     typer.echo("Approved. The coordinator starts the same run again.")
 
 

@@ -1,28 +1,63 @@
 """What a person at a hospital sees and decides of runs: which wait, what one may charge, and that it may begin."""
 
+import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from clients.deployment.hospital import accepted
+from clients.node.node_config import read_node_config
 from clients.runs import MOST_TEXT, SHOWN, Asked, promised, read_runs, write_runs
 from clients.state_folder import locked
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
 from flower_pansvm.privacy.accountant import epsilon_of
+from flower_pansvm.secure_sum.identities import read_roster
 
 
-def approve(folder: Path, code: str) -> None:
-    """Approve a run that was asked for, once; SettingError if none was by this code, or one is approved already."""
+def approve(folder: Path, code: str, approval: str) -> None:
+    """Approve a run that waits for it by the policy's ``approval``, once; SettingError if none does by this code."""
     with locked(folder):
         runs = read_runs(folder)
         run = find(runs, code)
-        if run.ready:
-            raise SettingError(
-                f"Run {run.code} is approved already, and has not begun. There is nothing to do."
-            )
+        check_waits(run, runs, approval)
         approved = replace(run, approved=(*run.approved, time.time()), ready=True)
         write_runs(folder, {**runs, run.digest: approved})
+
+
+def check_waits(run: Asked, runs: Mapping[str, Asked], approval: str) -> None:
+    """Check that a run waits to be approved; a SettingError says why it does not, and what to do."""
+    if run in waiting(runs, approval):
+        return
+    if approval == "never":
+        reason = (
+            "No run waits: each begins by itself, as this hospital's policy has no 'approval' in node.toml."
+        )
+    elif run.ready:
+        reason = "It is approved already, and has not begun. There is nothing to do."
+    elif run.asked <= max(run.begun, default=0.0):
+        reason = (
+            f"It began on {when(run.begun[-1])}, and was not asked for again. To approve it once more, let the "
+            "coordinator start it again first: this hospital refuses it, and then it waits."
+        )
+    else:
+        reason = "It begins by itself: a person has approved a run of its system and level, and 'approval' is 'first'."
+    raise SettingError(f"Run {run.code} does not wait to be approved. {reason}")
+
+
+def who_asks(folder: Path, run: Asked) -> str:
+    """Return who asks a hospital for a run: its coordinator, and the hospitals that take part."""
+    invitation, roster = accepted(folder), Path(str(read_node_config(folder).get("roster", "")))
+    try:
+        same = hashlib.sha256(roster.read_bytes()).hexdigest() == run.study
+        names = ", ".join(read_roster(roster)) if same else ""
+    except OSError:
+        names = ""
+    return (
+        f"the coordinator at {invitation.address} (invitation {invitation.number}), with "
+        f"{names or 'hospitals of another roster than the one that is here now: it will be refused, or is old'}"
+    )
 
 
 def find(runs: Mapping[str, Asked], code: str) -> Asked:

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from clients.deployment.approvals import approve, most_charged, waiting
+from clients.deployment import approvals
+from clients.deployment.approvals import most_charged, waiting
 from clients.deployment.status import WARNING, status_of
 from clients.runs import RUNS_FILE, Asked, read_runs
 from clients.state_folder import write_checked
@@ -21,7 +22,7 @@ from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active import registry
-from simulations.attack.active.hospitals import FalseCoordinator, Hospitals
+from simulations.attack.active.hospitals import ADDRESS, FalseCoordinator, Hospitals
 from simulations.attack.active.nearness import asked_at
 from strategies.settings import settings_from
 from tests.command_line import Run
@@ -52,13 +53,17 @@ def asked(hospitals: Hospitals) -> Asked:
     return one
 
 
+def approve(hospitals: Hospitals, code: str, name: str = "first") -> None:
+    approvals.approve(state(hospitals, name), code, str(hospitals.nodes[name]["approval"]))
+
+
 def test_each_run_waits_for_its_approval(hospitals: Hospitals) -> None:
     with pytest.raises(SettingError) as refused:
         begin(hospitals, 1)
     run = asked(hospitals)
     assert run.code in str(refused.value)
     assert (run.system, run.level, run.settings["noise"]) == ("pan-svm", "perturbed", "0.25")
-    approve(state(hospitals), run.code.lower())
+    approve(hospitals, run.code.lower())
     begin(hospitals, 2)
     assert (len(asked(hospitals).approved), len(asked(hospitals).begun)) == (1, 1)
     with pytest.raises(SettingError):
@@ -70,14 +75,14 @@ def test_a_run_that_another_hospital_refuses_uses_up_no_approval(hospitals: Hosp
     for number, name in ((1, "first"), (2, "second")):
         with pytest.raises(SettingError):
             begin(hospitals, number)
-        approve(state(hospitals, name), asked(hospitals).code)
+        approve(hospitals, asked(hospitals).code, name)
     begin(hospitals, 3)
 
 
 def test_other_settings_are_another_run_but_not_those_of_the_coordinators_side(hospitals: Hospitals) -> None:
     with pytest.raises(SettingError):
         begin(hospitals, 1)
-    approve(state(hospitals), asked(hospitals).code)
+    approve(hospitals, asked(hospitals).code)
     with pytest.raises(SettingError):
         begin(hospitals, 2, landmarks="7")
     begin(hospitals, 3, timeout=99.0)
@@ -96,9 +101,9 @@ def test_an_approval_is_of_all_that_was_read_and_not_of_its_short_code(
         with pytest.raises(SettingError):
             begin(hospitals, number, **changed)
         if number == 1:
-            approve(state(hospitals), "0000000000")
+            approve(hospitals, "0000000000")
     with pytest.raises(SettingError, match="2 runs have this code"):
-        approve(state(hospitals), "0000000000")
+        approve(hospitals, "0000000000")
     with pytest.raises(SettingError, match="nobody has yet"):
         begin(hospitals, 3, landmarks="7")
     begin(hospitals, 4)
@@ -112,7 +117,7 @@ def test_runs_that_began_under_another_policy_use_up_no_approval(hospitals: Hosp
     with pytest.raises(SettingError):
         begin(hospitals, 3)
     assert waiting(read_runs(state(hospitals)), "always")
-    approve(state(hospitals), asked(hospitals).code)
+    approve(hospitals, asked(hospitals).code)
     assert not waiting(read_runs(state(hospitals)), "always")
     begin(hospitals, 4)
     with pytest.raises(SettingError):
@@ -123,7 +128,7 @@ def test_the_first_of_a_system_and_level_is_enough_if_the_policy_says_so(hospita
     hospitals.nodes["first"]["approval"] = "first"
     with pytest.raises(SettingError):
         begin(hospitals, 1)
-    approve(state(hospitals), asked(hospitals).code)
+    approve(hospitals, asked(hospitals).code)
     for number in (2, 3):
         begin(hospitals, number, landmarks=str(number + 5))
     with pytest.raises(SettingError):
@@ -148,7 +153,7 @@ def test_a_run_stays_at_the_level_that_was_approved(hospitals: Hospitals) -> Non
     lying = FalseCoordinator(hospitals.grid(1, settings), settings, 2)
     with pytest.raises(SettingError):
         lying.join()
-    approve(state(hospitals), asked(hospitals).code)
+    approve(hospitals, asked(hospitals).code)
     assert asked(hospitals).level == "dp"
     lying = FalseCoordinator(hospitals.grid(2, settings), settings, 2)
     lying.join()
@@ -174,7 +179,7 @@ def test_a_run_charges_no_more_than_its_settings_say_if_a_person_has_read_them(h
                 coordinator.join()
             run = asked(hospitals)
             assert "epsilon 0.5 for training" in most_charged(run, pure=False)
-            approve(state(hospitals), run.code)
+            approve(hospitals, run.code)
             continue
         coordinator.join()
         coordinator.tell({SCHEMA: hospitals.schema()})
@@ -196,13 +201,13 @@ def test_settings_that_cannot_be_promise_nothing(settings: dict[str, str], level
 
 def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:
     with pytest.raises(SettingError):
-        approve(state(hospitals), "NOSUCHRUN1")
+        approve(hospitals, "NOSUCHRUN1")
     with pytest.raises(SettingError):
         begin(hospitals, 1)
     code = asked(hospitals).code
-    approve(state(hospitals), code)
+    approve(hospitals, code)
     with pytest.raises(SettingError):
-        approve(state(hospitals), code)
+        approve(hospitals, code)
     file = state(hospitals) / RUNS_FILE
     write_checked(file, {"runs": [{"code": code, "approved": [], "begun": []}]})  # of an earlier version
     with pytest.raises(SettingError):
@@ -212,6 +217,53 @@ def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:
         begin(hospitals, 2)
     hospitals.nodes["first"]["approval"] = "never"
     begin(hospitals, 3)
+
+
+def test_a_run_that_does_not_wait_cannot_be_approved_in_store(hospitals: Hospitals, pansvm: Run) -> None:
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    code = asked(hospitals).code
+    approve(hospitals, code)
+    begin(hospitals, 2)
+    with pytest.raises(SettingError, match=r"It began on .* start it again first"):
+        approve(hospitals, code)
+    with pytest.raises(SettingError, match="nobody has yet"):
+        begin(hospitals, 3)
+    approve(hospitals, code)
+    with pytest.raises(SettingError, match="approved already"):
+        approve(hospitals, code)
+    begin(hospitals, 4)
+    hospitals.nodes["first"]["approval"] = "never"
+    with pytest.raises(SettingError, match="No run waits"):
+        approve(hospitals, code)
+    # Of the command, too, before it asks.
+    assert "No run waits" in pansvm.error("hospital", "approve", code, "--folder", state(hospitals).parent)
+    assert asked(hospitals).ready is False
+
+
+def test_what_begins_by_itself_as_the_second_of_its_system_need_not_be_approved(
+    hospitals: Hospitals,
+) -> None:
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    approve(hospitals, asked(hospitals).code)
+    begin(hospitals, 2)
+    with pytest.raises(SettingError):
+        begin(hospitals, 3, landmarks="7")
+    other = next(one for one in read_runs(state(hospitals)).values() if not one.begun)
+    hospitals.nodes["first"]["approval"] = "first"
+    with pytest.raises(SettingError, match="begins by itself"):
+        approve(hospitals, other.code)
+
+
+def test_who_asks_is_named_as_long_as_the_roster_is_that_of_the_run(hospitals: Hospitals) -> None:
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    folder, run = state(hospitals).parent, asked(hospitals)
+    said = approvals.who_asks(folder, run)
+    assert ADDRESS in said
+    assert said.endswith("with first, second, third")
+    assert "another roster" in approvals.who_asks(folder, replace(run, study=""))
 
 
 def test_the_commands_show_and_approve(hospitals: Hospitals, pansvm: Run) -> None:
@@ -228,6 +280,7 @@ def test_the_commands_show_and_approve(hospitals: Hospitals, pansvm: Run) -> Non
     pansvm.error("hospital", "approve", "0123456789", "--folder", folder)
     out = pansvm.output("hospital", "approve", code, "--folder", folder, "--yes")
     assert "noise = 0.25" in out
+    assert f"Who asks: the coordinator at {ADDRESS} (invitation 1), with first, second, third." in out
     begin(hospitals, 2)
     assert ("approval", WARNING) not in [(line.name, line.code) for line in status_of(folder)]
 
@@ -239,7 +292,7 @@ def test_the_log_keeps_what_was_approved_and_the_latest(
     with pytest.raises(SettingError):
         begin(hospitals, 1)
     first = asked(hospitals)
-    approve(state(hospitals), first.code)
+    approve(hospitals, first.code)
     for number in range(2, 7):
         with pytest.raises(SettingError):
             begin(hospitals, number, landmarks=str(number + 5))
