@@ -17,8 +17,8 @@ MOST_BYTES, MOST_ERROR_BYTES = 2**26 + 2**20, 2**16
 """Of an answer, and of all parts of a question: the largest is a model to be tested, which may have 64 MB; a Paillier
 sum of 100,000 numbers has 51 MB. Of an answer that is an error: a few sentences."""
 
-CALL_SECONDS, LEAST_RATE = 30.0, 2**16
-"""A call may take so long, and longer by what it carries at so many bytes a second: half a megabit."""
+CALL_SECONDS, LEAST_RATE = 45.0, 2**16
+"""A call may take so long, half as long again as Flower waits in a stall; and more by its bytes, so many a second."""
 
 
 class HttpClient(FleetHttpClient):
