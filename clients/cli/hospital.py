@@ -157,8 +157,8 @@ class Monitoring(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            error.exit_code = UNKNOWN
-            raise
+            error.show()
+            raise typer.Exit(UNKNOWN) from None
 
 
 @hospital.command(cls=Monitoring)

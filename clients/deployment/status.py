@@ -145,7 +145,10 @@ def budget_line(folder: Path, node: Mapping[str, Scalar]) -> str:
 
 def _waiting(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
     """Say which runs wait for a person's approval, where the policy asks for one."""
-    approval = str(node.get("approval", "never"))
+    try:
+        approval = policy_of(node, str(node.get("name", ""))).approval
+    except PanSVMError:  # the line of the budget says what is wrong
+        return
     if approval == "never":
         return
     try:

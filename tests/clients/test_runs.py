@@ -283,6 +283,8 @@ def test_the_commands_show_and_approve(hospitals: Hospitals, pansvm: Run) -> Non
     assert f"Who asks: the coordinator at {ADDRESS} (invitation 1), with first, second, third." in out
     begin(hospitals, 2)
     assert ("approval", WARNING) not in [(line.name, line.code) for line in status_of(folder)]
+    node.write_text(node.read_text().replace('"always"', '"sometimes"'))
+    assert "sometimes" in {line.name: line for line in status_of(folder)}["budget"].text
 
 
 def test_the_log_keeps_what_was_approved_and_the_latest(
