@@ -8,7 +8,7 @@ from flower_pansvm.shares import all_right, classes_not_tested
 from strategies.report.section import quoted, some, unit
 from strategies.report.shares import class_figures, count, percent
 from strategies.report.words.system import cautions_of_sums, every_system
-from strategies.steps.schema import is_usually_negative
+from strategies.steps.schema import told_by_names
 
 FEW = 20
 """Patients of a class below which what is said of it is rough."""
@@ -106,9 +106,9 @@ def _not_better_than_the_largest_class(result: Result) -> str:
 
 
 def _positive_by_order(result: Result) -> str:
-    """Tell which class is positive where only the order of the labels says so."""
+    """Tell which class is positive where only the order of the labels says so: none looks negative, or both do."""
     classes = result["classes"] or []
-    if len(classes) != 2 or result.get("positive_labels") or is_usually_negative(classes[0]):
+    if len(classes) != 2 or result.get("positive_labels") or told_by_names(classes):
         return ""
     name = result.get("positive_class")
     return (

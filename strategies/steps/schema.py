@@ -15,17 +15,22 @@ from flower_pansvm.table_schema import TableSchema
 
 # fmt: off
 USUALLY_NEGATIVE = frozenset({
-    "0", "-1", "absent", "absence", "alive", "asymptomatic", "benign", "clear", "control", "controls", "ctrl", "cn",
-    "discharged", "free", "gesund", "hc", "healed", "healthy", "kontrolle", "lebt", "lebend", "low", "lowrisk", "never",
-    "nil", "none", "norm", "normal", "nothing", "reference", "sain", "sano", "survived", "survivor", "temoin", "témoin",
-    "unaffected", "vivant", "vivo", "well", "wildtype", "wt",
+    "0", "-1", "absent", "absence", "alive", "asymptomatic", "benign", "clear", "control", "controls", "ctl", "ctrl",
+    "cn", "discharged", "free", "gesund", "hc", "healed", "healthy", "kein", "keine", "kontrolle", "lebt", "lebend",
+    "low", "lowrisk", "nao", "não", "nc", "nee", "nein", "nej", "nem", "never", "nie", "nil", "non", "none", "norm",
+    "normal", "not", "nothing", "reference", "sain", "sano", "survived", "survivor", "temoin", "témoin", "unaffected",
+    "vivant", "vivo", "well", "wildtype", "wt", "нет",
 })
 # fmt: on
 """Labels, as :func:`spelling` has them, of those without the condition."""
 
 NEGATED = re.compile(
-    r"(no|non|not|without|kein|keine|nicht|sans|sin|un)[ _-]\S.*|non[a-z]{4,}.*", re.IGNORECASE
+    r"(no|non|not|without|kein|keine|nicht|sans|sin|un|nein|não|absen[ct]e?|alive|asymptomatic|benign|controls?|ctr?l|"
+    r"gesund|healthy|kontrolle|low|neg(ative)?\.?|never|none|normal|reference|survived|survivor|unaffected|wild|0)"
+    r"[ _(:=-].*\S.*|non[a-z]{4,}.*|[a-z]+[ _-](0|free)",
+    re.IGNORECASE,
 )
+"""Labels that begin with such a word, or end like *grade 0* and *relapse-free*."""
 
 
 def is_usually_negative(label: str) -> bool:
@@ -33,12 +38,17 @@ def is_usually_negative(label: str) -> bool:
 
     Examples
     --------
-    >>> [is_usually_negative(label) for label in ("Healthy", "no relapse", "non-responder", "0", "neg", "-1")]
-    [True, True, True, True, True, True]
-    >>> [is_usually_negative(label) for label in ("1", "malignant", "yes", "north", "2")]
+    >>> [is_usually_negative(label) for label in ("Healthy donor", "no relapse", "non-responder", "grade 0", "-1")]
+    [True, True, True, True, True]
+    >>> [is_usually_negative(label) for label in ("1", "malignant", "grade 10", "clear cell", "2")]
     [False, False, False, False, False]
     """
     return spelling(label) in USUALLY_NEGATIVE or NEGATED.fullmatch(label.strip()) is not None
+
+
+def told_by_names(classes: Sequence[str]) -> bool:
+    """Return whether the names of two classes say which is positive: one is of those without the condition."""
+    return sum(map(is_usually_negative, classes)) == 1
 
 
 def common_schema(
@@ -78,7 +88,7 @@ def common_schema(
         # f2 before f10: a smaller number is a shorter text, or of the same length and first in the alphabet.
         common = sorted(everywhere, key=lambda column: (len(column), column))
     ordered = sorted(found, key=_natural)
-    if len(ordered) == 2 and is_usually_negative(ordered[1]) and not is_usually_negative(ordered[0]):
+    if len(ordered) == 2 and is_usually_negative(ordered[1]) and told_by_names(ordered):
         ordered.reverse()
     return Schema(tuple(common), tuple(ordered), tuple(positive_labels))
 

@@ -79,3 +79,15 @@ def test_the_model_is_not_blamed_for_classes_that_no_test_patient_has() -> None:
     confusion = [[90, 5, 0], [5, 90, 0], [0, 0, 0]]
     said = cautions({**GOOD, "classes": ["a", "b", "c"], "confusion": confusion, "accuracy": 0.947})
     assert not [text for text in said if "never says" in text]
+
+
+@pytest.mark.parametrize("classes", [["benign", "normal"], ["-1", "0"], ["control", "healthy"], ["a", "b"]])
+def test_where_order_alone_says_which_class_is_positive_a_caution_does(classes: list[str]) -> None:
+    run = {**GOOD, "classes": classes, "positive_class": classes[1]}
+    assert [text for text in cautions(run) if f"“{classes[1]}” was taken" in text]
+    assert not cautions({**run, "positive_labels": [classes[1]]})
+
+
+@pytest.mark.parametrize("classes", [["nein", "ja"], ["healthy donor", "CLL"], ["grade 0", "grade 2"]])
+def test_names_that_say_which_class_is_positive_need_no_caution(classes: list[str]) -> None:
+    assert not cautions({**GOOD, "classes": classes, "positive_class": classes[1]})

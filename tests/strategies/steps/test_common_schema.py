@@ -138,3 +138,39 @@ def test_positive_labels_make_two_classes() -> None:
     assert class_names([], ("3",)).tolist() == []
     schema = common_schema({"north": ["a"]}, {"north": ["negative", "positive"]}, ("3", "4"))
     assert schema.indices(["0", "3", "9"]).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive"),
+    [
+        *(
+            ("nein", "ja"),
+            ("non", "oui"),
+            ("nej", "ja"),
+            ("nee", "ja"),
+            ("não", "a"),
+            ("ctl", "ad"),
+            ("nc", "mci"),
+        ),
+        *(
+            ("healthy donor", "CLL"),
+            ("control group", "case group"),
+            ("grade 0", "grade 3"),
+            ("Normal_tissue", "ca"),
+        ),
+        *(
+            ("relapse-free", "relapse"),
+            ("negative (PCR)", "covid"),
+            ("benign", "atypical"),
+            ("0 events", "-9"),
+        ),
+    ],
+)
+def test_a_class_that_looks_negative_is_not_the_positive_one(negative: str, positive: str) -> None:
+    for order in ([negative, positive], [positive, negative]):
+        assert common_schema({"a": ["x"]}, {"a": order}).classes == (negative, positive)
+
+
+@pytest.mark.parametrize("classes", [("benign", "normal"), ("-1", "0"), ("control", "healthy"), ("a", "b")])
+def test_where_names_do_not_tell_order_does(classes: tuple[str, str]) -> None:
+    assert common_schema({"a": ["x"]}, {"a": classes[::-1]}).classes == classes
