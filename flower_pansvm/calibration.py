@@ -102,9 +102,10 @@ def _platt(
 
     negatives, positives = negative.sum(), positive.sum()
     filled = negative + positive > 0
+    flat = 0.0, float(logit((positives + 1.0) / (negatives + positives + 2.0)))
     if min(negatives, positives) == 0 or np.count_nonzero(filled) == 1:
         # Nothing to tell the classes apart by, so the decision value says nothing.
-        return 0.0, float(logit((positives + 1.0) / (negatives + positives + 2.0)))
+        return flat
     # Without units, the fit does not depend on where the decision values lie and how far apart.
     share = (negative + positive)[filled] / (negatives + positives)
     centre = share @ values[filled]
@@ -119,4 +120,5 @@ def _platt(
         warnings.simplefilter("ignore")
         fit.fit(np.tile(z, 2)[:, None], np.repeat([1, 0], len(z)), sample_weight=weight)
     slope = fit.coef_[0, 0] / spread
-    return float(slope), float(fit.intercept_[0] - slope * centre)
+    # A falling sigmoid would contradict the predictions.
+    return (float(slope), float(fit.intercept_[0] - slope * centre)) if slope > 0 else flat
