@@ -62,6 +62,7 @@ class Predictions:
     empty: int = 0  # rows without any cell between the others, which have no prediction
     # From what probability or decision value on the positive class is predicted, in words.
     threshold: str = ""
+    contradicted: int = 0  # rows that are predicted as another of several classes than the most probable one
 
 
 def predict_file(
@@ -138,7 +139,11 @@ def predict_file(
         str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()
     }
     found = Predictions(
-        answer, None, unused, unknown, _rows(skipped), ambiguous=ambiguous, empty=empty, threshold=limit.text
+        *(answer, None, unused, unknown, _rows(skipped)),
+        ambiguous=ambiguous,
+        empty=empty,
+        threshold=limit.text,
+        contradicted=_contradicted(answer[~skipped], schema.classes),
     )
     if label is None:
         return found
@@ -182,6 +187,16 @@ def _said(model: Model, cells: pd.DataFrame, limit: Limit) -> pd.DataFrame:
         own = answer[f"probability_{classes[-1]}"]
         answer["prediction"] = np.where(own >= limit.probability, classes[-1], classes[0])
     return answer
+
+
+def _contradicted(answer: pd.DataFrame, classes: Sequence[str]) -> int:
+    """Return how many rows are predicted as another of several classes than their most probable one."""
+    names = [f"probability_{name}" for name in classes]
+    if len(classes) == 2 or names[0] not in answer:
+        return 0
+    given = answer[names].to_numpy(dtype=np.float64)
+    said = given[np.arange(len(given)), [classes.index(str(one)) for one in answer["prediction"]]]
+    return int(np.count_nonzero(said < given.max(axis=1, initial=0.0)))
 
 
 def check_can_write(path: Path) -> None:

@@ -148,12 +148,26 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
             f"{1 - spared.value:.0%} of the others were taken for it.",
             decision=point.decision,
         )
-    if len(classes) == 2 and hasattr(model, "predict_proba"):
-        # Platt's sigmoid need not be a half where the decision value is 0.
-        calibration: Calibration = getattr(model, "calibration_")  # noqa: B009 - of models with probabilities only
-        boundary = float(calibration.probabilities(np.zeros((1, 1)))[0, 1])
+    boundary = boundary_of(model)
+    if boundary is not None:
         return Limit(f"{lacking}'{positive}' is predicted from a probability of {boundary:.3f} on.")
+    if len(classes) == 2 and hasattr(model, "predict_proba"):
+        return Limit(
+            f"{lacking}Every row has the same probability: on held-out rows of the training the model told the classes "
+            "apart no better than chance. Do not use its predictions."
+        )
     return Limit(f"{lacking}Classes are predicted at the model's own boundary." if lacking else "")
+
+
+def boundary_of(model: Model | None) -> float | None:
+    """Return the probability from which on a model predicts the positive class of two; None if there is none.
+
+    Platt's sigmoid need not be a half where the decision value is 0. Where it is flat, no probability decides.
+    """
+    calibration: Calibration | None = getattr(model, "calibration_", None)
+    if calibration is None or len(calibration.slopes) != 1 or calibration.slopes[0] <= 0:
+        return None
+    return float(calibration.probabilities(np.zeros((1, 1)))[0, 1])
 
 
 def _chosen(result: Mapping[str, Any], key: str) -> float | None:

@@ -13,6 +13,7 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.result_file import MODEL_FILE, write_result
 from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
 from flower_pansvm.table_schema import ABOUT, TableSchema
+from flower_pansvm.thresholds import boundary_of
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
 from strategies.strategy import PhasedStrategy
@@ -54,6 +55,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "classes": None if schema is None else list(schema.classes),
         "features": None if schema is None else len(schema.columns),
         "predictors": None if schema is None else predictors(schema.columns, schema_file),
+        "predicted_from": boundary_of(model),
         "missing_cells": "mean" if hasattr(model, "scaling_") else None,
         "about": {key: getattr(schema_file, key.replace("-", "_"), "") for key in ABOUT},
         **_of_test(outcome.evaluation or Evaluation(0, None, None, None, None)),

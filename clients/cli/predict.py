@@ -99,6 +99,12 @@ def _notes(predictions: "Predictions") -> Iterator[str]:
 
     if predictions.threshold:
         yield predictions.threshold
+    if predictions.contradicted:
+        yield (
+            f"{predictions.contradicted} of {len(predictions.frame)} predictions are not the class with the largest "
+            "probability. Predictions follow the decision values, as do the figures of the run's report; class weights "
+            "and calibration, class by class, move the two apart. Ask a person about such patients."
+        )
     if predictions.unused:
         yield f"The model does not need {columns_text(predictions.unused)} of the file."
     if predictions.empty:

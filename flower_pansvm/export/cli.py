@@ -19,14 +19,23 @@ def export(
     """Write a model as ONNX, and compare the decisions of both."""
     from flower_pansvm.export.export import TRIED_ROWS, export  # noqa: PLC0415
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
+    from flower_pansvm.thresholds import limit_of  # noqa: PLC0415
 
     check_file(out, overwrite, model)
-    difference = export(load_model(model), out, overwrite)
+    found = load_model(model)
+    limit = limit_of(found, model.parent, None, None)
+    difference = export(found, out, overwrite)
     typer.echo(
         f"{out} has the model. On {TRIED_ROWS} generated rows its decision values differ from the model's by at most "
         f"{difference:.0e}. Its input X has the columns in the order of the entry 'columns' of its metadata, as "
         "doubles, NaN for a missing cell."
     )
+    if limit.probability is not None or limit.decision is not None:
+        output = "decision" if limit.probability is None else "probabilities"
+        typer.echo(
+            "Its output label does not know the threshold of the model's run, which 'pansvm predict' uses: "
+            f"{limit.text} Compare the output {output} with it."
+        )
 
 
 def inspect(

@@ -233,6 +233,7 @@ def certainty(result: Result) -> str:
     """Return the calibration: how often the class is there when the model is so and so sure; or why it is not known."""
     several, groups = len(result["classes"]) != 2, result["decision_groups"][0]
     values: dict[str, Any] = {"several": several, "bands": None, "able": False, "unit": unit(result)}
+    values["boundary"] = result.get("predicted_from")
     if any(group["probability"] is None for group in groups):
         values["able"] = result["strategy"] in owners("probability")
     elif not several:

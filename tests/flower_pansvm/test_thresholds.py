@@ -180,6 +180,67 @@ def test_a_sensitivity_that_was_asked_for_holds_for_new_patients_within_its_inte
     assert (found["prediction"] == "ill").sum() != (usual["prediction"] == "ill").sum()
 
 
+def test_the_report_says_it_too_and_export_names_the_runs_threshold(
+    pansvm: Run, folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnxruntime")
+    _, said = predicted(pansvm, folder)
+    boundary = json.loads((folder / "out" / "result.json").read_text())["predicted_from"]
+    assert f"from a probability of {boundary:.3f} on" in said
+    assert (
+        f"is predicted from a probability of {boundary:.3f} on"
+        in (folder / "out" / "report.html").read_text()
+    )
+    assert "threshold" not in pansvm.output("export", folder / "out" / "model.npz", "--out", "plain.onnx")
+    finished(
+        tmp_path / "out", data=str(folder / "train.csv"), privacy="exact", probability=True, threshold=0.2
+    )
+    exported = pansvm.output("export", tmp_path / "out" / "model.npz", "--out", "strict.onnx")
+    assert "from a probability of 0.2 on. Compare the output probabilities" in exported
+
+
+def test_predictions_of_several_classes_that_are_not_the_most_probable_are_counted(
+    pansvm: Run, tmp_path: Path
+) -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.choice(["a", "b", "c"], 500, p=[0.8, 0.12, 0.08])
+    frame = pd.DataFrame(generator.normal(size=(500, 2)), columns=["u", "v"])
+    frame["u"] += np.where(labels == "b", 1.5, 0)
+    frame["v"] += np.where(labels == "c", 1.5, 0)
+    frame.assign(label=labels).to_csv(tmp_path / "train.csv", index=False)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    for weights, privacy in (("balanced", "exact"), ("none", "exact")):
+        finished(
+            *(tmp_path / "out",),
+            **{"data": str(tmp_path / "train.csv"), "privacy": privacy, "probability": True},
+            class_weight=weights,
+        )
+        found, said = predicted(pansvm, tmp_path)
+        given = found[[f"probability_{name}" for name in "abc"]]
+        wrong = int((given.idxmax(axis=1) != "probability_" + found["prediction"]).sum())
+        assert (f"{wrong} of 500 predictions are not the class with the largest probability" in said) == (
+            wrong > 0
+        )
+        if weights == "balanced":
+            assert wrong > 50
+    assert "pansvm predict</code> says how often" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_labels_are_a_coins_no_probability_is_turned_round(
+    pansvm: Run, tmp_path: Path, seed: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    frame = pd.DataFrame(generator.normal(size=(300, 3)), columns=["u", "v", "w"])
+    frame.assign(label=generator.choice(["ill", "well"], 300)).to_csv(tmp_path / "train.csv", index=False)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    finished(tmp_path / "out", data=str(tmp_path / "train.csv"), privacy="exact", probability=True)
+    found, said = predicted(pansvm, tmp_path)
+    ill, other = (found["probability_ill"][found["prediction"] == name] for name in ("ill", "well"))
+    assert ill.empty or other.empty or ill.min() >= other.max()
+    assert ("Every row has the same probability" in said) == (found["probability_ill"].nunique() == 1)
+
+
 @pytest.mark.parametrize(
     "options",
     [
