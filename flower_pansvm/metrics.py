@@ -123,22 +123,20 @@ class Agreement:
 
     Standard errors are those of independent rows. The first two are of log odds o: the outcomes' log odds are
     ``intercept + o``, which is 0 where as many rows are of the class as the probabilities say (calibration in the
-    large), and ``a + slope o``, where a slope below 1 tells that probabilities are too extreme (Cox 1958).
+    large), and ``a + slope o``, where a slope below 1 tells that probabilities are too extreme (Cox 1958). Both are
+    None where none is the most likely: rows of one class, all with one probability, or told apart without error.
     """
 
-    intercept: float
-    intercept_error: float
-    slope: float
-    slope_error: float
+    intercept: float | None
+    intercept_error: float | None
+    slope: float | None
+    slope_error: float | None
     brier: float  # mean of the squared differences of probability and outcome
     brier_error: float
 
 
-def agreement(histogram: NDArray[np.float64], probabilities: NDArray[np.float64]) -> Agreement | None:
+def agreement(histogram: NDArray[np.float64], probabilities: NDArray[np.float64]) -> Agreement:
     """Return how well probabilities agree with outcomes; each row's probability is that of its bin's middle.
-
-    None if all rows are of one class, or the outcomes can be told without error by the probabilities, where no slope
-    is the most likely one.
 
     Parameters
     ----------
@@ -155,14 +153,9 @@ def agreement(histogram: NDArray[np.float64], probabilities: NDArray[np.float64]
     brier = float(np.average(errors, weights=counts))
     spread = math.sqrt(float(np.average(np.square(errors - brier), weights=counts)) / rows.sum())
     in_the_large = _logistic(np.ones((len(odds), 1)), odds, own, rows)
-    sloped = _logistic(np.column_stack([np.ones(len(odds)), odds]), np.zeros(len(odds)), own, rows)
-    if in_the_large is None or sloped is None:
-        return None
-    (intercept,), (intercept_error,) = in_the_large
-    (_, slope), (_, slope_error) = sloped
-    return Agreement(
-        float(intercept), float(intercept_error), float(slope), float(slope_error), brier, spread
-    )
+    centred = odds - np.average(odds, weights=rows)
+    sloped = _logistic(np.column_stack([np.ones(len(odds)), centred]), np.zeros(len(odds)), own, rows)
+    return Agreement(*in_the_large, *sloped, brier, spread)
 
 
 def _logistic(
@@ -170,22 +163,23 @@ def _logistic(
     offset: NDArray[np.float64],
     own: NDArray[np.float64],
     rows: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return coefficients of a logistic regression on counts and their standard errors, by Newton's method.
+) -> tuple[float, float] | tuple[None, None]:
+    """Return the last coefficient of a logistic regression on counts and its standard error, by Newton's method.
 
-    None if it does not converge: then the most likely coefficients are not finite.
+    Steps are bounded, as far from the optimum the whole one leads further away. None if it does not converge: then the
+    most likely coefficient is not finite.
     """
     found = np.zeros(design.shape[1])
-    for _ in range(50):
+    for reach in 8 * 0.95 ** np.arange(100):
         fitted = expit(design @ found + offset)
         information = design.T @ (design * (rows * fitted * (1 - fitted))[:, None])
         if not np.linalg.cond(information) < 1e12:
-            return None
-        step = np.linalg.solve(information, design.T @ (own - rows * fitted))
+            return None, None
+        step = np.linalg.solve(information, design.T @ (own - rows * fitted)).clip(-reach, reach)
         found += step
         if np.abs(step).max() < 1e-9:
-            return found, np.sqrt(np.diag(np.linalg.inv(information)))
-    return None
+            return float(found[-1]), math.sqrt(np.linalg.inv(information)[-1, -1])
+    return None, None
 
 
 @dataclass(frozen=True)

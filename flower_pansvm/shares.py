@@ -290,8 +290,8 @@ def _area_ends(area: float, own: float, others: float) -> tuple[float, float]:
 def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
     """Return intercept and slope of the calibration and the Brier score, each with the ends of its interval, by name.
 
-    Empty where the model gives no probabilities of two classes. Standard errors are those of as many rows as there
-    are patients that tell as much.
+    Empty where the model gives no probabilities of two classes; without a figure that could not be fitted. Standard
+    errors are those of as many rows as there are patients that tell as much.
     """
     found = result.get("agreement")
     if not found:
@@ -304,6 +304,7 @@ def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, flo
             found[name] + wider * found[f"{name}_error"],
         )
         for name in ("intercept", "slope", "brier")
+        if found[name] is not None
     }
 
 

@@ -40,6 +40,7 @@ def _of_test(result: Result) -> Iterator[str]:
             "Probabilities were fitted on perturbed records. Of true ones they are too moderate: those near 0 or 1 "
             "should be nearer. Take their order, or fit them again on true records of your own."
         )
+    yield _not_calibrated(result)
     yield _positive_by_order(result)
     yield _never_named(result)
     yield _not_tested(result)
@@ -102,6 +103,27 @@ def _not_better_than_the_largest_class(result: Result) -> str:
         f"The model {known} better than no model: who always says “{largest.name}” is right for "
         f"{percent(always)} of the test {unit(result)}s, the model for {percent(right.value)} (95% confidence interval "
         f"{percent(right.low)} to {percent(right.high)})."
+    )
+
+
+def _not_calibrated(result: Result) -> str:
+    """Tell that nobody knows how far probabilities agree with outcomes, and the likely reason."""
+    agreement = result.get("agreement")
+    if not agreement or agreement["slope"] is not None:
+        return ""
+    given = {group["probability"] for group in result["decision_groups"][0]}
+    if classes_not_tested(result):
+        reason = f"all test {unit(result)}s are of one class"
+    elif len(given) == 1:
+        reason = f"the model gives all test {unit(result)}s about the same one"
+    else:
+        reason = (
+            f"the probabilities tell the test {unit(result)}s apart without error, or nearly so: there are too few of "
+            "them, or a column gives the class away"
+        )
+    return (
+        f"How far probabilities agree with outcomes could not be measured, as {reason}. Take no probability as it "
+        "stands; test the model on more patients first."
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
@@ -238,8 +239,32 @@ def test_probabilities_agree_with_outcomes_as_far_as_the_intervals_say(slope: fl
     assert found.slope == pytest.approx(fitted.coef_[0, 0], rel=1e-3)
 
 
-def test_outcomes_that_probabilities_tell_without_error_have_no_slope() -> None:
+@pytest.mark.parametrize(
+    ("others", "own", "given"),
+    [
+        (100, 400, expit(np.linspace(-6, 6, 512))),
+        (100, 400, np.full(512, 0.4)),
+        (400, 100, expit(np.linspace(-60, 60, 512))),
+    ],
+    ids=["told without error", "one probability", "all wrong"],
+)
+def test_without_a_slope_there_is_still_a_brier_score(
+    others: int, own: int, given: NDArray[np.float64]
+) -> None:
     histogram = np.zeros((2, 512))
-    histogram[0, 100], histogram[1, 400] = 30, 30
-    assert agreement(histogram, expit(np.linspace(-6, 6, 512))) is None
+    histogram[0, others], histogram[1, own] = 30, 30
+    found = agreement(histogram, given)
+    assert found.slope is None
+    assert found.brier == pytest.approx(np.mean([given[others] ** 2, (1 - given[own]) ** 2]))
+    assert "brier" in agreement_intervals({"agreement": asdict(found)})
     assert agreement_intervals({"agreement": None}) == {}
+
+
+@pytest.mark.parametrize("shift", [-25.0, -8.0, 8.0, 25.0])
+def test_probabilities_that_are_far_off_have_an_intercept_that_says_how_far(shift: float) -> None:
+    histogram = np.zeros((2, 512))
+    middles = np.linspace(-2, 2, 512)
+    histogram[:, ::8] = 1000 * np.stack([expit(-middles), expit(middles)])[:, ::8]
+    found = agreement(histogram, expit(middles - shift))
+    assert found.intercept == pytest.approx(shift, abs=1e-2)
+    assert found.slope == pytest.approx(1.0, abs=0.01)

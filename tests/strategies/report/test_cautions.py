@@ -51,6 +51,14 @@ def test_a_good_run_has_none() -> None:
         ({"constant_columns": ["zip code"]}, "tell the model nothing: zip code"),
         ({"aggregation": "plain"}, "Nothing was masked"),
         ({"tested_on": "perturbed records"}, "perturbed copies"),
+        (
+            {"agreement": {"slope": None}, "decision_groups": [[{"probability": 0.5}]]},
+            "the model gives all test patients about the same one",
+        ),
+        (
+            {"agreement": {"slope": None}, "decision_groups": [[{"probability": 0.1}, {"probability": 0.9}]]},
+            "apart without error",
+        ),
         ({"count_noise": 3.2}, "each is off by about 3.2"),
         ({"disclosed": [{"task": "cuts", "how": "exact"}]}, "can be computed from these"),
         ({"disclosed": [{"task": "rff_cuts", "how": "exact"}]}, "can be computed from these"),
