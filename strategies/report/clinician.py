@@ -232,11 +232,11 @@ def thresholds(result: Result) -> str:
 def certainty(result: Result) -> str:
     """Return the calibration: how often the class is there when the model is so and so sure; or why it is not known."""
     several, groups = len(result["classes"]) != 2, result["decision_groups"][0]
-    values: dict[str, Any] = {"several": several, "bands": None, "able": False, "unit": unit(result)}
-    values["boundary"] = result.get("predicted_from")
-    if any(group["probability"] is None for group in groups):
-        values["able"] = result["strategy"] in owners("probability")
-    elif not several:
+    # Of several classes the groups have none, whether or not the model gives any.
+    given = result["config"].get("probability") if several else groups[0]["probability"] is not None
+    values: dict[str, Any] = {"several": several, "given": given, "bands": None, "unit": unit(result)}
+    values |= {"boundary": result.get("predicted_from"), "able": result["strategy"] in owners("probability")}
+    if given and not several:
         bands = bands_of(result)
         says = f"Share of {unit(result)}s with the class, by the probability that the model gives; as in the table."
         plot = svg(calibration_figure(bands), says)

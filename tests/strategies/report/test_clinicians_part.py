@@ -137,8 +137,17 @@ def test_calibration_compares_what_the_model_says_with_what_is_there() -> None:
     assert "gives no probabilities" in text_of("certainty", decision_groups=without)
     assert "--probability true" in text_of("certainty", decision_groups=without)
     assert "--probability true" not in text_of("certainty", decision_groups=without, strategy="random-kernel")
-    several = text_of("certainty", classes=["a", "b", "c"])
+    several = text_of("certainty", classes=["a", "b", "c"], config={**TWO["config"], "probability": True})
     assert "cannot show whether these hold" in several
+    assert "gives no probabilities" not in several
+
+
+@pytest.mark.parametrize("strategy", ["pan-svm", "ensemble"])
+def test_a_model_of_several_classes_without_probabilities_is_not_said_to_give_any(strategy: str) -> None:
+    text = text_of("certainty", classes=["a", "b", "c"], strategy=strategy)
+    assert "gives no probabilities" in text
+    assert "add up to 1" not in text
+    assert ("--probability true" in text) == (strategy == "pan-svm")
 
 
 @pytest.mark.parametrize(
