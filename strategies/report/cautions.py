@@ -76,9 +76,10 @@ def _of_training(result: Result) -> Iterator[str]:
         yield "Training ended before it was sure to have found the best model. A better one may exist."
     if result.get("constant_columns"):
         yield (
-            "These columns are empty, the same for all patients, or differ by less than a millionth of their numbers, "
-            "and tell the model nothing: "
-            f"{some(result['constant_columns'])}. Were they filled in?"
+            "These columns are empty, the same for all patients, or differ by less than a millionth of their numbers: "
+            f"{some(result['constant_columns'])}. The first two tell the model nothing: were they filled in? The last, "
+            "such as dates or numbers of files, may tell it much, but cannot be brought to a common scale: give days "
+            "since a first date, or subtract a number that is the same at all sites."
         )
     exact = {one["task"] for one in result["disclosed"] if one["how"] == "exact"}
     yield from cautions_of_sums(exact, every_system())

@@ -73,14 +73,15 @@ class ColumnSums:
         return np.where(freedom > 0, variance * (self.count / np.where(freedom > 0, freedom, 1.0)), 0.0)
 
     def constant(self, columns: Sequence[str]) -> list[str]:
-        """Return the names of the columns in which all cells are equal, or missing."""
+        """Return the names of the columns in which all cells are equal, missing, or as good as equal for their size."""
         return [name for name, spread in zip(columns, self.variance(), strict=True) if spread == 0]
 
 
 def fit_scaling(kind: str, sums: ColumnSums, low: Floats, high: Floats) -> Scaling:
     """Return the scaling that the setting ``scaling`` names; missing cells are filled with the federated mean.
 
-    A constant column, and one that is missing everywhere, becomes 0 but with ``none``.
+    A constant column, and one that is missing everywhere, becomes 0 but with ``none``. One that is constant but for
+    rounding keeps its unit: how far its cells lie apart is not in the sums.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class Moments:
         return cast("NDArray[np.float64]", self.rows[self._others(fold)].sum(axis=0))
 
     def constant_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return which of the columns are the same in all training rows of all sites."""
+        """Return which of the columns are the same in all training rows of all sites, or as good as for their size."""
         return self.cells.of().constant(columns)
 
     def scaled(self, fold: int = NO_FOLD) -> ScaledFeatures:
