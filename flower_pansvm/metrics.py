@@ -163,7 +163,7 @@ def _logistic(
     offset: NDArray[np.float64],
     own: NDArray[np.float64],
     rows: NDArray[np.float64],
-) -> tuple[float, float] | tuple[None, None]:
+) -> tuple[float | None, float | None]:
     """Return the last coefficient of a logistic regression on counts and its standard error, by Newton's method.
 
     Steps are bounded, as far from the optimum the whole one leads further away. None if it does not converge: then the
