@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from flower_pansvm.files import write as write_file
@@ -13,12 +13,17 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.result_file import MODEL_FILE, write_result
 from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
 from flower_pansvm.table_schema import ABOUT, TableSchema
+from flower_pansvm.terms import Scalar
 from flower_pansvm.thresholds import boundary_of
 from strategies.federation.federation import Federation
-from strategies.settings import Settings
+from strategies.settings import SEPARATOR, Settings
 from strategies.strategy import PhasedStrategy
 
 PACKAGES = ("flower-pansvm", "flwr", "numpy", "scipy", "scikit-learn", "piqp", "cryptography")
+
+
+PATHS = ("data", "data-dir", "schema", "out")
+"""Settings that are files or folders."""
 
 
 def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
@@ -76,7 +81,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "model_sha256": None if model is None else model.sha256(),
         "model_kind": None if model is None else model.kind,
         "versions": {"python": platform.python_version(), **versions()},
-        "config": settings.to_config(),
+        "config": shared_config(settings),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     overall = all_right(result)
@@ -87,6 +92,15 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "auc_interval": area_interval(result),
         "classes_not_tested": classes_not_tested(result),
     }
+
+
+def shared_config(settings: Settings) -> dict[str, Scalar]:
+    """Return a run config to be shown to others: files and folders by name, not where they lie on this machine."""
+    config = settings.to_config()
+    for key in PATHS:
+        names = [PurePath(part).name for part in str(config[key]).split(SEPARATOR)]
+        config[key] = SEPARATOR.join(names)
+    return config
 
 
 def predictors(features: Sequence[str], schema: TableSchema | None) -> list[dict[str, Any]]:

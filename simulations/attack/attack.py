@@ -26,6 +26,7 @@ from simulations.attack.moments import records_in_moments
 from simulations.attack.spaces import search_spaces
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum, read_transcript
+from strategies.results import shared_config
 from strategies.settings import Settings, settings_from
 
 SAME_SITES = ("data", "label", "schema", "drop", "positive", "sites", "split", "seed", "noise")
@@ -68,6 +69,8 @@ def records_of_sites(settings: Settings, record: Sequence[TranscriptSum]) -> lis
 def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
     """Return the record of another run of the same sites."""
     record, other = read_transcript(folder), settings_from(read_result(folder)["config"])
+    # Of another run only the names of its files are known.
+    settings = settings_from(shared_config(settings))
     if not record:
         raise SettingError(
             f"{folder} holds no record of a run's sums. Run it with --audit=record, which keeps the record."

@@ -206,7 +206,7 @@ class Training:
                 if not display.offered:
                     self._say_how_to_go_on(folder)
                 raise
-        self._print(folder)
+        self._print(folder, settings)
 
     @property
     def _engine_option(self) -> str:
@@ -222,13 +222,14 @@ class Training:
         else:
             typer.echo("Stopped before there was anything to go on with. Start the run again.", err=True)
 
-    def _print(self, folder: Path) -> None:
+    def _print(self, folder: Path, settings: Settings) -> None:
         """Print what ``tune`` has chosen or ``select`` selected, and the figures of the run."""
         result = read_result(folder)
         if self.command == "tune":
             from strategies.report.tuning import print_choice  # noqa: PLC0415
 
-            print_choice(result, self._engine_option)
+            # A command to be typed here needs the paths.
+            print_choice({**result, "config": settings.to_config()}, self._engine_option)
         if self.command == "select":
             from strategies.report.selecting import print_selection  # noqa: PLC0415
 

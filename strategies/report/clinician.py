@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from itertools import zip_longest
-from pathlib import PurePath
 from typing import Any
 
 from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, share_by_patient
@@ -141,9 +140,7 @@ def _lines(result: Result) -> dict[str, str]:
     simulated = set(names) <= set(map(simulated_name, range(1000)))
     chosen, every = result.get("selected"), result.get("ranking")
     columns = f"{len(chosen)} of {len(every)}: {some(chosen)}" if chosen and every else None
-    # The names of files, and not where they lie on the researcher's machine.
-    sets = [PurePath(path).name for path in result["config"].get("data", "").split(SEPARATOR)]
-    data = f"{some(sets)}, partitioned over simulated hospitals"
+    data = f"{some(result['config'].get('data', '').split(SEPARATOR))}, partitioned over simulated hospitals"
     lines = {
         "method": result["strategy"],
         "finished": f"{datetime.fromisoformat(result['finished']):%d %B %Y, %H:%M} UTC",

@@ -59,7 +59,7 @@ def edges(chosen: Mapping[str, Any]) -> list[str]:
 
 
 def command(result: Mapping[str, Any]) -> str:
-    """Return the command that trains with the chosen setting and all other settings of a run (its ``result.json``)."""
+    """Return the command that trains with the chosen setting and all others of a run: its result, config with paths."""
     config, chosen = result["config"], result["chosen"]
     usual = default_config()
     tuned = [name for name in ("C", "gamma") if config[name] == "auto" or "," in str(config[name])]

@@ -2,8 +2,11 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from flower_pansvm.errors import EngineError
@@ -93,3 +96,50 @@ def test_an_engine_that_ends_says_how_to_go_on(
     assert code == 1
     assert f"go on with: pansvm run --resume {tmp_path / 'out'} --engine in-process" in err
     assert err.splitlines()[-1] == "Error: It was killed."
+
+
+def ward(path: Path) -> Path:
+    """Write a table whose classes overlap."""
+    generator = np.random.default_rng(0)
+    numbers = generator.normal(size=(90, 3))
+    label = (numbers[:, 0] + generator.normal(size=90) > 0).astype(int)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(numbers, columns=["u", "v", "w"]).assign(label=label).to_csv(path, index=False)
+    return path
+
+
+def test_results_name_files_and_not_where_they_lie(pansvm: Run, tmp_path: Path) -> None:
+    home = tmp_path / "Ann Hara" / "secret"
+    wards = [ward(home / f"{name}.csv") for name in ("east", "north", "south")]
+    (home / "schema.toml").write_text('[columns]\nu = { unit = "mg" }\nv = {}\nw = {}\n')
+    data = [word for path in wards for word in ("--data", path)]
+    quick = ("--engine", "in-process", "--set=landmarks=10", "--privacy=exact", "--cv-folds=2")
+    grid = ("--C=1,4", "--gamma=1", "--schema", home / "schema.toml")
+    code, out, err = pansvm("tune", *data, *quick, *grid, "--out", home / "out")
+    assert code == 0, err
+    # The command that trains again is for this machine.
+    (again,) = [line for line in out.splitlines() if line.startswith("Best setting: ")]
+    assert {str(wards[0]), str(home / "schema.toml")} <= set(shlex.split(again))
+    result, report = ((home / "out" / name).read_text() for name in ("result.json", "report.html"))
+    assert "secret" not in result + report
+    config = json.loads(result)["config"]
+    told = {"data": "east.csv|north.csv|south.csv", "schema": "schema.toml", "out": "out", "data-dir": ""}
+    assert {key: config[key] for key in told} == told
+    assert "east.csv, north.csv, south.csv" in report
+
+
+def test_what_reads_results_back_needs_no_folders(pansvm: Run, tmp_path: Path) -> None:
+    ward(tmp_path / "deep" / "ward.csv")
+    ward(tmp_path / "other.csv")
+    common = ("--engine", "in-process", "--sites=3", "--privacy=exact", "--quiet")
+    here = (*common, "--data", "deep/ward.csv")
+    split = ("--strategy=random-kernel", "--split=checkerboard:3x1", "--set=min-sites=2")
+    assert pansvm("run", *here, *split, "--out", "kernel")[0] == 0
+    code, predicted, _ = pansvm("predict", "kernel/model.npz", "deep/ward.csv")
+    assert code == 0
+    assert predicted.startswith("prediction")
+    assert pansvm("run", *here, "--set=landmarks=5", "--audit=record", "--out", "first")[0] == 0
+    also = ("--audit=attack", "--attack-minutes=0.1", "--audit-also", "first")
+    assert pansvm("run", *here, "--set=landmarks=6", *also, "--out", "second")[0] == 0
+    err = pansvm.error("run", *common, "--data=other.csv", "--set=landmarks=6", *also, "--out", "third")
+    assert "not of the same sites" in err
