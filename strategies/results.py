@@ -51,6 +51,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "noise": settings.noise if settings.level == "perturbed" else None,
         "tested_on": records_of_test(federation),
         "sites": len(federation.sites),
+        "label": label_column(federation, schema_file),
         "patient_id": schema_file.patient_id if schema_file else None,
         "patients_train": patients[0],
         "patients_test": patients[1],
@@ -109,6 +110,12 @@ def predictors(features: Sequence[str], schema: TableSchema | None) -> list[dict
         return [{"name": name} for name in features]
     needed = set(features)
     return [{"name": one.name, **one.to_json()} for one in schema.columns if needed & {*one.features}]
+
+
+def label_column(federation: Federation, schema: TableSchema | None) -> str | None:
+    """Return the name of the label column; None where each hospital has named its own."""
+    simulated = all(site.simulated for site in federation.sites.values())
+    return federation.settings.label or (schema.label if schema else "") or ("label" if simulated else None)
 
 
 def records_of_test(federation: Federation) -> str:

@@ -9,7 +9,7 @@ from flower_pansvm.site_names import simulated_name
 from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
 from strategies.report.plots import calibration_figure, roc_figure
-from strategies.report.section import Result, filled, quoted, some, svg, unit
+from strategies.report.section import Result, filled, patient_counts, quoted, some, svg, unit
 from strategies.report.shares import ClassFigures, class_figures, count
 from strategies.report.words.system import words_of_tasks
 from strategies.settings import SEPARATOR, owners
@@ -63,6 +63,24 @@ def accuracy(result: Result) -> str:
         figures=_of_positive(classes[1], classes[0].name) if of_two else (),
         columns=COLUMNS if counted else COLUMNS[:1],
         values=bool(classes) and classes[0].ppv is not None,
+        clustered=_clustered(result),
+    )
+
+
+def _clustered(result: Result) -> str:
+    """Return how intervals have room for rows of the same patient, which are alike."""
+    if not result.get("patient_id"):
+        return ""
+    if result["count_noise"]:
+        rows = result["config"].get("rows-per-patient", 1)
+        return f"The rows of a patient that take part, at most {rows}, count as one in every interval." * (
+            rows > 1
+        )
+    if result.get("patient_squares") is None:
+        return "How the rows of a patient go together was not counted: no interval is known to hold, and all are wide."
+    return (
+        "Rows of one patient are alike: every interval is by patient (standard errors clustered by patient), and holds "
+        "for other patients, not only for other rows."
     )
 
 
@@ -152,8 +170,7 @@ def _lines(result: Result) -> dict[str, str]:
         f"columns per {one}": columns or _number(result["features"]),
     }
     if result.get("patient_id"):
-        lines["patients for training"] = _number(result["patients_train"])
-        lines["patients for the test"] = _number(result["patients_test"])
+        lines["patients for training"], lines["patients for the test"] = patient_counts(result)
     return {name: text for name, text in lines.items() if text}
 
 

@@ -16,7 +16,7 @@ from flower_pansvm.shares import (
 )
 from flower_pansvm.thresholds import chosen_point
 from strategies.report.cautions import cautions
-from strategies.report.section import quoted, some, templates
+from strategies.report.section import patient_counts, quoted, some, templates
 from strategies.report.sections import FOR_CLINICIANS, FOR_ENGINEERS, shown
 from strategies.report.shares import percent
 
@@ -122,8 +122,7 @@ def _of_patients(result: Mapping[str, Any]) -> dict[str, str]:
     """Return how many patients the rows are of, where they may be fewer."""
     if not result.get("patient_id"):
         return {}
-    numbers = f"{_known(result['patients_train'])} / {_known(result['patients_test'])}"
-    return {"patients trained on / tested on": numbers}
+    return {"patients trained on / tested on": " / ".join(dict.fromkeys(patient_counts(result)))}
 
 
 def _positive(result: Mapping[str, Any]) -> str:

@@ -75,6 +75,21 @@ def unit(result: Result) -> str:
     return "row" if result.get("patient_id") else "patient"
 
 
+def patient_counts(result: Result) -> tuple[str, str]:
+    """Return of how many patients the rows for training and test are, or why that was not counted."""
+    numbers = result["patients_train"], result["patients_test"]
+    if result.get("level") != "dp":
+        reason = f"not counted by {result['strategy']}"
+    elif result["config"].get("rows-per-patient", 1) == 1:
+        reason = "as many as rows: one row of each takes part"
+    else:
+        reason = (
+            f"not counted at level dp: at most {result['config']['rows-per-patient']} rows of each take part"
+        )
+    train, test = (reason if number is None else f"{number:,}" for number in numbers)
+    return train, test
+
+
 def some(names: Sequence[str]) -> str:
     """Return the first names of a list as text, and how many more there are."""
     return first_of(names, 6)

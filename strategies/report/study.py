@@ -32,6 +32,7 @@ def _lines(result: Result) -> dict[str, str]:
         "intended use": said["intended-use"],
         "source of the data": said["data-source"],
         "outcome": said["outcome"],
+        "label column": result.get("label") or "each hospital named its own",
         "classes": f"{some(classes)}" + (f"; figures are of {quoted(positive)}" if positive else ""),
         "missing cells": _missing(result),
         "settings chosen": _chosen(result),

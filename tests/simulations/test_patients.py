@@ -12,6 +12,7 @@ from simulations.baselines.registry import BASELINES
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.federated_svc import FederatedSVC
+from strategies.report.page import headline
 from strategies.results import describe
 from strategies.settings import Settings, make_settings
 
@@ -97,3 +98,10 @@ def test_groups_of_an_estimator_are_patients() -> None:
     assert (by_rows, by_patients) == (1.0, 0.02)
     with pytest.raises(ValueError, match="groups"):
         model.fit(X, y, groups=groups[:-1])
+
+
+def test_a_run_that_counts_no_patients_says_why(data: dict[str, Any]) -> None:
+    found = headline(reported(make_settings(strategy="dp-svm", epsilon=8.0, **data)))
+    assert found["patients trained on / tested on"] == "as many as rows: one row of each takes part"
+    found = headline(reported(make_settings(strategy="pan-svm", privacy="exact", landmarks="10", **data)))
+    assert found["patients trained on / tested on"] == "144 / 36"

@@ -113,6 +113,40 @@ def test_what_counts_rows_says_rows_where_patients_have_several() -> None:
     assert "both the training and the test" not in rows
 
 
+@pytest.mark.parametrize(
+    ("changes", "counted", "intervals"),
+    [
+        (
+            {"patient_squares": np.diag([9, 9, 9, 9]).tolist()},
+            "patients for training 90",
+            "clustered by patient",
+        ),
+        ({"patients_train": None, "patients_test": None}, "not counted by pan-svm", "all are wide"),
+        (
+            {"level": "dp", "count_noise": 2.0, "patients_train": None, "patients_test": None},
+            "patients for the test as many as rows: one row of each takes part",
+            "",
+        ),
+        (
+            {
+                **{"level": "dp", "count_noise": 2.0, "patients_train": None, "patients_test": None},
+                "config": {"rows-per-patient": 3},
+            },
+            "not counted at level dp: at most 3 rows of each take part",
+            "at most 3, count as one in every interval",
+        ),
+    ],
+)
+def test_how_patients_were_counted_and_intervals_made_is_told(
+    changes: dict[str, Any], counted: str, intervals: str
+) -> None:
+    run = {"config": {"rows-per-patient": 1}, **VISITS, **changes}
+    assert counted in text_of("patients", **run)
+    assert intervals in text_of("accuracy", **run)
+    assert ("count as one" in text_of("accuracy", **run)) == ("count as one" in intervals)
+    assert "clustered" not in text_of("accuracy")
+
+
 def test_cautions_of_few_rows_do_not_call_them_patients() -> None:
     few = {**TWO, "rows_train_by_class": [300, 7]}
     for one, words in ((few, "few patients of"), ({**few, **VISITS}, "few rows of")):

@@ -51,6 +51,8 @@ def test_the_study_is_told_as_the_schema_file_tells_it(table: Path) -> None:
     assert "crp number, 0 to 500 mg/l missing where -1; below the limit: half of it" in text
     assert "ward category: a, b" in text
     assert "smoker yes or no" in text
+    assert "label column outcome" in text
+    assert "label column each hospital named its own" in plain(study({**result, "label": None}))
     assert "external validation none" in text
     assert [one["name"] for one in result["predictors"]] == ["crp", "smoker", "ward"]
 
