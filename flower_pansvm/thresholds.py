@@ -145,7 +145,8 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
         return Limit(
             f"'{positive}' is predicted from a decision value of {point.decision:.4g} on: in the test that found "
             f"{found.value:.0%} of the rows with '{positive}' (95% interval {found.low:.0%} to {found.high:.0%}), and "
-            f"{1 - spared.value:.0%} of the others were taken for it.",
+            f"{1 - spared.value:.0%} of the others were taken for it. It was chosen on these rows: both can be "
+            "too good.",
             decision=point.decision,
         )
     boundary = boundary_of(model)

@@ -5,11 +5,10 @@ from itertools import zip_longest
 from typing import Any
 
 from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, share_by_patient
-from flower_pansvm.site_names import simulated_name
 from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
 from strategies.report.plots import calibration_figure, roc_figure
-from strategies.report.section import Result, filled, patient_counts, quoted, some, svg, unit
+from strategies.report.section import Result, filled, patient_counts, quoted, simulated, some, svg, unit
 from strategies.report.shares import ClassFigures, class_figures, count
 from strategies.report.words.system import words_of_tasks
 from strategies.settings import SEPARATOR, owners
@@ -154,16 +153,14 @@ def _lines(result: Result) -> dict[str, str]:
     """Return what is known of the run, by name."""
     tried, names, one = all_right(result), result["site_names"], unit(result)
     about = (result.get("privacy") or {}).get("rows")
-    # Hospitals have names of their own.
-    simulated = set(names) <= set(map(simulated_name, range(1000)))
     chosen, every = result.get("selected"), result.get("ranking")
     columns = f"{len(chosen)} of {len(every)}: {some(chosen)}" if chosen and every else None
     data = f"{some(result['config'].get('data', '').split(SEPARATOR))}, partitioned over simulated hospitals"
     lines = {
         "method": result["strategy"],
         "finished": f"{datetime.fromisoformat(result['finished']):%d %B %Y, %H:%M} UTC",
-        "hospitals": f"{result['sites']}" + ("" if simulated else f": {some(names)}"),
-        "data": data if simulated else "",
+        "hospitals": f"{result['sites']}" + ("" if simulated(result) else f": {some(names)}"),
+        "data": data if simulated(result) else "",
         "classes": some(result["classes"] or []),
         f"{one}s for training": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
         f"{one}s for the test": "none" if tried is None else count(tried.of),

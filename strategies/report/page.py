@@ -101,7 +101,8 @@ def _of_threshold(result: Mapping[str, Any]) -> dict[str, str]:
         return {}
     shares = {"sensitivity": point.sensitivity, "specificity": point.specificity}
     asked = next(key for key in ("sensitivity", "threshold") if result["config"].get(key))
-    where = f"at {asked} {result['config'][asked]:g}" + (" (about)" if asked == "threshold" else "")
+    note = " (about)" if asked == "threshold" else ", chosen on the same rows"
+    where = f"at {asked} {result['config'][asked]:g}{note}"
     return {f"{name} {where}": _share(one.value, (one.low, one.high)) for name, one in shares.items()}
 
 

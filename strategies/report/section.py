@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from flower_pansvm.lists import first_of
+from flower_pansvm.site_names import simulated_name
 from strategies.report.shares import count, interval, percent
 
 if TYPE_CHECKING:
@@ -73,6 +74,11 @@ def svg(figure: "Figure | None", says: str = "") -> str:
 def unit(result: Result) -> str:
     """Return what a run counts: patients, or rows where the schema file says whose they are."""
     return "row" if result.get("patient_id") else "patient"
+
+
+def simulated(result: Result) -> bool:
+    """Return whether a run's sites were simulated; hospitals have names of their own."""
+    return set(result["site_names"]) <= set(map(simulated_name, range(1000)))
 
 
 def patient_counts(result: Result) -> tuple[str, str]:

@@ -93,6 +93,16 @@ def why_so_many(result: Mapping[str, Any]) -> str:
     return f"the fewest that are as accurate as {best}"
 
 
+def beside_the_test(result: Mapping[str, Any]) -> str:
+    """Return how the accuracy over the folds compares with that of the test rows, as the end of a sentence."""
+    tested, over_folds = result["accuracy"], chosen_point(result)["accuracy"]
+    if tested is None:
+        return "; no test row tells by how much."
+    if tested >= over_folds:
+        return f". It did not here: of the test rows, which had no part in the selection, {tested:.1%} are right."
+    return f"; of the test rows, which had no part in the selection, {tested:.1%} are right."
+
+
 def advice(result: Mapping[str, Any]) -> str:
     """Return how to have fewer features if none was spared, or better ones if the filters took too many; or nothing."""
     if result["config"]["features"] != "auto":

@@ -4,7 +4,7 @@ What it cannot know stands in the schema file, and is shown as missing where it 
 """
 
 from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO
-from strategies.report.section import Result, filled, quoted, some, unit
+from strategies.report.section import Result, filled, quoted, simulated, some, unit
 
 MOST = 50
 """Predictors that are listed."""
@@ -69,10 +69,11 @@ def _validation(result: Result) -> str:
     if not result["rows_test"]:
         return "none: no test records were set aside"
     share = result["config"].get("test-fraction", 0.0)
-    return (
-        f"each hospital set about {share:.0%} of its patients aside before the first training, for all studies, and "
-        f"the model was tried on these once ({result['tested_on']})"
-    )
+    if simulated(result):
+        drawn = f"of each simulated hospital’s patients about {share:.0%} were drawn for the test of this run"
+    else:
+        drawn = f"each hospital set about {share:.0%} of its patients aside before the first training, for all studies"
+    return f"{drawn}, and the model was tried on these after it was trained ({result['tested_on']})"
 
 
 def _kind(one: Result) -> str:

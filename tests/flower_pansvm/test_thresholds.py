@@ -96,8 +96,12 @@ def test_the_threshold_of_a_runs_settings_is_in_its_report_and_predictions(
     finished(tmp_path / "out", data=str(folder / "train.csv"), privacy="exact", **asked)
     shutil.copy(folder / "new.csv", tmp_path)
     (key,) = asked.keys() - {"probability"}
-    assert "The run asked for" in (tmp_path / "out" / "report.html").read_text()
-    ours, _ = predicted(pansvm, tmp_path)
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "The run asked for" in report
+    chosen = {"chosen on the same patients as these two figures", "0.95, chosen on the same rows"}
+    assert [words in report for words in chosen] == [key == "sensitivity"] * 2
+    ours, said = predicted(pansvm, tmp_path)
+    assert ("chosen on these rows" in said) == (key == "sensitivity")
     named, _ = predicted(pansvm, tmp_path, f"--{key}", asked[key])
     pd.testing.assert_frame_equal(ours, named)
     other, _ = predicted(pansvm, tmp_path, "--sensitivity", 0.6)

@@ -176,6 +176,17 @@ def test_calibration_compares_what_the_model_says_with_what_is_there() -> None:
     assert "gives no probabilities" not in several
 
 
+@pytest.mark.parametrize("known", [(), ("intercept",), ("intercept", "slope")])
+def test_calibration_is_told_as_far_as_it_is_known(known: tuple[str, ...]) -> None:
+    names = ("intercept", "slope", "brier")
+    fitted = {name: 0.25 if name in (*known, "brier") else None for name in names}
+    errors = {f"{name}_error": value and 0.01 for name, value in fitted.items()}
+    text = text_of("certainty", agreement={**fitted, **errors})
+    assert "Brier score 0.250" in text
+    for name in ("intercept", "slope"):
+        assert (f"{name} 0.25" in text) == (name in known)
+
+
 @pytest.mark.parametrize("strategy", ["pan-svm", "ensemble"])
 def test_a_model_of_several_classes_without_probabilities_is_not_said_to_give_any(strategy: str) -> None:
     text = text_of("certainty", classes=["a", "b", "c"], strategy=strategy)

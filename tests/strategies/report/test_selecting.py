@@ -99,3 +99,16 @@ def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() 
     assert "--filters fisher=80%" in selecting.advice(filtered)
     filtered["config"]["features"] = "12"
     assert selecting.advice(filtered) == ""
+
+
+def test_folds_are_called_too_good_only_where_the_test_agrees(tmp_path: Path) -> None:
+    run = selection(30, 12)
+    over_folds = selecting.chosen_point(run)["accuracy"]
+    for tested, words in (
+        (over_folds - 0.1, f"had no part in the selection, {over_folds - 0.1:.1%} are right"),
+        (over_folds + 0.1, "It did not here"),
+        (None, "no test row tells"),
+    ):
+        page = page_of({**run, "accuracy": tested}, tmp_path)
+        assert words in page
+        assert "makes it a little too good" not in page

@@ -52,6 +52,10 @@ def test_the_study_is_told_as_the_schema_file_tells_it(table: Path) -> None:
     assert "ward category: a, b" in text
     assert "smoker yes or no" in text
     assert "label column outcome" in text
+    assert "of each simulated hospital’s patients about 20% were drawn for the test of this run" in text
+    real = plain(study({**result, "site_names": ["Ulm", "Kiel"]}))
+    assert "each hospital set about 20% of its patients aside before the first training" in real
+    assert "simulated" not in real
     assert "label column each hospital named its own" in plain(study({**result, "label": None}))
     assert "external validation none" in text
     assert [one["name"] for one in result["predictors"]] == ["crp", "smoker", "ward"]
