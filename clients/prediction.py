@@ -32,7 +32,7 @@ from flower_pansvm.shares import Share, all_right
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 from flower_pansvm.terms import Scalar
-from flower_pansvm.thresholds import Limit, limit_of
+from flower_pansvm.thresholds import Limit, caution_of, limit_of
 
 NO_LABEL, NO_CLASS = -1, -2
 
@@ -62,6 +62,7 @@ class Predictions:
     empty: int = 0  # rows without any cell between the others, which have no prediction
     # From what probability or decision value on the positive class is predicted, in words.
     threshold: str = ""
+    caution: str = ""  # what to keep in mind of the probabilities
     contradicted: int = 0  # rows that are predicted as another of several classes than the most probable one
 
 
@@ -143,6 +144,7 @@ def predict_file(
         ambiguous=ambiguous,
         empty=empty,
         threshold=limit.text,
+        caution=caution_of(model, model_path.parent),
         contradicted=_contradicted(answer[~skipped], schema.classes),
     )
     if label is None:

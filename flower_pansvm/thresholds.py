@@ -11,7 +11,7 @@ from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import Model
 from flower_pansvm.result_file import RESULT_FILE, read_result
-from flower_pansvm.shares import Share, share_by_patient
+from flower_pansvm.shares import Share, caution_of_copies, share_by_patient
 
 COUNTED = ("of_class", "others")
 """The rows of a group: with the positive class, and others."""
@@ -102,9 +102,8 @@ class Limit:
 def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: float | None) -> Limit:
     """Return the limit that was asked for, else that of the model's own run; SettingError if it cannot be used."""
     classes = model.schema_.classes
-    result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
-    # Another model's thresholds are on another scale.
-    own = result.get("model_sha256") == model.sha256()
+    result = _result_of(model, folder)
+    own = bool(result)
     lacking = ""
     if threshold is None and sensitivity is None and own:
         threshold, sensitivity = (_chosen(result, key) for key in ("threshold", "sensitivity"))
@@ -158,6 +157,17 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
             "apart no better than chance. Do not use its predictions."
         )
     return Limit(f"{lacking}Classes are predicted at the model's own boundary." if lacking else "")
+
+
+def _result_of(model: Model, folder: Path) -> Mapping[str, Any]:
+    """Return the result of a model's own run in its folder; nothing of another, whose thresholds have another scale."""
+    result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
+    return result if result.get("model_sha256") == model.sha256() else {}
+
+
+def caution_of(model: Model, folder: Path) -> str:
+    """Return what to keep in mind of a model's probabilities, as far as the result of its run beside it tells."""
+    return caution_of_copies(_result_of(model, folder)) if hasattr(model, "predict_proba") else ""
 
 
 def boundary_of(model: Model | None) -> float | None:

@@ -99,6 +99,8 @@ def _notes(predictions: "Predictions") -> Iterator[str]:
 
     if predictions.threshold:
         yield predictions.threshold
+    if predictions.caution:
+        yield f"Caution: {predictions.caution}"
     if predictions.contradicted:
         yield (
             f"{predictions.contradicted} of {len(predictions.frame)} predictions are not the class with the largest "

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flower_pansvm.shares import all_right, classes_not_tested
+from flower_pansvm.shares import all_right, caution_of_copies, classes_not_tested
 from strategies.report.section import quoted, some, unit
 from strategies.report.shares import class_figures, count, percent
 from strategies.report.words.system import cautions_of_sums, every_system
@@ -35,11 +35,7 @@ def _of_test(result: Result) -> Iterator[str]:
             "The model was tried on perturbed copies of patients’ records, in which some classes are wrong. How good "
             "it is for true records was not measured; most likely it is better."
         )
-    if result.get("level") == "perturbed" and result["config"].get("probability"):
-        yield (
-            "Probabilities were fitted on perturbed records. Of true ones they are too moderate: those near 0 or 1 "
-            "should be nearer. Take their order, or fit them again on true records of your own."
-        )
+    yield caution_of_copies(result)
     yield _not_calibrated(result)
     yield _positive_by_order(result)
     yield _never_named(result)

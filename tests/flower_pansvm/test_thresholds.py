@@ -11,6 +11,7 @@ from sklearn.datasets import make_moons
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.thresholds import chosen_point, operating_point
+from strategies.report.cautions import cautions
 from strategies.settings import make_settings
 from tests.command_line import Run, finished
 
@@ -279,3 +280,16 @@ def test_models_that_know_no_threshold(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "plain" / "result.json").unlink()
     with pytest.raises(SettingError):
         predict_file(tmp_path / "plain" / "model.npz", folder / "new.csv", None, sensitivity=0.9)
+
+
+def test_predict_repeats_the_caution_of_probabilities_from_copies(
+    pansvm: Run, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copy(folder / "new.csv", tmp_path)
+    asked = {"data": str(folder / "train.csv"), "privacy": "perturbed", "probability": True}
+    run = finished(tmp_path / "out", **asked)
+    (caution,) = [text for text in cautions(run) if "fitted on perturbed records" in text]
+    assert f"Caution: {caution}" in predicted(pansvm, tmp_path)[1]
+    finished(tmp_path / "out", **{**asked, "probability": False})
+    assert "Caution" not in predicted(pansvm, tmp_path)[1]
+    assert "Caution" not in predicted(pansvm, folder)[1]

@@ -31,6 +31,16 @@ GOOD: dict[str, Any] = {
 }
 
 
+COPIES: dict[str, Any] = {"level": "perturbed", "config": {"probability": True}}
+
+
+def sloped(slope: float) -> dict[str, Any]:
+    """Return the part of a result with a calibration slope, give or take .2."""
+    figures = {"brier": 0.1, "intercept": 0.0, "slope": slope}
+    errors = {"brier_error": 0.01, "intercept_error": 0.1, "slope_error": 0.1}
+    return {"agreement": {**figures, **errors}}
+
+
 def test_a_good_run_has_none() -> None:
     assert cautions(GOOD) == []
 
@@ -63,6 +73,17 @@ def test_a_good_run_has_none() -> None:
             {"agreement": {"slope": None}, "decision_groups": [[{"probability": 0.1}, {"probability": 0.9}]]},
             "apart without error",
         ),
+        ({**COPIES}, "was not measured"),
+        ({**COPIES, "tested_on": "perturbed records", **sloped(0.5)}, "was not measured"),
+        (
+            {**COPIES, **sloped(1.6)},
+            "too moderate: those near 0 or 1 should be nearer (calibration slope 1.60",
+        ),
+        (
+            {**COPIES, **sloped(0.6)},
+            "too extreme: those near 0 or 1 should be less so (calibration slope 0.60",
+        ),
+        ({**COPIES, **sloped(1.1)}, "finds no fault in them"),
         ({"count_noise": 3.2}, "each is off by about 3.2"),
         ({"disclosed": [{"task": "cuts", "how": "exact"}]}, "can be computed from these"),
         ({"disclosed": [{"task": "rff_cuts", "how": "exact"}]}, "can be computed from these"),
