@@ -45,11 +45,14 @@ def inspect(
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
 
     found = load_model(model)
-    columns = found.schema_.columns
+    columns, positive = found.schema_.columns, found.schema_.positive_class
+    if found.schema_.positive_labels:
+        positive = f"{positive} (labels {', '.join(found.schema_.positive_labels)})"
     facts = {
         "kind": found.kind,
         "sha256": found.sha256(),
         "classes": ", ".join(found.schema_.classes),
+        **({"positive class": positive} if positive else {}),
         f"{len(columns)} columns": ", ".join(columns),
         **{
             name: " x ".join(map(str, array.shape)) or str(array.item())

@@ -68,7 +68,7 @@ def try_elsewhere(name: str, settings: Settings, site: int) -> dict[str, Any]:
         assert isinstance(settings, PanSvmSettings)
         found = BASELINES[name](settings, _renumbered(others), own)
         result = {**vars(found), **vars(found.evaluation), "rows_test": found.evaluation.rows}
-        return {**result, "rows_train": len(others.classes)}
+        return {**result, "rows_train": len(others.classes), "positive_class": pool.schema.positive_class}
     files = [one for number, one in enumerate(settings.data.split(SEPARATOR)) if number != site]
     least = min(settings.min_sites, len(files))
     settings = replace(settings, data=join_data(files), sites=len(files), min_sites=least)

@@ -104,6 +104,12 @@ def origin_line(means: pd.DataFrame, known: Mapping[str, Any]) -> str:
         f"{line['rows_test']:.0f} to test"
         for line in means.dropna(subset=SIZES).drop_duplicates(["data", *SIZES]).to_dict("records")
     )
+    named = means[means["positive_class"] != ""].drop_duplicates(["data", "positive_class"])
+    if len(named):
+        positive = ", ".join(
+            f"'{name}' of {data}" for data, name in named[["data", "positive_class"]].to_numpy().tolist()
+        )
+        sizes += f". F1 is that of the positive class: {positive}"
     seeds = f"seeds {means['first_seed'].min()} to {means['last_seed'].max()}"
     return (
         f"{known['date']}, commit {' '.join(commits)}, {seeds}. {sizes}. {versions_text(known['versions'])}."

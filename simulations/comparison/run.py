@@ -51,13 +51,14 @@ KEY = tuple(one.name for one in fields(Case) if one.compare)
 """What says which run it is, and the first columns of ``comparison.csv``."""
 
 FIGURES = (
-    *("level", "accuracy", "balanced_accuracy", "auc", "f1", "rows_train", "rows_test"),
+    *("level", "accuracy", "balanced_accuracy", "auc", "f1", "positive_class", "rows_train", "rows_test"),
     *("round_trips", "bytes_up", "bytes_down", "seconds", "disclosed", "converged", "model_sha256"),
 )
 """What a run finds; the columns of ``comparison.csv`` after those of `KEY`, and before `ORIGIN` and ``error``.
 
 ``level`` says of which records the sites' answers were made, with the noise; it is empty for a baseline, which has the
-true ones. Accuracy and so on are on the true test rows of all sites. Bytes are those of all sites together, ``seconds``
+true ones. Accuracy and so on are on the true test rows of all sites. Of two classes F1 is that of the positive one;
+``positive_class`` is empty with more. Bytes are those of all sites together, ``seconds``
 those of training and evaluation, all sites on this machine. ``disclosed`` is what left the sites other than in a sum,
 task by task; ``converged`` whether training came to its end; ``error`` why a run failed, and all else is then missing.
 """
@@ -107,7 +108,7 @@ def run_case(case: Case) -> dict[str, Any]:
         assert isinstance(settings, PanSvmSettings)
         found = BASELINES[case.strategy](settings, pool.train, pool.test)
         result = {**vars(found), **vars(found.evaluation), "rows_test": found.evaluation.rows}
-        result["rows_train"] = len(pool.train.classes)
+        result |= {"rows_train": len(pool.train.classes), "positive_class": pool.schema.positive_class}
     seconds, known = round(time.perf_counter() - started, 3), origin()
     return {
         **{name: known[name] for name in ORIGIN},

@@ -18,7 +18,7 @@ COSTS = ["round_trips", "bytes_up", "bytes_down", "seconds"]
 def frame(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return runs as a table of `COLUMNS`, in which numbers are numbers and texts that are not there are empty."""
     found = pd.DataFrame(lines, columns=COLUMNS, dtype=object)
-    texts = found[["level", "disclosed", *ORIGIN, "error"]].fillna("")
+    texts = found[["level", "positive_class", "disclosed", *ORIGIN, "error"]].fillna("")
     return found.assign(**texts).astype(dict.fromkeys([*SIZES, *MEASURES, *COSTS], "float64"))
 
 
@@ -47,6 +47,8 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
         Mean over the repeats that did not fail; the standard deviation is in the column of that name with ``_sd``.
     round_trips, bytes_up, bytes_down, seconds, megabytes : float
         Mean; megabytes are those of both ways.
+    positive_class : str
+        Of two classes the one that F1 is about; empty with more.
     disclosed : str
         What left the sites other than in a sum.
     date, commit, versions : str
@@ -69,6 +71,8 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     for name in COSTS:
         found[name] = groups[name].mean()
     found["megabytes"] = (found["bytes_up"] + found["bytes_down"]) / 1e6
+    # A run that failed names none.
+    found["positive_class"] = groups["positive_class"].max()
     found["disclosed"] = groups["disclosed"].agg(lambda texts: max(texts, key=len))
     found["date"], found["versions"] = groups["date"].max(), groups["versions"].max()
     found["commit"] = groups["commit"].agg(lambda known: " ".join(dict.fromkeys(filter(None, known))))

@@ -216,6 +216,7 @@ def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> N
     shown = {line[:30].strip().split("  ")[0]: line for line in out.splitlines()}
     assert "pan-svc" in shown["kind"]
     assert "benign, malignant" in shown["classes"]
+    assert "malignant" in shown["positive class"]
     assert "age, [red]" in shown["2 columns"]
     assert "3 x 2" in shown["landmarks"]
     assert model.sha256() in out.replace("\n", "").replace(" ", "")

@@ -66,3 +66,9 @@ def test_an_error_that_nobody_foresaw_is_one_of_its_run(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(STRATEGIES["local-only"], "fit", fail)
     assert attempt(run_case, case_of("local-only")) == {"error": "RuntimeError: out of luck"}
+
+
+def test_of_two_classes_the_positive_one_is_named() -> None:
+    for strategy in ("local-only", "central:tree"):
+        lines = [run_case(case_of(strategy, data=data)) for data in ("breast_cancer", "iris")]
+        assert [line["positive_class"] for line in lines] == ["malignant", None]

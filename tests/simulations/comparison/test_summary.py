@@ -138,3 +138,17 @@ def test_a_table_counts_failures_and_names_its_origin(tmp_path: Path, form: str,
     ):
         assert words in text, words
     assert "Nadeau" in (tmp_path / PAGE_FILE).read_text()
+
+
+@pytest.mark.parametrize("form", ["csv", "md", "latex"])
+def test_the_positive_class_is_named_wherever_f1_is(tmp_path: Path, form: str) -> None:
+    lines = [
+        line("a", 0, data="ward", f1=0.8, positive_class="ill"),
+        line("b", 0, data="ward", error="no"),
+        line("a", 0, f1=0.9, positive_class=None),
+    ]
+    text = write_summary(tmp_path, frame(lines), [], ORIGIN, form)
+    assert "F1 is that of the positive class: 'ill' of ward." in text
+    assert "&#39;ill&#39; of ward" in (tmp_path / PAGE_FILE).read_text()
+    found = pd.read_csv(tmp_path / SUMMARY_FILE, keep_default_na=False)["positive_class"]
+    assert found.tolist() == ["ill", "", ""]
