@@ -71,15 +71,14 @@ def _clustered(result: Result) -> str:
     if not result.get("patient_id"):
         return ""
     if result["count_noise"]:
-        rows = result["config"].get("rows-per-patient", 1)
-        return f"The rows of a patient that take part, at most {rows}, count as one in every interval." * (
-            rows > 1
-        )
+        rows = int(result["config"].get("rows-per-patient", 1))
+        every = f"The rows of a patient that take part, at most {rows}, count as one in every interval."
+        return every if rows > 1 else ""
     if result.get("patient_squares") is None:
-        return "How the rows of a patient go together was not counted: no interval is known to hold, and all are wide."
+        return "How the rows of a patient go together was not counted: intervals are as wide as can be."
     return (
-        "Rows of one patient are alike: every interval is by patient (standard errors clustered by patient), and holds "
-        "for other patients, not only for other rows."
+        "Rows of one patient are alike: every interval is by patient (standard errors are clustered by patient), for "
+        "what other patients would have given, and not only other rows."
     )
 
 

@@ -121,7 +121,7 @@ def test_what_counts_rows_says_rows_where_patients_have_several() -> None:
             "patients for training 90",
             "clustered by patient",
         ),
-        ({"patients_train": None, "patients_test": None}, "not counted by pan-svm", "all are wide"),
+        ({"patients_train": None, "patients_test": None}, "not counted by pan-svm", "as wide as can be"),
         (
             {"level": "dp", "count_noise": 2.0, "patients_train": None, "patients_test": None},
             "patients for the test as many as rows: one row of each takes part",
