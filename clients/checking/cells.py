@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from clients.checking.texts import why_not_written
 from clients.table.cells import MISSING, as_numbers, canonical_labels, written
 from clients.table.encoding import LIMIT, without_codes, without_texts
 from clients.table.form import TableForm
 from flower_pansvm.arrays import Bools, Floats
-from flower_pansvm.labels import DATE, can_be_class, spelling
+from flower_pansvm.labels import DATE, spelling
 from flower_pansvm.table_schema import NUMBER, TableColumn
 
 FEW = 20
@@ -120,16 +121,20 @@ class Cells:
         dates = [bool(DATE.search(text)) for text in self.texts[self.there]]
         return sum(dates) > len(dates) / 2
 
+    @property
+    def hinted(self) -> bool:
+        """Whether the column tells who a patient is by its name."""
+        words = re.sub("([a-z])([A-Z])", r"\1 \2", self.name).replace("_", " ").casefold()
+        return HINTS.search(words) is not None
+
     @cached_property
     def identifies(self) -> bool:
         """Whether the column tells who a patient is: by its name, or as nearly all its cells differ."""
-        words = re.sub("([a-z])([A-Z])", r"\1 \2", self.name).replace("_", " ").casefold()
-        hinted = bool(HINTS.search(words))
         if self.another_form and not self.is_date:
             return False
         if not self.is_measurement:
             rows, different = int(self.there.sum()), len(self.distinct)
-            return self.is_date or hinted or (rows >= FEW and different > rows / 2)
+            return self.is_date or self.hinted or (rows >= FEW and different > rows / 2)
         numbers = self.values[np.isfinite(self.values)]
         if not (numbers == np.round(numbers)).all():
             return False
@@ -140,7 +145,7 @@ class Cells:
             return True
         in_a_row = different == rows and np.ptp(numbers) == rows - 1
         long = different > 0.95 * rows and np.abs(numbers).min() >= 10_000
-        return (rows >= FEW and (in_a_row or long)) or (hinted and different > FEW)
+        return (rows >= FEW and (in_a_row or long)) or (self.hinted and different > FEW)
 
     @cached_property
     def is_code(self) -> bool:
@@ -211,7 +216,8 @@ class Cells:
         return sorted(
             text
             for text, count in self.words.items()
-            if (text in KNOWN_WORDS or (count >= COMMON and can_be_class(text))) and not re.match(LIMIT, text)
+            if (text in KNOWN_WORDS or (count >= COMMON and not why_not_written(text)))
+            and not re.match(LIMIT, text)
         )
 
 

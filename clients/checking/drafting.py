@@ -7,31 +7,30 @@ largest number, with room added, rounded outward to a coarse grid; how many rows
 
 import json
 import math
-import re
+import tomllib
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from clients.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
+from clients.checking.misfits import misfits
 from clients.checking.patients import candidates
 from clients.checking.sentinels import sentinels
+from clients.checking.texts import LONG, why_not_written
 from clients.table.file import read_frame
 from clients.table.form import TableForm
 from clients.table.table import columns_text, nearest_text
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import DATE, MOST_DIGITS, can_be_class, is_number, spelling
-from flower_pansvm.printable import plain_name
-from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO, TableColumn
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, is_number, spelling
+from flower_pansvm.printable import name_problem, plain_name
+from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO, TableColumn, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER
 
 MOST_CATEGORIES = 20
 """A text column with more common texts is left out."""
-
-LONGEST_CODE = 7
-"""Characters of a number that may be a category, such as 250.00."""
-
-CATEGORY_TEXT = re.compile(r"[\w \-+./()<>=,;:%&']{1,60}")
 
 GRID = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 """What ends are rounded to, times a power of ten."""
@@ -52,8 +51,16 @@ STUDY = """# For the report, what no machine can know:
 # intended-use = ""  # what the model is for"""
 
 
-def draft(path: Path, label: str, form: TableForm) -> str:
-    """Return the text of a schema file for a table; TableError if it cannot be read, or has no such label column."""
+class Draft(NamedTuple):
+    """A first schema file."""
+
+    text: str
+    # What `pansvm check` will say of rows of the same table, by their number: for the hospital, and not in the file.
+    misfits: tuple[str, ...]
+
+
+def draft(path: Path, label: str, form: TableForm) -> Draft:
+    """Return a schema file for a table; TableError if it cannot be read, or has no such label column."""
     frame, label = read_frame(path, form), plain_name(label)
     if label not in frame.columns:
         raise TableError(
@@ -76,12 +83,12 @@ def draft(path: Path, label: str, form: TableForm) -> str:
     for name in owners:
         left_out.setdefault(name, "repeats as ids do: the patient-id, else describe it")
     lines = [HEAD, f"label = {_text(label)}"]
-    classes = [name for name in _common(cells_of(frame, [TableColumn(label)], form)[0]) if can_be_class(name)]
-    if len(classes) >= 2:
+    classes, why_not = _classes(cells_of(frame, [TableColumn(label)], form)[0])
+    if why_not:
+        lines.append(f"# classes = []  # {why_not}: write all that there can be")
+    else:
         lines.append(f"classes = [{', '.join(map(_text, classes))}]")
         lines.append("# positive = []  # those that count as positive, to make two classes of all")
-    else:
-        lines.append("# classes = []  # too few rows have one: write all that there can be")
     lines.append(STUDY)
     lines += [
         f"# patient-id = {_text(name)}  # if it says whose each row is: it repeats as ids do"
@@ -98,7 +105,11 @@ def draft(path: Path, label: str, form: TableForm) -> str:
         )
         lines += [f"{key} = {_text(value)}" for key, value in said]
     described = [_with_limits(cells, frame, form) for cells in columns if cells.name not in left_out]
-    return "\n".join([*lines, *map(_column, described)]) + "\n"
+    text = "\n".join([*lines, *map(_column, described)]) + "\n"
+    if not described:
+        return Draft(text, ())
+    schema = TableSchema.from_mapping(tomllib.loads(text), "schema")
+    return Draft(text, tuple(misfits(frame, schema, replace(form, schema=schema))))
 
 
 def _with_limits(cells: Cells, frame: pd.DataFrame, form: TableForm) -> Cells:
@@ -119,40 +130,39 @@ def _why_left_out(cells: Cells) -> str:
         return ""
     if cells.another_form and not cells.is_measurement:
         return f"numbers with {cells.another_form}: write the numbers only, and describe it"
+    mostly_numbers = np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text)
+    if mostly_numbers and not cells.is_measurement and not cells.hinted:
+        return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
     if cells.identifies:
         return (
             "dates" if cells.is_date else "says who a patient is, by its name or as nearly all cells differ"
         )
-    if not _is_category(cells) or len(_common(cells)) >= 2:
-        return ""
-    if np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text):
-        return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
-    return (
-        f"text: no two that could be categories are in {COMMON} rows each, or more than {MOST_CATEGORIES} are"
-    )
+    return _common(cells, MOST_CATEGORIES)[1] if _is_category(cells) else ""
 
 
-def _common(cells: Cells) -> list[str]:
-    """Return the texts of a column that many rows have and that could be categories; none if there are many.
+def _classes(labels: Cells) -> tuple[list[str], str]:
+    """Return the classes to be written, or why there are none."""
+    found, why_not = _common(labels, MOST_CLASSES)
+    if not why_not and not all(map(can_be_listed, found)):
+        why_not = f"classes are {LABEL_RULE}"
+    return found, why_not
+
+
+def _common(cells: Cells, most: int) -> tuple[list[str], str]:
+    """Return the texts of a column that many rows have, or why they are not written.
 
     Of spellings of one, such as Ja and ja, the first: a schema file may not name it twice.
     """
     names, counts = np.unique([text for text in cells.texts if text is not None], return_counts=True)
-    found = [
-        str(name)
-        for name, count in zip(names, counts, strict=True)
-        if count >= COMMON and (_can_be_category(name) or (is_number(name) and len(name) <= LONGEST_CODE))
-    ]
+    found = [str(name) for name in names[counts >= COMMON]]
     spelt = {name if is_number(name) else spelling(name): name for name in reversed(found)}
     found = list(spelt.values())[::-1]
-    return found if len(found) <= MOST_CATEGORIES else []
-
-
-def _can_be_category(text: str) -> bool:
-    """Return whether a text that many rows have can be a category: no date, and no long number or remark."""
-    digits = sum(character.isdigit() for character in text)
-    other = CATEGORY_TEXT.fullmatch(text) and digits <= MOST_DIGITS
-    return can_be_class(text) or bool(other and not (DATE.search(text) or is_number(text)))
+    if len(found) < 2:
+        return found, f"text: no two are in {COMMON} rows each"
+    if len(found) > most:
+        return found, f"text: more than {most} are in {COMMON} rows each"
+    long = LONG if any(name_problem(f"{cells.name}={text}") for text in found) else ""
+    return found, next(filter(None, map(why_not_written, found)), long)
 
 
 def _column(cells: Cells) -> str:
@@ -161,7 +171,7 @@ def _column(cells: Cells) -> str:
         lines.append(f'kind = "{YES_NO}"')
     elif _is_category(cells) and cells.there.any():
         lines.append(f'kind = "{CATEGORY}"')
-        lines.append(f"categories = [{', '.join(map(_text, _common(cells)))}]")
+        lines.append(f"categories = [{', '.join(map(_text, _common(cells, MOST_CATEGORIES)[0]))}]")
         lines.append("# Texts of few rows are not written here: add what else there can be.")
     else:
         lines.append('unit = ""')

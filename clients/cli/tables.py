@@ -84,12 +84,14 @@ def schema(
     if out is not None and out.exists():
         raise SettingError(f"There is a file {out} already. Give another name, or remove it.")
     said = {**single(given(context)), "drop": together(drop)}
-    text = draft(table, label or LABEL, TableForm.of(said, None))
+    made = draft(table, label or LABEL, TableForm.of(said, None))
+    for one in made.misfits:
+        typer.echo(f"Note: {one}\n", err=out is None)
     if out is None:
-        typer.echo(text, nl=False)
+        typer.echo(made.text, nl=False)
         return
     try:
-        write(out, text)
+        write(out, made.text)
     except OSError as error:
         raise SettingError(f"{out} cannot be written: {error.strerror}. Name another file.") from None
     typer.echo(

@@ -194,7 +194,7 @@ def test_a_measurement_with_some_text_stays_one_in_a_first_schema_file(tmp_path:
     frame = pd.DataFrame({"crp": levels, "label": [n // 3 % 2 for n in range(len(levels))]})
     frame.to_csv(tmp_path / "ward.csv", index=False, sep=";")
     form = TableForm.of({"separator": ";"}, None)
-    (tmp_path / "s.toml").write_text(draft(tmp_path / "ward.csv", "label", form))
+    (tmp_path / "s.toml").write_text(draft(tmp_path / "ward.csv", "label", form).text)
     schema = TableSchema.read(tmp_path / "s.toml")
     (column,) = schema.columns
     assert (column.name, column.kind) == ("crp", "number")
@@ -209,7 +209,7 @@ def test_codes_are_categories_in_a_first_schema_file(tmp_path: Path) -> None:
     codes = ("01", "1", "250.0", "250.00")
     ward(code=[codes[n % 4] for n in range(ROWS)]).to_csv(tmp_path / "ward.csv", index=False)
     schema = TableSchema.from_mapping(
-        tomllib.loads(draft(tmp_path / "ward.csv", "label", TableForm())), "s.toml"
+        tomllib.loads(draft(tmp_path / "ward.csv", "label", TableForm()).text), "s.toml"
     )
     (column,) = (one for one in schema.columns if one.name == "code")
     assert (column.kind, column.categories) == ("category", codes)
@@ -243,14 +243,14 @@ def test_limits_are_read_as_joining_reads_them(tmp_path: Path) -> None:
     labels = ["yes" if n % 2 else "no" for n in range(ROWS)]
     pd.DataFrame({"odd": cells, "label": labels}).to_csv(tmp_path / "ward.csv", index=False)
     form = TableForm(thousands=".", decimal=",")
-    assert "range = [0, 3000]" in draft(tmp_path / "ward.csv", "label", form)
+    assert "range = [0, 3000]" in draft(tmp_path / "ward.csv", "label", form).text
 
 
 def test_infinite_numbers_are_no_ends_of_a_range(tmp_path: Path) -> None:
     ward(odd=["inf" if n % 3 == 0 else str(n % 7) for n in range(ROWS)]).to_csv(
         tmp_path / "ward.csv", index=False
     )
-    assert "range = [0, 10]" in draft(tmp_path / "ward.csv", "label", TableForm())
+    assert "range = [0, 10]" in draft(tmp_path / "ward.csv", "label", TableForm()).text
 
 
 def an_export(folder: Path) -> None:

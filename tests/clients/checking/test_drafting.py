@@ -47,7 +47,7 @@ def ward() -> pd.DataFrame:
 def drafted(folder: Path, frame: pd.DataFrame) -> tuple[str, TableSchema]:
     path = folder / "ward.csv"
     frame.to_csv(path, index=False)
-    text = draft(path, "outcome", TableForm())
+    text = draft(path, "outcome", TableForm()).text
     (folder / "schema.toml").write_text(text)
     return text, TableSchema.read(folder / "schema.toml")
 
@@ -104,7 +104,9 @@ def test_names_of_columns_survive_toml(tmp_path: Path, name: str) -> None:
     frame = pd.DataFrame({name: np.linspace(0, 1, 50) * 3.3, "outcome": [0, 1] * 25})
     path = tmp_path / "ward.parquet"
     frame.to_parquet(path)
-    assert list(tomllib.loads(draft(path, "outcome", TableForm()))["columns"]) == [name.replace("\t", " ")]
+    assert list(tomllib.loads(draft(path, "outcome", TableForm()).text)["columns"]) == [
+        name.replace("\t", " ")
+    ]
 
 
 def test_a_wrong_label_column_is_an_error(tmp_path: Path) -> None:
