@@ -161,8 +161,11 @@ class Cells:
             return False  # told quickly, as of most of the thousands of columns that a table may have
         texts = {written(cell) for cell in self.raw.unique() if isinstance(cell, str)}
         texts = {text for text in texts if text.lower() not in MISSING}
-        with_decimals = [spelling(text) for text in texts if "." in text]
-        return any(re.match("0[0-9]", text) for text in texts) or len(set(with_decimals)) < len(with_decimals)
+        with_decimals = [text for text in texts if "." in text]
+        # No code has a sign: -0.00 beside 0.00 is what a program makes of a small number.
+        twice = len(set(map(spelling, with_decimals))) < len(with_decimals)
+        signed = any(text[0] in "+-" for text in with_decimals)
+        return any(re.match("0[0-9]", text) for text in texts) or (twice and not signed)
 
     def may_be_grouped(self, form: TableForm) -> bool:
         """Whether points or commas may be for thousands: all numbers are whole, or in such groups."""

@@ -126,3 +126,19 @@ def test_a_draft_fits_its_own_table_whatever_the_spelling_and_with_limits(tmp_pa
     assert "troponin" in {one.name for one in schema.columns}
     table = read_table(tmp_path / "ward.csv", form=TableForm(schema=schema))
     assert set(table.labels) == set(schema.classes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "zeros", [("-0.00", "0.00"), ("-0.0", "0.00"), ("+0.50", "0.5"), ("-0", "0")], ids=str
+)
+def test_a_measurement_with_a_sign_is_no_column_of_codes(zeros: tuple[str, str], tmp_path: Path) -> None:
+    """A change of potassium of -0.002 is written as -0.00."""
+    frame = ward()
+    frame["change"] = [*zeros, *(f"{row % 30 / 100 - 0.15:.2f}" for row in range(ROWS - 2))]
+    text, schema = drafted(tmp_path, frame)
+    assert {one.name: one.kind for one in schema.columns}["change"] == "number", text
+
+
+def test_codes_that_few_rows_have_are_left_out_as_what_they_are(tmp_path: Path) -> None:
+    text, _ = drafted(tmp_path, ward().assign(code=[f"{row % 60:02d}.0" for row in range(ROWS)]))
+    assert '"code",  # text: no two are in 10 rows each' in text
