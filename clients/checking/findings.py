@@ -13,7 +13,7 @@ import pandas as pd
 from clients.checking.cells import cells_of
 from clients.checking.columns import of_columns, of_rows
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding
-from clients.checking.labels import giving_away, of_labels
+from clients.checking.labels import giving_away, left_out, of_labels
 from clients.checking.patients import of_patients
 from clients.checking.perturbation import of_level
 from clients.patients import patient_numbers
@@ -83,7 +83,9 @@ def _of_frame(
     place = f"column '{label}' of '{name}'"
     cells = cells_of(frame, _described(frame, label, form), form)
     labels = _labels(frame, table, label, form)
-    found = [*of_patients(frame, label, form), *of_columns(cells, form), *of_rows(cells)]
+    # The first lines are those that a run shows.
+    found = [] if labels is None else [*left_out(labels, form.schema, place)]
+    found += [*of_patients(frame, label, form), *of_columns(cells, form), *of_rows(cells)]
     if labels is not None:
         patients = np.arange(len(labels)) if table is None else patient_numbers(table)
         found += [*of_labels(labels, form.schema, place, patients), *giving_away(cells, labels)]

@@ -31,6 +31,18 @@ ALIKE = 0.84
 """How alike the spellings of two labels are, of which one may be a typing error (difflib's ratio)."""
 
 
+def left_out(labels: np.ndarray, schema: TableSchema | None, place: str) -> Iterator[Finding]:
+    """Return which rows have no part for their labels, shape (rows,): hospitals and simulated sites leave them out."""
+    wrong = ~np.isin(labels, schema.classes) if schema and schema.classes else np.zeros(0, dtype=np.bool_)
+    if wrong.any():
+        yield Finding(
+            ERROR if wrong.all() else WARNING,
+            f"The {place} has {np.count_nonzero(wrong)} labels that are none of the schema's classes. These rows are "
+            f"left out of all runs; the first is data row {int(np.argmax(wrong)) + 1}. If they are to have part, "
+            "correct the labels, or add them to the schema file's classes, at all sites.",
+        )
+
+
 def of_labels(
     labels: np.ndarray, schema: TableSchema | None, place: str, patients: Ints
 ) -> Iterator[Finding]:
@@ -40,16 +52,7 @@ def of_labels(
     """
     classes, positive = (schema.classes, schema.positive) if schema else ((), ())
     counts = Counter(labels.tolist())
-    if classes:
-        wrong = ~np.isin(labels, classes)
-        if wrong.any():
-            level = ERROR if wrong.all() else WARNING
-            yield Finding(
-                level,
-                f"The {place} has {np.count_nonzero(wrong)} labels that are none of the schema's classes. These rows "
-                f"are left out of all runs; the first is data row {int(np.argmax(wrong)) + 1}.",
-            )
-    else:
+    if not classes:
         try:
             check_labels(labels, positive, place, MIN_CLUSTER, patients)
         except TableError as error:

@@ -17,11 +17,12 @@ from flower_pansvm.locking import locked
 from simulations.comparison.finished import RUNS_FILE, check_folder, finish, succeeded
 from simulations.comparison.page import ENDINGS, PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.plan import Plan
-from simulations.comparison.run import COLUMNS, Case, line_of, run_case
+from simulations.comparison.run import COLUMNS, Case, line_of, run_case, settings_of
 from simulations.comparison.summary import frame, named
 from simulations.comparison.workers import Result
 from simulations.data.datasets import locate
 from simulations.origin import origin
+from simulations.running import doubts_of
 from strategies.results import versions
 from strategies.settings import SEPARATOR
 
@@ -41,6 +42,9 @@ def compare(
     for note in notes:
         console.print(f"Note: {note}", soft_wrap=True)
     cases = plan.cases()
+    for settings in {case.data: settings_of(case) for case in reversed(cases)}.values():
+        for text in doubts_of(settings):
+            console.print(f"Warning: {text}", markup=False, soft_wrap=True)
 
     def show(case: Case, result: Result, left: int) -> None:
         told = f"[{len(cases) - left}/{len(cases)}] {case.title}, repeat {case.repeat}: {_told(result)}"

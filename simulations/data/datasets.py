@@ -17,7 +17,7 @@ from clients.table.units import check_units
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.printable import plain_name
-from simulations.data.partition import column_place
+from simulations.data.partition import column_place, rows_of
 
 SHIPPED = {
     "breast_cancer": sklearn.datasets.load_breast_cancer,
@@ -69,9 +69,7 @@ def load_dataset(
     label = label_of(form.schema, label)
     path = locate(name, data_dir)
     if path is not None and site_column is None:
-        table = read_table(path, label, form=form)
-        _check_agreed(table, form, path.name)
-        return table
+        return _agreed(read_table(path, label, form=form), form, path.name)
     frame = _frame_of(name, path, form)
     if site_column is not None:
         site_column = plain_name(site_column)
@@ -84,10 +82,9 @@ def load_dataset(
         frame = frame.drop(columns=site_column)
     place = path.name if path is not None else name
     table = table_from_frame(frame, label, place, form)
-    _check_agreed(table, form, place)
-    if site_column is None:
-        return table
-    return replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
+    if site_column is not None:
+        table = replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
+    return _agreed(table, form, place)
 
 
 def _frame_of(name: str, path: Path | None, form: TableForm) -> pd.DataFrame:
@@ -97,15 +94,22 @@ def _frame_of(name: str, path: Path | None, form: TableForm) -> pd.DataFrame:
     return _shipped_frame(name) if name in SHIPPED else _openml_frame(name)
 
 
-def _check_agreed(table: Table, form: TableForm, place: str) -> None:
-    """Check units, and that all labels are classes: a hospital leaves other rows out, a researcher has all in hand."""
+def _agreed(table: Table, form: TableForm, place: str) -> Table:
+    """Return the rows whose labels are classes of the schema file, which are those that a hospital trains and tests on.
+
+    TableError if there are none, or a column is in another unit. 'pansvm check' and a run warn of the others.
+    """
     check_units(table, form.schema, place)
     classes = form.schema.classes if form.schema else ()
-    if classes and table.labels is not None and not np.isin(table.labels, classes).all():
+    if not classes or table.labels is None:
+        return table
+    known = np.isin(table.labels, classes)
+    if not known.any():
         raise TableError(
-            f"'{place}' has labels that are no classes of the schema file. Correct them, leave these rows out, or add "
-            "the classes to the file."
+            f"'{place}' has no label that is a class of the schema file. Is it the right label column? Write the "
+            "labels as the file does, or correct the classes there, at all sites."
         )
+    return rows_of(table, np.flatnonzero(known))
 
 
 def locate(name: str, data_dir: Path | None = None) -> Path | None:

@@ -96,7 +96,7 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     else:
         values = _means(table.X[:, column_place(table.columns, argument)], patients)
         parts = np.array_split(np.argsort(values, kind="stable"), sites)
-    return [_rows(table, np.flatnonzero(np.isin(patients, part))) for part in parts]
+    return [rows_of(table, np.flatnonzero(np.isin(patients, part))) for part in parts]
 
 
 def _means(values: Floats, patients: Ints) -> Floats:
@@ -133,7 +133,7 @@ def _cells(table: Table, split: str, seed: int) -> list[Table]:
     cells = []
     for part in shuffled:
         part_rows = np.flatnonzero(np.isin(patients, part))
-        own = replace(_rows(table, part_rows), ids=np.char.add("row-", part_rows.astype(np.str_)))
+        own = replace(rows_of(table, part_rows), ids=np.char.add("row-", part_rows.astype(np.str_)))
         for block in column_blocks:
             names = tuple(table.columns[place] for place in block)
             cells.append(replace(own, columns=names, X=own.X[:, block]))
@@ -207,7 +207,7 @@ def _by_column(table: Table, column: str) -> list[Table]:
     counts = np.zeros((patients.max() + 1, len(there)), dtype=np.int64)
     np.add.at(counts, (patients, sites), 1)
     found = counts.argmax(axis=1)[patients]
-    return [_rows(features, np.flatnonzero(found == site)) for site in np.unique(found)]
+    return [rows_of(features, np.flatnonzero(found == site)) for site in np.unique(found)]
 
 
 def column_place(columns: Sequence[str], column: str) -> int:
@@ -220,7 +220,7 @@ def column_place(columns: Sequence[str], column: str) -> int:
     return columns.index(column)
 
 
-def _rows(table: Table, rows: Rows) -> Table:
+def rows_of(table: Table, rows: Rows) -> Table:
     """Return some rows of a table."""
     labels = None if table.labels is None else table.labels[rows]
     patients = None if table.patients is None else table.patients[rows]

@@ -307,7 +307,10 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
     "a column that the schema has": (changed(RAW, ",age,", ",Age,"), RAW_CHECK, ERROR, "no column 'age'.*are 'Age'"),
     "a category that it has not": (changed(RAW, ",m,", ",x,"), RAW_CHECK, ERROR, "'sex' that are none of the schema's"),
     "a label that it has not, to train on": (
-        changed(RAW, ",47,m,0", ",47,m,2"), f"{RUN} ward.csv --schema schema.toml", ERROR, "no classes of the schema",
+        changed(RAW, ",47,m,0", ",47,m,2"), f"{RUN} ward.csv --schema schema.toml", HANDLED, "of the schema's classes",
+    ),
+    "no label that it has, to train on": (
+        re.sub(r",[01]\n", ",ill\n", RAW), f"{RUN} ward.csv --schema schema.toml", ERROR, "no label that is a class",
     ),
     "categories without a schema": (RAW, f"{RUN} ward.csv --drop mrn", ERROR, "pansvm check"),
     "a schema that is to replace a file": (GOOD, "schema ward.csv --out ward.csv", ERROR, "a file ward.csv already"),
@@ -354,7 +357,7 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
     # Cells that are no single thing.
     "lists in Parquet, run": (parquet(genes=[[1, 2], [3]]), f"{RUN} ward.parquet", ERROR, "column 'genes'"),
     "lists in Parquet, dropped": (parquet(genes=[[1, 2], [3]]), "check ward.parquet --drop genes", HANDLED, "fits"),
-    "lists in Parquet, schema": (parquet(genes=[[1, 2], [3]]), "schema ward.parquet", HANDLED, '"genes",  # '),
+    "lists in Parquet, schema": (parquet(genes=[[1, 2], [3]]), "schema ward.parquet", HANDLED, r'"\[1 2\]", "\[3\]"'),
     # Names of columns.
     "a comma in a name": (
         ward(x="t", **{"c, mg": "u"}), "check ward.csv --drop x --drop '\"c, mg\"'", HANDLED, "fits",

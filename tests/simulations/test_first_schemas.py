@@ -210,3 +210,31 @@ def test_a_messy_export(made, left_out, said, pansvm: Run, tmp_path: Path) -> No
         (tmp_path / "ours.toml").write_text(text)
     code, out, _ = pansvm("check", path, "--schema", tmp_path / "ours.toml")
     assert code in WHOLE, out
+
+
+def test_rows_of_an_unlisted_label_have_no_part_anywhere_and_are_said_to_have_none(
+    pansvm: Run, tmp_path: Path
+) -> None:
+    """One rule from the first schema file to the figures, as at hospitals: they are left out, with a word."""
+    frame = ward(label=["a", "b"] * (ROWS // 2))
+    frame.to_csv(tmp_path / "without.csv", index=False)
+    rare = frame.iloc[:6].assign(label="lost to follow-up")
+    pd.concat([frame.iloc[:9], rare, frame.iloc[9:]]).to_csv(tmp_path / "ward.csv", index=False)
+    printed, schema = drafted(pansvm, tmp_path / "ward.csv")
+    assert schema.classes == ("a", "b")
+    assert "The labels of 6 rows are not among the classes" in printed
+    code, out, _ = pansvm("check", tmp_path / "ward.csv", "--schema", tmp_path / "ours.toml")
+    assert code == 3
+    assert out.startswith("Warning: The column 'label' of 'ward.csv' has 6 labels")
+    results = {}
+    for name in ("ward", "without"):
+        code, _, err = pansvm(
+            *("run", "--engine", "in-process", "--data", tmp_path / f"{name}.csv"),
+            *("--schema", tmp_path / "ours.toml", "--sites", 3, "--set", "landmarks=20"),
+            *("--privacy", "exact", "--out", tmp_path / name),
+        )
+        assert code == 0, err
+        assert ("6 labels that are none of the schema's classes" in err) == (name == "ward")
+        results[name] = json.loads((tmp_path / name / "result.json").read_text())
+    for key in ("accuracy", "rows_train", "rows_test", "confusion", "objective"):
+        assert results["ward"][key] == results["without"][key], key
