@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clients.table.table import LABEL
+from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.models.pan_svc import PanSVC
@@ -28,6 +29,9 @@ from strategies.settings import Settings, make_settings
 
 LARGEST_SEED = 2**31 - 1
 PATIENT = "patient"
+NOT_HERE = ("audit", "data-dir", "drop", "label", "out", "positive", "resume", "schema")
+"""Settings of runs of files, from which and into which ``fit`` reads and writes nothing."""
+
 _ONE_AT_A_TIME = Lock()
 
 
@@ -177,13 +181,16 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if len(self.classes_) > 2:
                 own["multi_class"] = "ovo"
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
+        own |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
+        own |= {"schema": schema} if schema else {}
         given = self.get_params(deep=False)
-        others = given.pop("settings") or {}
-        twice = sorted({*others} & {*given, "seed", "strategy", "data", "schema", "test_fraction"})
+        others = {key_of(name): value for name, value in (given.pop("settings") or {}).items()}
+        twice = sorted({*others} & {*map(key_of, {**given, **own}), *NOT_HERE})
         if twice:
             raise SettingError(
-                f"settings names {', '.join(twice)}, which is a parameter of FederatedSVC or is set by fit. Leave it "
-                "out there, and give the parameter (for seed random_state)."
+                f"settings names {', '.join(twice)}, which is a parameter of FederatedSVC, is set by fit, or means "
+                "nothing to it. Leave it out there, and give the parameter (for seed random_state, for positive a y of "
+                "two classes)."
             )
         if others.get("threshold"):
             raise SettingError(
@@ -191,8 +198,6 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "Compare predict_proba with it."
             )
         del given["random_state"]
-        own |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
-        own |= {"schema": schema} if schema else {}
         return with_sites_of_data(make_settings(**{**given, **own, **others}))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

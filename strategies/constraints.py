@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from flower_pansvm.constraints import Constraint, number
+from flower_pansvm.lists import as_list, listed
 
 
 def flag() -> Constraint:
@@ -32,6 +33,29 @@ def numbers(most: float = math.inf, least: float = -math.inf, above: float = -ma
     return Constraint(
         f"numbers {limits}, separated by commas", values, lambda values: ",".join(map(number_text, values))
     )
+
+
+def text() -> Constraint:
+    """Return the constraint of a free text, which may be a path or a number, and no list."""
+
+    def found(value: object) -> str:
+        if value is None or isinstance(value, tuple | dict):
+            raise ValueError
+        return str(value)
+
+    return Constraint("a text", found)
+
+
+def names() -> Constraint:
+    """Return the constraint of several names, a list or a text with commas, kept as such a text."""
+
+    def found(written: Any) -> str:
+        parts: str = each.read(as_list(map(each.read, written)) if isinstance(written, tuple) else written)
+        listed(parts)
+        return parts
+
+    each = text()
+    return Constraint("names, separated by commas", found)
 
 
 def number_or_grid() -> Constraint:

@@ -9,7 +9,7 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from flower_pansvm.constraints import key_of, near_matches, number, parse, read, setting, text, whole
+from flower_pansvm.constraints import key_of, near_matches, number, parse, read, setting, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.lists import listed
@@ -19,7 +19,7 @@ from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, Terms
-from strategies.constraints import flag, number_text
+from strategies.constraints import flag, names, number_text, text
 from strategies.registry import STRATEGIES
 
 
@@ -55,8 +55,8 @@ class Settings:
         text(),
         "Schema file: what all sites have agreed on of their columns, and the public ranges; an absolute path.",
     )
-    drop: str = setting("", text(), "Columns of the simulated sites' tables to leave out, by commas.")
-    positive: str = setting("", text(), "Labels that count as positive, by commas; by default the schema's.")
+    drop: str = setting("", names(), "Columns of the simulated sites' tables to leave out, by commas.")
+    positive: str = setting("", names(), "Labels that count as positive, by commas; by default the schema's.")
     split: str = setting(
         "iid",
         text(),

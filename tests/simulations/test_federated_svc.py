@@ -165,8 +165,32 @@ def test_labels_that_are_missing_are_refused() -> None:
         FederatedSVC().fit(X, [None, *["a", "b"] * 9, "a"])
 
 
-@pytest.mark.parametrize("twice", [{"privacy": "exact"}, {"seed": 1}, {"test_fraction": 0.5}])
+@pytest.mark.parametrize(
+    "twice",
+    [
+        *({"privacy": "exact"}, {"seed": 1}, {"test_fraction": 0.5}, {"test-fraction": 0.5}),
+        *({"min-cluster": 1}, {"class-weight": "balanced"}, {"random-state": 1}, {"schema": "s.toml"}),
+        *({"positive": "1"}, {"drop": "x0"}, {"label": "x0"}, {"out": "/tmp/out"}),
+    ],
+    ids=str,
+)
 def test_settings_may_not_overrule_parameters(twice: dict[str, object]) -> None:
     X, y = make_moons(40, random_state=0)
     with pytest.raises(PanSVMError, match="parameter"):
         FederatedSVC(settings=twice).fit(X, y)
+
+
+def test_settings_have_either_name() -> None:
+    X, y = make_moons(60, random_state=0)
+    by_name = [
+        decisions(FederatedSVC(**{**EXACT, "settings": {name: 2}}), X, y)
+        for name in ("min-sites", "min_sites")
+    ]
+    assert np.array_equal(*by_name)
+
+
+def test_weights_of_classes_are_not_overruled() -> None:
+    X, y = make_moons(60, random_state=0)
+    y = np.append(y[:-10], [2] * 10)
+    with pytest.raises(PanSVMError, match="multi-class"):
+        FederatedSVC(class_weight={0: 2}, settings={"multi-class": "ovr"}).fit(X, y)

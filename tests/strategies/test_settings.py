@@ -363,3 +363,20 @@ def test_a_level_that_the_strategy_does_not_have_is_refused_with_what_to_choose(
     with pytest.raises(SettingError, match=remedy):
         settings_from(config)
     assert settings_from({**config, "privacy": "auto"}).level != config["privacy"]
+
+
+def test_names_are_a_list_or_a_text_with_commas() -> None:
+    settings = make_settings(positive=["severe, acute", "1"], drop=("mrn", "ward"))
+    assert settings.positive_labels == ("severe, acute", "1")
+    assert settings.drop == "mrn,ward"
+    assert make_settings(positive=[2, 3]).positive_labels == ("2", "3")
+    assert make_settings(positive="a,b").positive_labels == ("a", "b")
+    assert settings_from(settings.to_config()).positive_labels == settings.positive_labels
+
+
+@pytest.mark.parametrize("key", ["label", "data", "schema", "split", "out", "strategy"])
+@pytest.mark.parametrize("value", [["a", "b"], None, {"a": 1}], ids=str)
+def test_what_is_no_text_is_not_made_one(key: str, value: object) -> None:
+    """A list became the text "('a', 'b')", and a label column of that name was looked for."""
+    with pytest.raises(SettingError, match=key):
+        make_settings(**{key: value})
