@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
 from clients.checking.cells import FEW, Cells
-from clients.checking.finding import ERROR, WARNING, Finding
+from clients.checking.finding import ERROR, NOTE, WARNING, Finding
 from clients.classes import check_labels
 from clients.patients import patients_of_labels
 from clients.table.cells import NO_NUMBER
@@ -74,16 +74,10 @@ def of_labels(
         name for name, count in counts.items() if count < MIN_CLUSTER and (not classes or name in classes)
     ]
     if rare:
-        unnamed = (
-            ""
-            if classes or positive
-            else " A site does not name them; these rows take part only if another site does."
-        )
-        yield Finding(
-            WARNING,
-            f"The {place} has {len(rare)} labels that fewer than {MIN_CLUSTER} rows have.{unnamed} At level perturbed "
-            "these rows get another label.",
-        )
+        # Of listed classes it is no doubt: a site of few patients has few of a rare disease.
+        told = f"The {place} has {len(rare)} labels that fewer than {MIN_CLUSTER} rows have."
+        unnamed = " A site does not name them; these rows take part only if another site does."
+        yield Finding(NOTE, told) if classes else Finding(WARNING, told + unnamed * (not positive))
     names, of_patients = patients_of_labels(labels, patients)
     if set(names[of_patients < MIN_CLUSTER]) - set(rare) and not classes and not positive:
         yield Finding(

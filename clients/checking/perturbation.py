@@ -61,6 +61,13 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
             "an attacker takes the mean of both. If a column holds an id of each row, a hospital names it as row-id in "
             "its node config.",
         )
+    replaced = relabelled(table.labels) if schema is None or not schema.classes else 0
+    if replaced:
+        yield Finding(
+            WARNING,
+            f"{replaced} labels are of fewer than {MIN_CLUSTER} rows. At level perturbed these rows get another label, "
+            "unless the schema file or the node config lists the classes.",
+        )
     rare = rare_classes(table.labels)
     if rare:
         wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)
@@ -191,6 +198,12 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     took_part = np.arange(len(first)) < len(tried[0])
     nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)
     return float(max(roc_auc_score(took_part, -score) for score in (first, nearer)))
+
+
+def relabelled(labels: NDArray[np.str_] | None) -> int:
+    """Return how many labels are not of enough records for a copy, where no list makes them public."""
+    _, counts = np.unique(labels if labels is not None else [], return_counts=True)
+    return int(np.count_nonzero(counts < MIN_CLUSTER))
 
 
 def rare_classes(labels: NDArray[np.str_] | None) -> int:

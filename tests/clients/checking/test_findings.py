@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding
-from clients.checking.findings import findings
+from clients.checking.findings import doubts, findings
 from clients.checking.sentinels import piled_up, sentinels
 from clients.table.form import TableForm
 from flower_pansvm.table_schema import TableColumn, TableSchema
@@ -67,8 +67,12 @@ def test_labels_that_are_doubtful(tmp_path: Path) -> None:
     assert any("1 labels that fewer than 5 rows have" in text for text in once)
     known = TableSchema(schema().columns, classes=("benign", "malignant", "other"))
     rare = texts(tmp_path, ward(label=["other", *words[1:]]), known)
-    assert any("get another label" in text for text in rare)
-    assert not any("does not name them" in text for text in rare)
+    assert any("note: " in text and "1 labels that fewer than 5 rows have" in text for text in rare)
+    assert not any("get another label" in text or "does not name them" in text for text in rare)
+    assert any("get another label" in one.text for one in findings(tmp_path / "ward.csv", None, TableForm()))
+    # Of a run, nothing that is of another level or of listed classes only.
+    assert not any("label" in text for text in doubts(tmp_path / "ward.csv", None, TableForm(schema=known)))
+    assert not any("perturbed" in text for text in doubts(tmp_path / "ward.csv", None, TableForm()))
     many = ward(label=[f"C{number % 40}" for number in range(ROWS)])
     assert any("does not hold classes" in text for text in texts(tmp_path, many))
     merged = TableSchema(schema().columns, positive=("C3", "C4"))
