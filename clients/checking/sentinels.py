@@ -1,9 +1,11 @@
 """Numbers that stand for a missing cell, such as 0 for cholesterol or -999."""
 
+import re
+
 import numpy as np
 
 from clients.checking.cells import COMMON
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 
 UNLIKELY = (-999.0, -9999.0, -99.0, -9.0, 999.0, 9999.0, 99999.0)
 """Written for a missing cell, and hardly ever measured."""
@@ -14,6 +16,9 @@ LIKELY = (0.0, -1.0, 9.0, 99.0)
 LEAST = 2
 """Fewest cells that are one code."""
 
+OFTEN, OFTEN_OF_ALL = 5, 0.02
+"""Cells, and share of all, that have a number on no list for it to be taken for a code; the lesser of both."""
+
 FENCE = 3.0
 """Interquartile ranges beyond which a number is far out (Tukey 1977)."""
 
@@ -23,6 +28,12 @@ PILE = 0.05
 USUAL_STEPS = 5.0
 """Steps between neighbouring numbers within which the last one belongs to the others."""
 
+MOST_NEGATIVE = 5
+"""Negative numbers that are all codes."""
+
+NEAREST = 10
+"""Neighbours of a number far out which hardly repeat where it is a code."""
+
 VARIED = 20
 """Different numbers from which a column is one of measurements, which hardly repeat."""
 
@@ -30,7 +41,8 @@ VARIED = 20
 def sentinels(values: Floats) -> list[float]:
     """Return the numbers in a column that are most likely codes for a missing cell.
 
-    They are at an end of the column, far out from nearly all others, and not alone.
+    They are at an end of the column, far out from nearly all others, and not alone. Of the usual codes two cells are
+    enough; any other number has to be repeated, and either look like a code or have neighbours that hardly repeat.
 
     Parameters
     ----------
@@ -43,6 +55,8 @@ def sentinels(values: Floats) -> list[float]:
     [0.0]
     >>> sentinels(np.array([0.0, 1, 0, 2, 0, 1, 0, 3]))
     []
+    >>> sentinels(np.array([*np.arange(40.0, 90), *[888.0] * 5, *[-7.0] * 5]))
+    [888.0, -7.0]
     """
     there = values[~np.isnan(values)]
     found: list[float] = []
@@ -52,13 +66,60 @@ def sentinels(values: Floats) -> list[float]:
         rest = there[(there != code) & ~np.isin(there, found)]
         if len(np.unique(rest)) < (2 if code in UNLIKELY else 5):
             continue
-        low, high = np.quantile(rest, [0.25, 0.75])
-        reach = FENCE * (high - low)
-        # One cell beyond may be a typing error.
-        below, above = np.count_nonzero(rest < code), np.count_nonzero(rest > code)
-        if (below < LEAST and code < low - reach) or (above < LEAST and code > high + reach):
+        if _is_far_out(code, rest, np.subtract(*np.quantile(rest, [0.75, 0.25]))):
             found.append(code)
-    return found
+    return [*found, *_repeated(there[~np.isin(there, found)])]
+
+
+def _is_far_out(code: float, rest: Floats, spread: float) -> bool:
+    """Tell whether a number is beyond nearly all others: one cell farther out may be a typing error."""
+    low, high = np.quantile(rest, [0.25, 0.75])
+    below, above = np.count_nonzero(rest < code), np.count_nonzero(rest > code)
+    reach = FENCE * spread
+    return bool((below < LEAST and code < low - reach) or (above < LEAST and code > high + reach))
+
+
+def _repeated(there: Floats) -> list[float]:
+    """Return numbers at the ends, the farthest first, that are codes as they are repeated; ``there`` has no others."""
+    numbers, counts = np.unique(there[np.isfinite(there)], return_counts=True)
+    enough = min(OFTEN, max(LEAST, OFTEN_OF_ALL * len(there)))
+    found: list[float] = []
+    below = numbers < 0
+    if 0 < below.sum() <= MOST_NEGATIVE and counts[below].min() >= enough and (~below).sum() >= 5:
+        # Negative ones where what is measured never is: -9, -8 and -7 for reasons why it was not.
+        codes, rest = numbers[below], numbers[~below]
+        if (codes % 1 == 0).all() and rest[0] - codes[-1] > USUAL_STEPS * np.median(np.diff(rest)):
+            found += codes.tolist()
+    for side in (-1, 1):
+        # From the end on, as long as each is one; a single cell farther out is passed over.
+        for place in range(len(numbers))[::-side]:
+            if numbers[place] in found:
+                continue
+            code, count = float(numbers[place]), counts[place]
+            others = (numbers != code) & ~np.isin(numbers, found)
+            if count < LEAST and place == (len(numbers) - 1 if side > 0 else 0):
+                continue
+            if count < enough or others.sum() < 5:
+                break
+            if not _is_repeated_code(code, count, numbers[others], counts[others]):
+                break
+            found.append(code)
+    return sorted(found, reverse=True)
+
+
+def _is_repeated_code(code: float, count: int, numbers: Floats, counts: Ints) -> bool:
+    """Tell whether a number at an end, which so many cells have, is a code beside others with their counts."""
+    rest = np.repeat(numbers, counts)
+    gap = float(np.abs(numbers - code).min())
+    quartiles = np.quantile(rest, [0.25, 0.75])
+    # Where most cells are the same, such as no visit, what is rare is far out and no code.
+    spread = float(np.ptp(quartiles) or np.ptp(rest))
+    if not _is_far_out(code, rest, spread):
+        return False
+    if re.fullmatch("7{2,}|8{2,}|9{2,}", f"{abs(code):g}"):
+        return True
+    nearest = counts[np.argsort(np.abs(numbers - code))[:NEAREST]]
+    return bool(len(numbers) >= VARIED and gap > FENCE * spread and count >= 3 * nearest.max())
 
 
 def piled_up(values: Floats) -> tuple[float, bool] | None:
