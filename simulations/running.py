@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from clients.checking.findings import doubts
+from clients.checking.patients import FEW, another_in_every_row
 from clients.classes import check_labels
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
@@ -96,13 +97,19 @@ def check_data(settings: Settings) -> tuple[str, ...]:
 
 
 def doubts_of(settings: Settings) -> list[str]:
-    """Return what is doubtful about the files of a run, at most three lines of each."""
-    form = form_of(settings)
+    """Return what is doubtful about the files of a run, at most three lines of each, and about all of them together."""
+    form, together = form_of(settings), []
+    patients = [table.patients for table in whole_rows_of(settings) if table.patients is not None]
+    rows = sum(map(len, patients))
+    # Of a site that is sound, where another one has patients with several rows.
+    if form.schema and rows >= FEW and all(len(np.unique(own)) == len(own) for own in patients):
+        together = [f"patient-id {another_in_every_row(form.schema.patient_id, rows)}"]
     if settings.split.startswith("by:"):
         form = replace(form, drop=(*form.drop, plain_name(settings.split.removeprefix("by:"))))
     folder = Path(settings.data_dir) if settings.data_dir else None
     paths = [locate(source, folder) for source in settings.data.split(SEPARATOR)]
-    return [line for path in paths if path for line in doubts(path, settings.label or None, form)]
+    each = [line for path in paths if path for line in doubts(path, settings.label or None, form)]
+    return [*together, *each]
 
 
 def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ model was right for 93 % of the test rows and for 53 % of new patients.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -34,6 +34,8 @@ NAMES = re.compile(
 )
 """Names of columns that say whose a row is, in small letters."""
 
+LEADING_ZEROS = re.compile("(?<![0-9.,])0+(?=[0-9])")
+
 ALIKE, BY_CHANCE = 0.95, 0.8
 """Share of pairs of rows of one id that agree in a column of few values, such as sex, and the share by chance."""
 
@@ -50,7 +52,9 @@ def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Fi
                 "rows of one patient are trained on and tested on, and all figures are too good.",
             )
     elif schema.patient_id in frame.columns:
-        yield from _of_rows(_numbers(frame[schema.patient_id]), schema.patient_id)
+        ids = frame[schema.patient_id]
+        yield from _of_rows(_numbers(ids), schema.patient_id)
+        yield from _spelt_otherwise(canonical_labels(ids), schema.patient_id)
 
 
 def _of_rows(numbers: Ints, name: str) -> Iterator[Finding]:
@@ -62,11 +66,43 @@ def _of_rows(numbers: Ints, name: str) -> Iterator[Finding]:
             f"The {rows} rows are of {len(counts)} patients by '{name}', at most {most} of one. Rows of a patient are "
             "on one side of the split. At level dp, rows-per-patient of them take part: one, unless the run says more.",
         )
+    elif rows >= FEW:
+        yield Finding(NOTE, another_in_every_row(name, rows))
     if rows >= FEW and most > max(LARGE * rows, 2):
         yield Finding(
             WARNING,
             f"One patient has {most} of the {rows} rows by '{name}', and weighs as much in training and test. Does the "
             "text stand for patients who are not known? Leave these rows out, or give each patient an id.",
+        )
+
+
+def another_in_every_row(name: str, rows: int) -> str:
+    """Return what is said of a column of patients' ids that may be of rows."""
+    return (
+        f"'{name}' has another text in every one of {rows} rows, as an id of rows has: no patient has two of them by "
+        "it. If some have, name the column of their ids as patient-id, or all figures are too good; if each patient "
+        "has one row, all is well."
+    )
+
+
+def _spelt_otherwise(ids: Sequence[str | None], name: str) -> Iterator[Finding]:
+    """Return whether two ids differ only as a program or a habit writes them: P01 and p01, 7 and 007."""
+    first: dict[str, int] = {}
+    for row, text in enumerate(ids):
+        if text is not None:
+            first.setdefault(text, row + 1)
+    seen: set[str] = set()
+    others = []
+    for text, row in first.items():
+        plain = LEADING_ZEROS.sub("", "".join(text.casefold().split()))
+        others += [row] if plain in seen else []
+        seen.add(plain)
+    if others:
+        yield Finding(
+            WARNING,
+            f"{len(others)} ids in '{name}' differ from another one only in upper and lower case, blanks or leading "
+            f"zeros; the first is in data row {others[0]}. Each counts as a patient. If they are the same "
+            "patients, write them alike, or their rows are trained on and tested on.",
         )
 
 

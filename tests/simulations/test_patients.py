@@ -13,6 +13,7 @@ from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.federated_svc import FederatedSVC
 from strategies.report.page import headline
+from simulations.running import doubts_of
 from strategies.results import describe
 from strategies.settings import Settings, make_settings
 
@@ -105,3 +106,14 @@ def test_a_run_that_counts_no_patients_says_why(data: dict[str, Any]) -> None:
     assert found["patients trained on / tested on"] == "as many as rows: one row of each takes part"
     found = headline(reported(make_settings(strategy="pan-svm", privacy="exact", landmarks="10", **data)))
     assert found["patients trained on / tested on"] == "144 / 36"
+
+
+def test_a_run_asks_about_a_patient_id_that_no_two_rows_have(data: dict[str, Any]) -> None:
+    """Such as the row-id. Of one site alone it is no doubt."""
+    sources = data["data"].split("|")
+    assert not any("another text" in line for line in doubts_of(make_settings(**data)))
+    for source in sources:
+        frame = pd.read_csv(source)
+        frame.assign(mrn=[f"row {one}" for one in range(len(frame))]).to_csv(source, index=False)
+        asked = [line for line in doubts_of(make_settings(**data)) if "another text" in line]
+        assert len(asked) == (source == sources[-1])

@@ -1,6 +1,6 @@
 """Columns that repeat as patients' ids do are asked about; measurements and codes are not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,44 @@ def test_with_a_patient_id_rows_and_patients_are_counted(ward: pd.DataFrame) -> 
     (counted,) = found(ward.assign(mrn=ids), TableForm(schema=schema))
     assert counted.level == NOTE
     assert f"{ROWS // EACH} patients" in counted.text
-    assert found(ward.assign(mrn=range(ROWS)), TableForm(schema=schema)) == []
+
+
+@pytest.mark.parametrize(
+    "ids", [range(ROWS), [f"visit {number}" for number in range(ROWS)]], ids=["rows", "visits"]
+)
+def test_an_id_of_rows_as_patient_id_is_noted(ids: Sequence[object], ward: pd.DataFrame) -> None:
+    schema = TableSchema.from_mapping({"patient-id": "mrn", "columns": {"age": {}}}, "schema")
+    (asked,) = found(ward.assign(mrn=ids), TableForm(schema=schema))
+    assert asked.level == NOTE
+    assert f"another text in every one of {ROWS} rows" in asked.text
+    # Of a handful of rows it is what chance does.
+    assert found(ward.assign(mrn=ids).head(12), TableForm(schema=schema)) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("P01", "p01"), ("7", "007"), ("P 01", "P01"), ("A\u00a01", "a1"), ("P007", "P7"), ("Ö1", "ö1")],
+)
+def test_ids_that_differ_in_how_they_are_written_are_asked_about(
+    one: str, other: str, ward: pd.DataFrame
+) -> None:
+    schema = TableSchema.from_mapping({"patient-id": "mrn", "columns": {"age": {}}}, "schema")
+    ids = np.repeat([f"X{number}" for number in range(ROWS // EACH)], EACH).astype(object)
+    ids[:EACH], ids[EACH : 2 * EACH] = one, other
+    (asked,) = [
+        finding
+        for finding in found(ward.assign(mrn=ids), TableForm(schema=schema))
+        if finding.level == WARNING
+    ]
+    assert "1 ids in 'mrn' differ" in asked.text
+    assert f"data row {EACH + 1}" in asked.text
+    assert one not in asked.text.replace(f"row {EACH + 1}", "")
+
+
+def test_ids_that_are_others_are_not_asked_about(ward: pd.DataFrame) -> None:
+    schema = TableSchema.from_mapping({"patient-id": "mrn", "columns": {"age": {}}}, "schema")
+    ids = np.repeat([f"{number % 3}-{number:04}/A" for number in range(ROWS // EACH)], EACH)
+    assert [one.level for one in found(ward.assign(mrn=ids), TableForm(schema=schema))] == [NOTE]
 
 
 def test_one_patient_with_half_of_all_rows_is_asked_about(ward: pd.DataFrame) -> None:
