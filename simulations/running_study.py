@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
-from clients.node.node_config import set_key
+from clients.deployment.node_file import set_key
 from flower_pansvm.errors import EngineError
 from flower_pansvm.study.processes import flower_environment, kill_group
 from flower_pansvm.terms import Scalar

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from clients.node.node_config import set_key
+from clients.deployment.node_file import set_key
 from flower_pansvm.result_file import read_result
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.hospitals import HOSPITALS as HEART

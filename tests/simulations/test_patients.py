@@ -12,8 +12,8 @@ from simulations.baselines.registry import BASELINES
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.federated_svc import FederatedSVC
-from strategies.report.page import headline
 from simulations.running import doubts_of
+from strategies.report.page import headline
 from strategies.results import describe
 from strategies.settings import Settings, make_settings
 
