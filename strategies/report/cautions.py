@@ -13,6 +13,9 @@ from strategies.steps.schema import told_by_names
 FEW = 20
 """Patients of a class below which what is said of it is rough."""
 
+ALIKE = 1e-3
+"""Probabilities that differ by less are the same to a reader; means of equal ones differ by rounding."""
+
 Result = Mapping[str, Any]
 
 
@@ -108,10 +111,10 @@ def _not_calibrated(result: Result) -> str:
     agreement = result.get("agreement")
     if not agreement or agreement["slope"] is not None:
         return ""
-    given = {group["probability"] for group in result["decision_groups"][0]}
+    given = [group["probability"] for group in result["decision_groups"][0]]
     if classes_not_tested(result):
         reason = f"all test {unit(result)}s are of one class"
-    elif len(given) == 1:
+    elif max(given) - min(given) < ALIKE:
         reason = f"the model gives all test {unit(result)}s about the same one"
     else:
         reason = (

@@ -66,7 +66,10 @@ def test_a_good_run_has_none() -> None:
         ({"aggregation": "plain"}, "Nothing was masked"),
         ({"tested_on": "perturbed records"}, "perturbed copies"),
         (
-            {"agreement": {"slope": None}, "decision_groups": [[{"probability": 0.5}]]},
+            {
+                "agreement": {"slope": None},
+                "decision_groups": [[{"probability": 0.54}, {"probability": 0.54 + 2e-16}]],
+            },
             "the model gives all test patients about the same one",
         ),
         (
