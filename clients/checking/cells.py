@@ -152,20 +152,25 @@ class Cells:
         """Whether numbers are written as codes are: 01, or 1.1 and 1.10 both."""
         if pd.api.types.is_numeric_dtype(self.raw.dtype) or not self.is_number:
             return False
-        numbers, cells = len(np.unique(self.values)), [str(cell).strip() for cell in self.raw.unique()]
+        numbers, cells = len(np.unique(self.values)), [str(cell).strip() for cell in self.different]
         if numbers > MOST_CODES:
             return False
         if len(cells) <= numbers and not any(
             text[0] == "0" and text[1:2].isdigit() for text in cells if text
         ):
             return False  # told quickly, as of most of the thousands of columns that a table may have
-        texts = {written(cell) for cell in self.raw.unique() if isinstance(cell, str)}
+        texts = {written(cell) for cell in self.different if isinstance(cell, str)}
         texts = {text for text in texts if text.lower() not in MISSING}
         with_decimals = [text for text in texts if "." in text]
         # No code has a sign: -0.00 beside 0.00 is what a program makes of a small number.
         twice = len(set(map(spelling, with_decimals))) < len(with_decimals)
         signed = any(text[0] in "+-" for text in with_decimals)
         return any(re.match("0[0-9]", text) for text in texts) or (twice and not signed)
+
+    @cached_property
+    def different(self) -> list[object]:
+        """The different cells as they were read."""
+        return list(dict.fromkeys(self.raw.to_numpy(dtype=object).tolist()))
 
     def may_be_grouped(self, form: TableForm) -> bool:
         """Whether points or commas may be for thousands: all numbers are whole, or in such groups."""
@@ -175,7 +180,7 @@ class Cells:
         fractions = fractions[~np.isnan(fractions)]
         if not np.allclose(fractions * 1000, np.round(fractions * 1000), rtol=0, atol=1e-6):
             return False
-        texts = [text.strip() for text in self.raw.unique() if isinstance(text, str)]
+        texts = [text.strip() for text in self.different if isinstance(text, str)]
         marked = [text for text in texts if (form.decimal or ".") in text]
         if not marked or not all(re.fullmatch(GROUPED, text) for text in marked):
             return False
@@ -232,10 +237,8 @@ def cells_of(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableFor
     values = without_codes(values, columns)
     # What is no number is looked at as text, however it is written.
     codes = np.array([column.kind != NUMBER for column in columns], dtype=np.bool_)
-    values[:, codes], is_text[:, codes] = (
-        np.nan,
-        frame[[column.name for column in columns]].notna().to_numpy()[:, codes],
-    )
+    coded = [column.name for column in columns if column.kind != NUMBER]
+    values[:, codes], is_text[:, codes] = np.nan, frame[coded].notna().to_numpy()
     return [
         Cells(column, frame[column.name], values[:, place], is_text[:, place])
         for place, column in enumerate(columns)

@@ -1,5 +1,6 @@
 """Numbers that stand for a missing cell, such as 0 for cholesterol or -999."""
 
+import math
 import re
 
 import numpy as np
@@ -81,9 +82,15 @@ def _is_far_out(code: float, rest: Floats, spread: float) -> bool:
 
 def _repeated(there: Floats) -> list[float]:
     """Return numbers at the ends, the farthest first, that are codes as they are repeated; ``there`` has no others."""
-    numbers, counts = np.unique(there[np.isfinite(there)], return_counts=True)
     enough = min(OFTEN, max(LEAST, OFTEN_OF_ALL * len(there)))
     found: list[float] = []
+    there, least = np.sort(there[np.isfinite(there)]), math.ceil(enough)
+    # Told quickly, as of most of thousands of columns: at an end, but for a single cell, none is there so often.
+    if len(there) <= least or not any(
+        end[0] == end[least - 1] or end[1] == end[least] for end in (there, there[::-1])
+    ):
+        return found
+    numbers, counts = np.unique(there, return_counts=True)
     below = numbers < 0
     if 0 < below.sum() <= MOST_NEGATIVE and counts[below].min() >= enough and (~below).sum() >= 5:
         # Negative ones where what is measured never is: -9, -8 and -7 for reasons why it was not.

@@ -60,7 +60,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
             "extremely long. Export the file again."
         ) from None
     frame.attrs[EMPTY_ROWS] = empty
-    return frame.set_axis(header, axis=1)
+    return frame.set_axis(header, axis=1).copy()  # in one block: of thousands of columns all is slow else
 
 
 def _decoded(content: bytes, name: str, form: TableForm) -> str:

@@ -182,3 +182,12 @@ def test_columns_that_measurements_may_be_like(tmp_path: Path) -> None:
         WARNING: ["counter"],
         NOTE: ["crp"],
     }
+
+
+def test_rows_that_are_there_twice_are_found_whatever_their_zeros_and_missing_cells(tmp_path: Path) -> None:
+    frame = ward()
+    frame.loc[0, "chol"] = np.nan
+    again = frame.iloc[[0, 1, 2]].assign(change=["-0.0", "0.00", "1"])
+    first = frame.assign(change=["0", "-0", "2", *["3"] * (ROWS - 3)])
+    said = texts(tmp_path, pd.concat([first, again]))
+    assert [text for text in said if "2 of 203 rows are the same as an earlier one" in text]
