@@ -188,7 +188,11 @@ def test_a_file_that_came_while_a_command_computed_stays(
 ) -> None:
     def other_process(*_: object) -> object:
         (tmp_path / "out").write_text("another's")
-        return "text" if command == "schema" else Predictions(pd.DataFrame({"prediction": ["0"]}), None, ())
+        return (
+            drafting.Draft("text", ())
+            if command == "schema"
+            else Predictions(pd.DataFrame({"prediction": ["0"]}), None, ())
+        )
 
     from clients import prediction  # noqa: PLC0415
     from clients.checking import drafting  # noqa: PLC0415
