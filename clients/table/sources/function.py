@@ -1,9 +1,15 @@
 """A table that a function returns: of an app that simulates, or one that a hospital has installed."""
 
-import importlib.metadata
+import json
+import os
 from collections.abc import Callable
-from pkgutil import resolve_name
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 import pandas as pd
@@ -18,30 +24,17 @@ def read(data: str) -> pd.DataFrame:
 
 
 def as_frame(found: Any, name: str, label: str) -> pd.DataFrame:
-    """Return what a function has returned as a frame.
+    """Return what a function has returned as a frame; TableError if it is none, or has no rows.
 
-    Parameters
-    ----------
-    found : DataFrame, or tuple
-        A frame with a label column, or ``(X, y)`` or ``(X, y, names)``: cells of shape (rows, columns), labels of
-        shape (rows,), and names of the columns.
-    name : str
-        The function's name, for errors.
-    label : str
-        What the column of ``y`` is called.
-
-    Raises
-    ------
-    TableError
-        If it is neither, or has no rows.
+    It may return a frame with a label column, or ``(X, y)``, or ``(X, y, names)``: cells of shape (rows, columns),
+    labels of shape (rows,), and names of the columns. ``name`` is the function's, for errors; ``label`` is what the
+    column of ``y`` is called.
     """
     if isinstance(found, tuple) and len(found) in (2, 3):
         X, y, names = (*found, None)[:3]
         try:
             cells = np.asarray(X)
-            columns = (
-                list(names) if names is not None else [f"x{one}" for one in range(1, cells.shape[1] + 1)]
-            )
+            columns = [f"x{one}" for one in range(1, cells.shape[1] + 1)] if names is None else list(names)
             found = pd.DataFrame(cells, columns=columns).assign(**{label: list(y)})
         except (IndexError, TypeError, ValueError):
             raise TableError(
@@ -67,31 +60,43 @@ def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool 
 
 
 def installed_function(data: str) -> Callable[[], Any]:
-    """Return the function that a node config's ``data`` names.
+    """Return the function that a node config's ``data`` names, of a distribution that is installed.
 
-    Only of a distribution that is installed: nothing that lies in the folder where a process starts, or that a
-    coordinator has sent, can take its place.
-
-    Raises
-    ------
-    TableError
-        If there is no such function, or no distribution has its package.
+    TableError if there is none, or if a folder of the package's name, where the process starts or in PYTHONPATH, would
+    be imported in its place; nothing of such a folder is executed.
     """
-    place = data.removeprefix(FUNCTION)
-    package = place.partition(":")[0].partition(".")[0]
-    if package not in importlib.metadata.packages_distributions():
+    module, _, name = data.removeprefix(FUNCTION).partition(":")
+    package = module.partition(".")[0]
+    names = metadata.packages_distributions().get(package, [])
+    spec = find_spec(package) if names else None
+    if spec is None:
         raise TableError(
             f"'{data}' names a function of the package '{package}', and no installed distribution has that. Install "
             "the package for this Python (pip install FOLDER), or correct the name: python:module:function."
         )
+    places = tuple(place for one in names for place in _places(metadata.distribution(one)))
+    for found in spec.submodule_search_locations or [str(spec.origin)]:
+        if not str(Path(found).resolve()).startswith(places):
+            raise TableError(
+                f"'{data}' is not taken from the installed package '{package}': {found} comes first and has its name. "
+                "Rename that; or start in another folder, and without PYTHONPATH."
+            )
     try:
-        found = resolve_name(place)
-    except (ImportError, AttributeError, ValueError) as error:
+        function: Callable[[], Any] = attrgetter(name)(import_module(module))
+        if not callable(function):
+            raise TypeError("it cannot be called")
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise TableError(
             f"'{data}' names no function that can be imported ({type(error).__name__}). Write it as "
             "python:module:function.",
             detail=str(error),
         ) from None
-    if not callable(found):
-        raise TableError(f"'{data}' names no function. Write it as python:module:function.")
-    return found  # type: ignore[no-any-return]
+    return function
+
+
+def _places(distribution: metadata.Distribution) -> list[str]:
+    """Return the folders of a distribution: where it is installed, and its source after ``pip install -e``."""
+    made = json.loads(distribution.read_text("direct_url.json") or "{}")
+    source = made["url"] if made.get("dir_info", {}).get("editable") else ""
+    folders = [distribution.locate_file(""), *([url2pathname(urlsplit(source).path)] if source else [])]
+    return [f"{Path(str(folder)).resolve()}{os.sep}" for folder in folders]

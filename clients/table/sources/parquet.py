@@ -32,9 +32,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
         raise TableError(f"To read '{name}', the package pyarrow is needed: {install('parquet')}.") from None
     try:
         return _frame(pyarrow.parquet.ParquetFile(io.BytesIO(content)).read())
-    except (
-        Exception
-    ) as error:  # a damaged file, or its pandas' part, makes pyarrow and pandas raise nearly anything
+    except Exception as error:  # a damaged file makes pyarrow and pandas raise nearly anything
         raise _damaged(name, error) from None
 
 

@@ -1,5 +1,7 @@
 """A hospital's rows may come from a function that it has installed, and from nothing that lies elsewhere."""
 
+import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,13 +33,18 @@ VALUE = 3
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "our_fhir.py").write_text(CODE)
-    (tmp_path / "not_installed.py").write_text(CODE)
-    info = tmp_path / "our_fhir-1.0.dist-info"
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "our_fhir.py").write_text(CODE)
+    (site / "not_installed.py").write_text(CODE)
+    info = site / "our_fhir-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: our-fhir\nVersion: 1.0\n")
     (info / "top_level.txt").write_text("our_fhir\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(site)
+    # Of another test's folder.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "our_fhir"]:
+        monkeypatch.delitem(sys.modules, name)
 
 
 @pytest.mark.usefixtures("installed")
@@ -68,6 +75,44 @@ def test_what_cannot_be_used_is_an_error_without_what_it_raised(data: str) -> No
     with pytest.raises(TableError) as raised:
         read_table(Path(data))
     assert "password" not in str(raised.value).replace(raised.value.detail, "")
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("place", ["our_fhir.py", "our_fhir/__init__.py", "our_fhir/tables.py"])
+def test_a_folder_that_comes_first_is_refused_and_not_executed(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder where a process starts, or of PYTHONPATH."""
+    shadow = tmp_path / "start" / place
+    shadow.parent.mkdir(parents=True)
+    shadow.write_text("raise RuntimeError('executed')\n")
+    if shadow.name == "tables.py":  # of a namespace package, which another part may be in
+        (tmp_path / "site" / "our_fhir.py").unlink()
+        (tmp_path / "site" / "our_fhir").mkdir()
+        (tmp_path / "site" / "our_fhir" / "patients.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path / "start")
+    name = "our_fhir.patients" if shadow.name == "tables.py" else "our_fhir"
+    with pytest.raises(TableError, match=r"start.*our_fhir.* comes first.*Rename"):
+        read_table(Path(f"python:{name}:patients"))
+
+
+def test_a_package_installed_from_its_folder_is_found_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pip install -e does it."""
+    source = tmp_path / "our source"
+    source.mkdir()
+    (source / "edited_fhir.py").write_text(CODE)
+    info = tmp_path / "installed" / "edited_fhir-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: edited-fhir\nVersion: 1.0\n")
+    (info / "top_level.txt").write_text("edited_fhir\n")
+    (info / "direct_url.json").write_text(
+        json.dumps({"url": source.as_uri(), "dir_info": {"editable": True}})
+    )
+    monkeypatch.syspath_prepend(info.parent)
+    monkeypatch.syspath_prepend(source)
+    assert len(read_frame(Path("python:edited_fhir:patients"))) == 3
 
 
 @pytest.mark.usefixtures("installed")
