@@ -75,6 +75,14 @@ def test_a_comment_in_a_plot_does_not_change_the_hash_and_one_at_the_hospital_do
     assert hash_of(software(checkout)) != audited
 
 
+def test_a_bundle_unpacked_in_another_folder_makes_the_same_bundle(checkout: Path, tmp_path: Path) -> None:
+    """As `flwr run .` there does: Flower refuses patterns that match nothing."""
+    built = build_fab_from_disk(checkout)
+    with zipfile.ZipFile(io.BytesIO(built)) as bundle:
+        bundle.extractall(tmp_path / "unpacked")
+    assert build_fab_from_disk(tmp_path / "unpacked") == built
+
+
 @pytest.mark.slow
 def test_both_apps_run_from_the_bundle_alone(checkout: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(build_fab_from_disk(checkout))) as bundle:
