@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from logging import WARNING
 from typing import Any
 
-from flwr.app import Context, Message, RecordDict
+from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
 from flwr.common.logger import log
@@ -22,10 +22,14 @@ from clients.table.simulated import use_tables
 from clients.table.sources.function import as_frame, call
 from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError
+from flower_pansvm.printable import printable
 from flower_pansvm.terms import Scalar, own_keys
 from simulations.data import sites
 
 Rows = Callable[[Context], Any]
+
+ARRAY_MODS = ("LocalDpMod", "adaptiveclipping_mod", "fixedclipping_mod")
+"""Flower's mods that rewrite the arrays of a reply."""
 
 _asked: ContextVar[Context] = ContextVar("the context of the message that is answered")
 
@@ -42,7 +46,8 @@ def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> C
         config, returns the node's rows: a DataFrame with a label column, or ``(X, y)``, or ``(X, y, names)``. It has to
         return the same rows whenever it is called in a run.
     mods : sequence
-        Flower mods. They may look at messages; a message that one of them has changed is refused.
+        Flower mods. They may look at messages. One that fails, or changes a message or its reply, is refused by name;
+        so are those of Flower's that rewrite arrays, at once.
     label : str
         Label column of a DataFrame.
 
@@ -54,13 +59,55 @@ def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> C
     Raises
     ------
     SettingError
-        If ``data`` is no function.
+        If ``data`` is no function, or a mod rewrites arrays.
     """
     if not callable(data):
         raise SettingError(
             f"data is {type(data).__name__}. Give a function, data=my_rows: each node calls it for its rows."
         )
-    return app_of_tasks([*mods, _OwnSettings(_Tables(data, label))])
+    for mod in map(_name_of, mods):
+        if mod in ARRAY_MODS:
+            raise SettingError(
+                f"{mod} rewrites the arrays of a reply, and here replies are exact or masked numbers. Leave it out; "
+                "dp-svm gives differential privacy, and the setting 'privacy' says what the sites' sums hold."
+            )
+    return app_of_tasks([*map(_Unchanged, mods), _OwnSettings(_Tables(data, label))])
+
+
+def _name_of(mod: Mod) -> str:
+    """Return the name of a mod, which is a function or an object that can be called."""
+    return getattr(mod, "__name__", type(mod).__name__)
+
+
+@dataclass(frozen=True)
+class _Unchanged:
+    """A mod around another: refuses in its name what it has changed, and says if it failed; nothing waits for it."""
+
+    mod: Mod
+
+    def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+        asked, answered = copy.deepcopy(message.content), []
+
+        def passed_on(request: Message, context: Context) -> Message:
+            if request.content != asked:
+                raise SettingError("it changed the request")
+            answered.append(_said(reply := call_next(request, context)))
+            return reply
+
+        try:
+            reply = self.mod(message, context, passed_on)
+            if answered != [_said(reply)]:
+                raise SettingError("it changed the reply" if answered else "it answered itself")
+        except Exception as error:  # anybody's mod
+            why = str(error) if isinstance(error, SettingError) else f"{type(error).__name__}: {error}"
+            text = f"The mod {_name_of(self.mod)} cannot be used here: {why}. Correct it, or leave it out of mods."
+            return Message(Error(SettingError.code, printable(text)), reply_to=message)
+        return reply
+
+
+def _said(reply: Message) -> tuple[RecordDict | None, int]:
+    """Return a copy of what a reply says, to be compared: its content, or the code of its error."""
+    return (copy.deepcopy(reply.content), 0) if reply.has_content() else (None, reply.error.code)
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,9 @@ def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Messa
     ]
     found = []
     for messages in (replies, [_reply(mean, mean.content)]):
+        tried = _copied(strategy)
         try:
-            found.append(_numbers(getattr(deepcopy(strategy), f"aggregate_{step}")(server_round, messages)))
+            found.append(_numbers(getattr(tried, f"aggregate_{step}")(server_round, messages)))
         except Exception as error:
             raise SettingError(
                 f"{type(strategy).__name__}.aggregate_{step} fails with {type(error).__name__} on replies made up to "
@@ -77,6 +78,18 @@ def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Messa
             "mean, or what it makes is random. A secure sum gives only the mean: use a strategy, and functions for "
             "metrics, that take a weighted mean."
         )
+
+
+def _copied(strategy: Strategy) -> Strategy:
+    """Return a copy of a strategy; SettingError if there can be none."""
+    try:
+        return deepcopy(strategy)
+    except Exception as error:  # anybody's strategy
+        raise SettingError(
+            f"{type(strategy).__name__} cannot be copied ({type(error).__name__}: {error}), and whether it takes a "
+            "weighted mean is tried on a copy. Keep locks, files and connections out of its attributes, or give it a "
+            "method __deepcopy__."
+        ) from error
 
 
 def _reply(like: Message, content: RecordDict) -> Message:

@@ -207,7 +207,8 @@ class SecureAggregation(Strategy):
                 raise SumError(
                     f"{len(nodes)} sites are chosen, and site '{site.name}' takes part in sums over at least "
                     f"{site.min_sites}. Raise min_train_nodes, min_evaluate_nodes and min_available_nodes of the "
-                    "strategy, or lower min_sites in secure_client_app."
+                    "strategy, or lower min_sites in secure_client_app. 'flwr run' simulates two SuperNodes unless it "
+                    f'is told otherwise: --federation-config "num-supernodes={site.min_sites}".'
                 )
 
     def _mean(self, step: str, server_round: int, replies: Iterable[Message]) -> Message | None:

@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import ArrayRecord, ConfigRecord, Context, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
+from flwr.clientapp.mod import LocalDpMod, adaptiveclipping_mod, fixedclipping_mod
 from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
@@ -108,6 +109,44 @@ def test_a_mod_sees_the_messages() -> None:
     trained(client_app(data=wine, mods=[mod]))
     assert ("query.join", True) in seen
     assert all(whole for _, whole in seen)
+
+
+def changing(mod: str) -> Any:
+    """Return a mod that does one thing wrong."""
+
+    def wrong_mod(message: Any, context: Context, call_next: Any) -> Any:
+        if mod == "request":
+            message.content["more"] = ConfigRecord({"key": 1})
+        if mod == "fails":
+            raise RuntimeError("no such folder")
+        if mod == "answers":
+            return Message(RecordDict(), reply_to=message)
+        reply = call_next(message, context)
+        if mod == "reply" and reply.has_content():
+            reply.content["more"] = ConfigRecord({"key": 1})
+        return reply
+
+    return wrong_mod
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("request", "changed the request"),
+        ("reply", "changed the reply"),
+        ("answers", "answered itself"),
+        ("fails", "RuntimeError: no such folder"),
+    ],
+)
+def test_a_mod_that_changes_a_message_or_fails_is_named(wrong: str, said: str) -> None:
+    with pytest.raises(SettingError, match=f"mod wrong_mod .*{said}"):
+        trained(client_app(data=wine, mods=[changing("nothing"), changing(wrong)]))
+
+
+@pytest.mark.parametrize("mod", [LocalDpMod(1.0, 1.0, 1.0, 1e-5), fixedclipping_mod, adaptiveclipping_mod])
+def test_flowers_mods_that_rewrite_arrays_are_refused_at_once(mod: Any) -> None:
+    with pytest.raises(SettingError, match=r"rewrites the arrays.*Leave it out"):
+        client_app(data=wine, mods=[mod])
 
 
 @pytest.mark.parametrize(

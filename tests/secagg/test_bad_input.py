@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterable
+from threading import Lock
 from typing import Any
 
 import flwr.serverapp.strategy as flowers
@@ -154,6 +155,24 @@ def test_ones_own_strategy_that_takes_the_mean_gives_what_it_gives_in_flower() -
     ours = run(secure(HalfWay(**ALL_NODES)), secured())
     own = run(HalfWay(**ALL_NODES), grid_of(with_handlers(ClientApp())))
     np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+
+
+class Locked(HalfWay):
+    """Takes the mean, and has a lock, of which there can be no copy."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.lock = Lock()
+
+
+def test_a_strategy_that_cannot_be_copied_is_refused_for_that() -> None:
+    with pytest.raises(SettingError, match=r"Locked cannot be copied .*Keep locks"):
+        run(secure(Locked(**ALL_NODES)), secured())
+
+
+def test_too_few_nodes_in_flowers_simulation_are_told_with_the_option_for_more() -> None:
+    with pytest.raises(SumError, match='--federation-config "num-supernodes=3"'):
+        run(secure(FedAvg()), secured(sites=2))
 
 
 class Personal(FedAvg):
