@@ -17,8 +17,6 @@ from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.printable import plain_name
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
-from simulations.attack.attack import attack
-from simulations.attack.audit import add_to_result, audit
 from simulations.data.datasets import locate
 from simulations.data.partition import CHECKERBOARD, checkerboard
 from simulations.data.pooling import schema_of_tables
@@ -30,7 +28,6 @@ from strategies.app import run as run_strategy
 from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
 from strategies.registry import STRATEGIES, check_classes
-from strategies.report.page import write_report
 from strategies.settings import SEPARATOR, Settings, settings_from
 from strategies.steps.schema import check_rows_per_patient
 from strategies.steps.subgroups import groups_by
@@ -147,13 +144,14 @@ def run(
     audit: str = "sums",
     minutes: float = 0.0,
     also: Sequence[Path] = (),
+    tell: Callable[[Path], None] = lambda _: None,
 ) -> Path:
     """Train, evaluate, audit if the settings say so, write ``result.json``, ``model.npz``, ``report.html``; say where.
 
     The settings' ``out`` is an absolute path. The engine is one of `ENGINES`; ``show`` receives each line of
     progress. The audit is by ``sums`` alone, by an ``attack`` of so many minutes, which uses the records of other
-    runs of the same sites, too; or a later one's, with ``record``, which keeps that of the sums. PanSVMError if the
-    run fails.
+    runs of the same sites, too; or a later one's, with ``record``, which keeps that of the sums. ``tell`` is called
+    with the folder before the report, whose plots take seconds, is written. PanSVMError if the run fails.
     """
     folder = Path(settings.out)
     if engine == "in-process":
@@ -161,9 +159,12 @@ def run(
             run_strategy(in_process_grid(settings), settings, folder)
     else:
         run_on_flower(settings.run_config, settings.sites, show)
+    from strategies.report.page import write_report  # noqa: PLC0415 - not before the training
+
     try:
         if settings.audit and audit != "record":
             _audit(settings, folder, show, minutes if audit == "attack" else 0.0, also)
+        tell(folder)
     finally:
         # The run itself has succeeded, whatever an attack does not know how to read.
         write_report(folder)
@@ -174,6 +175,10 @@ def _audit(
     settings: Settings, folder: Path, show: Callable[[str], None], minutes: float, also: Sequence[Path]
 ) -> None:
     """Audit a finished run, attack it for so many minutes if any, and forget what was asked."""
+    # Few runs are audited.
+    from simulations.attack.attack import attack  # noqa: PLC0415
+    from simulations.attack.audit import add_to_result, audit  # noqa: PLC0415
+
     try:
         found = audit(settings, folder)
         show(str(found))

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -192,13 +193,21 @@ class Training:
         from simulations import running  # noqa: PLC0415
 
         brief = self.command != "run"
-        progress = RunDisplay(quiet=self.quiet, brief=brief)
+        display = RunDisplay(quiet=self.quiet, brief=brief)
         place = run_folder(self.resume or self.out, self.overwrite, new=self.resume is None)
-        with exit_on_signals(), place as folder, progress as display:
+        with exit_on_signals(), place as folder, ExitStack() as shown:
+            shown.enter_context(display)
             settings = replace(settings, out=str(folder), audit=bool(audit) or settings.audit)
+
+            def tell(folder: Path) -> None:
+                shown.close()
+                self._print(folder, settings)
+
             how = audit or DEFAULT_AUDIT
             try:
-                running.run(settings, self.engine, display.show, audit=how, minutes=minutes, also=also)
+                running.run(
+                    settings, self.engine, display.show, audit=how, minutes=minutes, also=also, tell=tell
+                )
             except KeyboardInterrupt:
                 self._say_how_to_go_on(folder)
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
@@ -206,7 +215,7 @@ class Training:
                 if not display.offered:
                     self._say_how_to_go_on(folder)
                 raise
-        self._print(folder, settings)
+        _print_files(folder)
 
     @property
     def _engine_option(self) -> str:
@@ -267,7 +276,7 @@ def _check_audit(audit: str, attack_minutes: float | None, audit_also: list[Path
 
 
 def _print_figures(folder: Path) -> None:
-    """Print the figures of a run and where its files are."""
+    """Print the figures of a run."""
     from strategies.report.page import headline  # noqa: PLC0415
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
@@ -277,6 +286,10 @@ def _print_figures(folder: Path) -> None:
     console.print(table)
     for text in cautions_of(folder):
         console.print(text)
+
+
+def _print_files(folder: Path) -> None:
+    """Print where the files of a run are."""
     files = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
     what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
-    console.print(f"{what} are in {folder}: {', '.join(files)}")
+    typer.echo(f"{what} are in {folder}: {', '.join(files)}")

@@ -7,7 +7,6 @@ from typing import Any
 from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, share_by_patient
 from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
-from strategies.report.plots import calibration_figure, roc_figure
 from strategies.report.section import Result, filled, patient_counts, quoted, simulated, some, svg, unit
 from strategies.report.shares import ClassFigures, class_figures, count
 from strategies.report.words.system import words_of_tasks
@@ -219,6 +218,8 @@ def subgroups(result: Result) -> str:
 
 def thresholds(result: Result) -> str:
     """Return the ROC curve: what stricter and laxer thresholds would find."""
+    from strategies.report.plots import roc_figure  # noqa: PLC0415 - matplotlib, which figures need not wait for
+
     curves = roc_curves(result)
     two = len(result["classes"]) == 2
     areas = [] if two else sorted((curve.area, curve.name) for curve in curves)[:MOST_AREAS]
@@ -241,6 +242,8 @@ def thresholds(result: Result) -> str:
 
 def certainty(result: Result) -> str:
     """Return the calibration: how often the class is there when the model is so and so sure; or why it is not known."""
+    from strategies.report.plots import calibration_figure  # noqa: PLC0415 - matplotlib, which figures need not wait for
+
     several, groups = len(result["classes"]) != 2, result["decision_groups"][0]
     # Of several classes the groups have none, whether or not the model gives any.
     given = result["config"].get("probability") if several else groups[0]["probability"] is not None

@@ -5,7 +5,6 @@ from itertools import groupby
 from typing import Any
 
 from strategies.report import selecting, tuning
-from strategies.report.plots import convergence_figure, selection_figure
 from strategies.report.section import Result, filled, some, svg
 from strategies.report.words.system import sentences, words_of_tasks
 from strategies.settings import all_settings, default_config
@@ -95,6 +94,8 @@ def selection_headline(result: Result) -> dict[str, str]:
 
 def selection(result: Result) -> str:
     """Return which features were chosen, and how it came to that."""
+    from strategies.report.plots import selection_figure  # noqa: PLC0415 - matplotlib, which figures need not wait for
+
     plot = svg(selection_figure(result), "Accuracy against the number of features")
     return filled(TEMPLATES, "selection", result=result, selecting=selecting, plot=plot)
 
@@ -113,6 +114,8 @@ def convergence_headline(result: Result) -> dict[str, str]:
 
 def convergence(result: Result) -> str:
     """Return how the bounds of the cutting planes have met."""
+    from strategies.report.plots import convergence_figure  # noqa: PLC0415 - matplotlib, which figures need not wait for
+
     says = f"Gap between the bounds after each of {result['cut_rounds']} round trips"
     return filled(TEMPLATES, "convergence", plot=svg(convergence_figure(result), says))
 

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cli import COMMANDS, command_at
+from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
@@ -45,6 +48,24 @@ def test_run_shows_each_phase_and_each_round_and_leaves_three_files(pansvm: Run,
     left = {path.name for path in (tmp_path / "out").iterdir()}
     assert left == {"model.npz", "report.html", "result.json"}
     assert "<svg" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_figures_are_shown_before_the_report_is_written(pansvm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(folder: Path) -> Path:
+        raise SettingError(f"nothing can be written into {folder}")
+
+    monkeypatch.setattr("strategies.report.page.write_report", fails)
+    code, out, error = pansvm("run", "--engine", "in-process", "--out", "out", *SMALL)
+    assert code == 1
+    assert "nothing can be written" in error
+    assert "test accuracy" in out
+
+
+def test_what_a_run_shows_needs_no_plots_and_no_attack() -> None:
+    code = "import sys, simulations.running, simulations.cli.run, strategies.report.page\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = done.stdout.split()
+    assert not [name for name in names if name.startswith(("matplotlib", "simulations.attack"))]
 
 
 IRIS = ("--data", "iris", "--sites", 3, "--set", "tol=0.1")
