@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from strategies.dp_svm.strategy import DpSvm
     from strategies.pan_svm.strategy import PanSVM
     from strategies.selection.filter_wrapper import FilterWrapper
-    from strategies.selection.voted_wrapper import VotedWrapper
+    from strategies.selection.voted_wrapper import Rsvm, SvmRfe, SvmT, VotedWrapper
 
-__all__ = ["DpSvm", "FilterWrapper", "PanSVM", "VotedWrapper"]
+__all__ = ["DpSvm", "FilterWrapper", "PanSVM", "Rsvm", "SvmRfe", "SvmT", "VotedWrapper"]
 
 PLACES = {
     "DpSvm": "strategies.dp_svm.strategy",
     "FilterWrapper": "strategies.selection.filter_wrapper",
     "PanSVM": "strategies.pan_svm.strategy",
+    **dict.fromkeys(("Rsvm", "SvmRfe", "SvmT"), "strategies.selection.voted_wrapper"),
     "VotedWrapper": "strategies.selection.voted_wrapper",
 }
 

@@ -1,5 +1,7 @@
 """The ServerApp: reads the run config, runs the chosen strategy and writes the results."""
 
+import os
+from contextlib import suppress
 from logging import INFO
 from pathlib import Path
 
@@ -103,7 +105,20 @@ def superlink_hint(grid: Grid) -> str:
     log_file = get_flwr_home() / "local-superlink" / "superlink.log"
     if not is_simulation(grid) or not log_file.exists():
         return ""
+    running = _writing_to(log_file)
+    end = f"kill {' '.join(running)}" if running else "pkill -f local-superlink/superlink.log"
     return (
         "flwr run leaves Flower's SuperLink running on this machine, with the code of the folder in which it was "
-        f"started; its log is {log_file}. End it with: pkill -f local-superlink/superlink.log"
+        f"started; its log is {log_file}. End it with: {end}"
     )
+
+
+def _writing_to(log_file: Path) -> list[str]:
+    """Return the ids of this account's processes whose command names a log file; none where there is no ``/proc``."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is somebody else's
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            if os.fsencode(log_file) in command and process.stat().st_uid == os.getuid():
+                found.append(process.name)
+    return sorted(found, key=int)

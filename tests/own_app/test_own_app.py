@@ -19,11 +19,13 @@ from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
 from clients.table import simulated
+from flower_pansvm import serverapp
 from flower_pansvm.clientapp import client_app
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.serverapp import DpSvm, PanSVM
 from simulations.engines.in_process import InProcessGrid
+from strategies.registry import STRATEGIES
 from strategies.strategy import PhasedStrategy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-app.md").read_text(encoding="utf-8")
@@ -232,6 +234,12 @@ def test_an_unknown_key_of_the_plugins_is_refused_and_others_are_left_alone() ->
 def test_what_has_no_effect_is_refused_before_anything_is_sent(given: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
         PanSVM.from_context(context()).start(None, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", serverapp.__all__)
+def test_every_class_of_the_door_is_a_strategy_with_its_settings(name: str) -> None:
+    strategy = getattr(serverapp, name).from_context(context({"pansvm.sites": 3}))
+    assert STRATEGIES.name_of(type(strategy)) == strategy.settings.strategy
 
 
 @pytest.mark.parametrize("data", [None, "rows.csv", pd.DataFrame()])

@@ -1,5 +1,7 @@
 """What the log says at the end of a run: how to resume one that was stopped, and what stays running on the machine."""
 
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -57,3 +59,18 @@ def test_only_what_flwr_run_leaves_is_told(
     assert bool(text) == (left and isinstance(grid, InMemoryGrid))
     if text:
         assert "End it with: pkill -f local-superlink/superlink.log" in text
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="ids of processes are looked up in /proc")
+def test_what_is_left_is_told_by_process_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLWR_HOME", str(tmp_path))
+    log_file = tmp_path / "local-superlink" / "superlink.log"
+    log_file.parent.mkdir()
+    log_file.touch()
+    command = [sys.executable, "-c", "print(flush=True); input()", "--log-file", str(log_file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as left:
+        assert left.stdout is not None
+        left.stdout.readline()
+        text = superlink_hint(InMemoryGrid())  # type: ignore[arg-type]
+        left.communicate(b"\n")
+    assert text.endswith(f"End it with: kill {left.pid}")
