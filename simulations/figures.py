@@ -6,6 +6,7 @@ In a page a table stands between ``<!-- figures: NAME -->`` and ``<!-- end -->``
 its result file gives.
 """
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -257,6 +258,17 @@ def mean_equality(secagg: Result) -> str:
     return table_of(("strategy", "64 bits", "32 bits"), found[[64, 32]], "{:.0e}", "{:.0e}")
 
 
+def mean_drop_outs(secagg: Result) -> str:
+    """Return how many rounds give a mean if another site drops out of each."""
+    found = secagg.frame("drop_outs")
+    found["protocol"] = "`" + found["protocol"] + "`"
+    found["difference"] = [
+        "" if math.isnan(one) else f"{one:.0e}" for one in found["largest_difference"].astype(float)
+    ]
+    header = ("protocol", "rounds with a mean", "of", "difference from Flower's weights")
+    return table_of(header, found.set_index("protocol")[["opened", "rounds", "difference"]], "{}", "{}", "{}")
+
+
 def mean_attacks(secagg: Result) -> str:
     """Return what a coordinator computes of one site by asking the others again."""
     found = secagg.frame("attacks")
@@ -296,6 +308,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "sums": ("secure_sums", sums),
     "mean-costs": ("secagg", mean_costs),
     "mean-equality": ("secagg", mean_equality),
+    "mean-drop-outs": ("secagg", mean_drop_outs),
     "mean-attacks": ("secagg", mean_attacks),
 }
 """Each table of a page: its result file, and the function that makes it."""
