@@ -98,14 +98,19 @@ class RunningStudy:
     def signal(self, name: str, part: str = "", number: int = signal.SIGKILL) -> None:
         """Send a signal to the processes of a hospital or the coordinator that have a part in the command line.
 
-        Without a part to all of Flower's, and not to those that start them.
+        Without a part to all of Flower's, and not to those that start them. One that is about to be started again is
+        waited for; EngineError if that takes too long.
         """
-        found = processes_about(self.folder / name, part)
-        reached = [pid for pid, command in found.items() if part or "-m flower_pansvm" not in command]
-        if not reached:
-            raise EngineError(
-                f"No process of '{name}' has '{part}' in its command line. Has it ended? See its log."
-            )
+        deadline = time.monotonic() + PATIENCE
+        reached: list[int] = []
+        while not reached:
+            if time.monotonic() > deadline:
+                raise EngineError(
+                    f"No process of '{name}' has '{part}' in its command line. Has it ended? See its log."
+                )
+            found = processes_about(self.folder / name, part)
+            reached = [pid for pid, command in found.items() if part or "-m flower_pansvm" not in command]
+            time.sleep(0.0 if reached else 0.2)
         for pid in reached:
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
