@@ -37,9 +37,9 @@ class HttpClient(FleetHttpClient):
 
     def _read(self, response: Any) -> None:
         """Read an answer; FederationError if it is packed or longer than any, TimeoutError if it comes too slowly."""
-        begun, content = time.monotonic(), bytearray()
+        begun, content, stream = time.monotonic(), bytearray(), response.stream
         packed = response.headers.pop("content-encoding", "identity") != "identity"
-        for part in response.stream:
+        for part in stream:
             content += part
             if response.is_success and (packed or len(content) > MOST_BYTES):
                 raise FederationError(
@@ -51,6 +51,7 @@ class HttpClient(FleetHttpClient):
             self.due = begun + CALL_SECONDS + len(content) / LEAST_RATE
             if time.monotonic() > self.due:
                 raise TimeoutError
+        stream.close()  # else no other call has the connection
         response.stream = type(response)(response.status_code, content=bytes(content)).stream
 
 

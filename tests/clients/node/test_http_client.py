@@ -70,6 +70,25 @@ def test_an_honest_answer_is_read(client: HttpClient, server: Evil) -> None:
     assert server.asked[0].endswith(" identity")
 
 
+def test_all_calls_go_over_one_connection_and_leave_it_to_the_next(client: HttpClient, server: Evil) -> None:
+    """Each kept one of a hundred, and the next call waited in vain."""
+    server.RequestHandlerClass.protocol_version = "HTTP/1.1"
+    server.answer = sent(200, b"")
+    connections = []
+    server.process_request = lambda *one: (
+        connections.append(one),
+        ThreadingHTTPServer.process_request(server, *one),
+    )
+    for _ in range(150):
+        client.PullMessages(PullMessagesRequest())
+    assert len(connections) == 1
+    server.answer = sent(502, b"")
+    for _ in range(150):
+        with pytest.raises(httpx.HTTPStatusError):
+            client.PullMessages(PullMessagesRequest())
+    assert len(connections) == 1
+
+
 def test_an_answer_that_is_packed_is_not_unpacked(client: HttpClient, server: Evil) -> None:
     packer = zlib.compressobj(wbits=31)
     server.answer = sent(200, packer.compress(bytes(2**20)) + packer.flush(), content_encoding="gzip")
