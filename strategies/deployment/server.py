@@ -5,7 +5,9 @@ gives them to, any account of this machine; and where that one has ended, a trai
 """
 
 import json
+import os
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +18,7 @@ from flower_pansvm.study.connection import NotThereError, check_server
 from flower_pansvm.study.folder import read_private
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.study.processes import (
+    LOOK_SECONDS,
     exit_on_signals,
     flower_environment,
     follow,
@@ -27,6 +30,7 @@ from strategies.deployment.superlink import CONNECTION, REGISTERED_FILE, command
 
 START_SECONDS = 120.0
 SECRET_FILE = "superexec.secret"
+PROGRAM = [sys.executable, "-P", "-m", "strategies.deployment.flower_program"]
 
 
 def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None:
@@ -43,7 +47,7 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
     secret = folder / FLOWER_FOLDER / SECRET_FILE
     secret.unlink(missing_ok=True)
     write(secret, secrets.token_bytes(32), mode=PRIVATE)
-    link = ["flower-superlink", "--host", "127.0.0.1", "--port", str(coordinator.port)]
+    link = ["--host", "127.0.0.1", "--port", str(coordinator.port)]
     link += ["--ssl-ca-certfile", str(folder / "ca.crt"), "--ssl-certfile", str(folder / "server.pem")]
     link += ["--ssl-keyfile", str(folder / "server.key"), "--enable-supernode-auth"]
     link += [
@@ -52,7 +56,7 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
         "--disable-runtime-dependency-installation",
     ]
     link += ["--isolation", "process", "--superexec-auth-secret-file", str(secret)]
-    executor = ["flower-superexec", "--runtime-api-address", f"127.0.0.1:{coordinator.port}"]
+    executor = ["--runtime-api-address", f"127.0.0.1:{coordinator.port}"]
     executor += ["--root-certificates", str(folder / "ca.crt"), "--superexec-auth-secret-file", str(secret)]
     environment, over, failed = (
         flower_environment(folder / FLOWER_FOLDER),
@@ -60,8 +64,10 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
         threading.Event(),
     )
 
-    def run(command: list[str]) -> int:
-        with started_process(command, folder, environment) as process:
+    def run(program: str, arguments: list[str]) -> int:
+        with started_process(
+            [*PROGRAM, str(os.getpid()), program, *arguments], folder, environment
+        ) as process:
             return follow(process, show, over)
 
     def let_in() -> None:
@@ -76,13 +82,13 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
         names = ", ".join(invitation.roster)
         show(f"The server is ready for {names}. Invitation {invitation.number}, code: {invitation.code}")
         show(f"When they are connected: {command_line(coordinator, 'train')} --out results")
-        keep_running("The SuperExec", lambda: run(executor), show, over)
+        keep_running("The SuperExec", lambda: run("flower-superexec", executor), show, over)
 
     second = threading.Thread(target=let_in)
     with exit_on_signals():
         try:
             second.start()
-            keep_running("The SuperLink", lambda: run(link), show, over)
+            keep_running("The SuperLink", lambda: run("flower-superlink", link), show, over)
         finally:
             over.set()
             second.join()
@@ -119,12 +125,14 @@ def _note(coordinator: Coordinator, known: Mapping[str, str]) -> None:
 
 
 def _check_port_free(address: str, invitation: Invitation) -> None:
-    try:
-        check_server(address, invitation.authority, seconds=1)
-    except NotThereError:
-        return
-    except SettingError:
-        pass
+    for _ in range(4):
+        try:
+            check_server(address, invitation.authority, seconds=1)
+        except NotThereError:
+            return
+        except SettingError:
+            break
+        time.sleep(LOOK_SECONDS)  # one that has lost its `start` ends within that time
     raise SettingError(
         f"Something listens at {address} already: is `pansvm coordinator start` running in another window? Otherwise "
         "another program has this port: make the coordinator's folder with another --port."

@@ -85,6 +85,17 @@ def test_after_each_fault_all_hospitals_are_back_and_a_training_ends_well(tmp_pa
         os.kill(starting, signal.SIGKILL)
         study.start(first)
 
+        study.forget()
+        (starting,) = numbers(coordinator, "coordinator start")
+        os.kill(starting, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while processes_about(coordinator):
+            assert time.monotonic() < deadline, processes_about(coordinator)
+            time.sleep(0.1)
+        study.start("coordinator")
+        for name in study.names:
+            study.wait(name, BACK)
+
         with study.training(tmp_path / "results") as training:
             assert training.end() == 0, training.log
         assert not any(line.code == CRITICAL for line in status_of(tmp_path / first) if line.name != "budget")
@@ -95,6 +106,9 @@ def test_a_training_outlasts_a_superlink_that_is_killed_and_names_a_hospital_tha
     with evil_study(tmp_path) as (study, _):
         with study.training(tmp_path / "link") as training:
             study.wait(study.names[0], "asked for")
+            commands = "\n".join(processes_about(tmp_path / "coordinator").values())
+            assert "flwr-serverapp" in commands
+            assert "--token " not in commands
             study.kill("coordinator", "flower-superlink")
             assert training.end() == 0, training.log
         with study.training(tmp_path / "node") as training:
