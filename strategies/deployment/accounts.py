@@ -36,5 +36,6 @@ def check_alone(shared_machine: bool) -> None:
         raise SettingError(
             f"Other accounts of this machine can log in: {named}. Each of them can reach the SuperLink's port here, "
             "start runs of its own and register keys, as the coordinator. Use a machine without other login accounts; "
-            "or close the port for them (docs/operate-coordinator.md), or trust them: then add --shared-machine."
+            "or close the port for them (docs/operate-coordinator.md), or trust them: then add --shared-machine, which "
+            "itself closes nothing."
         )

@@ -1,11 +1,13 @@
 """``pansvm hospital`` and ``pansvm coordinator`` as people type them."""
 
+import pwd
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from strategies.deployment import accounts, server
 from strategies.deployment.superlink import checkout
 from tests.command_line import Run
 from tests.deployment.conftest import SCHEMA
@@ -65,6 +67,22 @@ def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run
     assert err.startswith("Error: ")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_a_server_starts_beside_other_login_accounts_by_a_word_only(
+    pansvm: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Path] = []
+    monkeypatch.setattr(server, "run_superlink", lambda own, _: started.append(own.folder))
+    there = [*pwd.getpwall(), pwd.struct_passwd(("guest", "x", 54321, 54321, "", "/", "/bin/bash"))]
+    monkeypatch.setattr(accounts.pwd, "getpwall", lambda: there)
+    pansvm.output("coordinator", "init", "--address", "localhost:8443")
+    said = pansvm.error("coordinator", "start")
+    assert "guest" in said
+    assert "--shared-machine" in said
+    assert started == []
+    pansvm.output("coordinator", "start", "--shared-machine")
+    assert [folder.name for folder in started] == ["coordinator"]
 
 
 @pytest.mark.slow
