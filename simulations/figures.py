@@ -177,16 +177,35 @@ def sites(scale: Result) -> str:
 def deployment(known: Result) -> str:
     """Return what a round trip costs at a real SuperLink, by the number of hospitals: means over all runs."""
     runs = known.frame("runs")
-    found = runs.groupby("hospitals").mean(numeric_only=True)
     ends = runs.groupby("hospitals")["node_gb"].agg(["first", "last"])
-    found = found.assign(runs=runs.groupby("hospitals").size(), first=ends["first"], last=ends["last"])
-    columns = ["runs", "round_trips", "seconds", "seconds_a_trip", "server_cpu_a_trip", "node_cpu_a_trip"]
-    header = (
-        *("hospitals", "runs", "round trips", "seconds a run", "seconds a round trip", "SuperLink, CPU s"),
-        *("SuperNode, CPU s", "SuperNode, GB: after the first run", "after the last"),
-    )
-    formats = ("{:.0f}", "{:.0f}", "{:.0f}", "{:.1f}", "{:.2f}", "{:.2f}", "{:.2f}", "{:.2f}")
-    return table_of(header, found[[*columns, "first", "last"]], *formats)
+    more = {"SuperNode, GB: after the first run": ends["first"], "after the last": ends["last"]}
+    return _trips(runs, "hospitals", more, "{:.2f}")
+
+
+def deployment_heart(known: Result) -> str:
+    """Return what a run of four heart hospitals costs at a real SuperLink, by system: means over all runs."""
+    runs = known.frame("runs")
+    runs["system"] = "`" + runs["system"] + "`"
+    longest = runs.groupby("system")["seconds"].max()
+    return _trips(runs, "system", {"slowest run": longest}, "{:.0f}")
+
+
+def _trips(runs: pd.DataFrame, by: str, more: dict[str, "pd.Series[float]"], form: str) -> str:
+    """Return the means of runs, and more columns of one format; older results do not tell waiting apart."""
+    columns = {
+        "round_trips": ("round trips", "{:.0f}"),
+        "seconds": ("seconds a run", "{:.0f}"),
+        "seconds_a_trip": ("seconds a round trip", "{:.1f}"),
+        "waiting_a_trip": ("of these, waiting for hospitals", "{:.2f}"),
+        "server_cpu_a_trip": ("SuperLink, CPU s", "{:.2f}"),
+        "node_cpu_a_trip": ("SuperNode, CPU s", "{:.2f}"),
+    }
+    groups = runs.groupby(by, sort=False)
+    known = [name for name in columns if name in runs]
+    found = pd.concat([groups.size(), groups[known].mean(), *more.values()], axis=1)
+    header = (by, "runs", *(columns[name][0] for name in known), *more)
+    formats = ("{:.0f}", *(columns[name][1] for name in known), *[form] * len(more))
+    return table_of(header, found, *formats)
 
 
 def sums(secure_sums: Result) -> str:

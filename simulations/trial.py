@@ -96,14 +96,14 @@ def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str]
 
 
 def set_up(
-    folder: Path, tables: Mapping[str, Path], settings: Mapping[str, Scalar]
+    folder: Path, tables: Mapping[str, Path], settings: Mapping[str, Scalar], schema: str = SCHEMA
 ) -> tuple[Coordinator, set[str]]:
     """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation.
 
     Returns the coordinator, and what the hospitals agree to, as `agree` says.
     """
     port = free_port()
-    write(folder / "schema.toml", SCHEMA)
+    write(folder / "schema.toml", schema)
     coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
     made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.items()]
     invitation = coordinator.invite(made, settings, folder / "schema.toml")

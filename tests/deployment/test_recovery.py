@@ -93,8 +93,6 @@ def test_after_each_fault_all_hospitals_are_back_and_a_training_ends_well(tmp_pa
             assert time.monotonic() < deadline, processes_about(coordinator)
             time.sleep(0.1)
         study.start("coordinator")
-        for name in study.names:
-            study.wait(name, BACK)
 
         with study.training(tmp_path / "results") as training:
             assert training.end() == 0, training.log

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import SumError
+from simulations import figures
 from simulations.attack.active import levels
 from simulations.benchmarks import (
     ablation,
@@ -33,6 +34,7 @@ from simulations.benchmarks import (
 from simulations.benchmarks.secure_sums import AGGREGATIONS, Bench
 from simulations.engines.running import train_in_process
 from simulations.origin import commit
+from simulations.result_files import result
 from strategies.registry import STRATEGIES
 from strategies.settings import make_settings
 
@@ -371,12 +373,28 @@ def test_rare_classes(tmp_path: Path, shorten: Callable[..., None]) -> None:
     assert all(line["auc"] > 0.7 for line in found)
 
 
+def heart_table(path: Path, rows: int = 80) -> None:
+    """Write drawn rows of what a heart hospital measures, some cells of which are missing."""
+    generator, ranges = np.random.default_rng(0), deployment.RANGES.items()
+    frame = pd.DataFrame({name: generator.integers(low, high + 1, rows) for name, (low, high) in ranges})
+    frame["label"] = np.where(frame["age"] > 60, generator.integers(1, 5, rows), 0)
+    frame.loc[:9, "ca"] = pd.NA
+    frame.to_csv(path, index=False)
+
+
 @pytest.mark.slow
 def test_deployment(tmp_path: Path, shorten: Callable[..., None]) -> None:
-    shorten(deployment, {"lines": {"runs": 2}}, HOSPITALS=(3,))
-    deployment.main(tmp_path)
+    shorten(deployment, {"lines": {"runs": 2}, "heart": {"runs": 1}}, HOSPITALS=(3,))
+    for hospital in deployment.HEART:
+        heart_table(tmp_path / f"heart-{hospital}.csv.gz")
+    deployment.main(tmp_path, tmp_path)
+    found = tables_of(tmp_path / "deployment_heart.json")["runs"]
+    assert [(line["system"], line["run"]) for line in found] == [(name, 1) for name in deployment.SYSTEMS]
+    assert "`dp-svm`" in figures.deployment_heart(result("deployment_heart", tmp_path))
     found = tables_of(tmp_path / "deployment.json")["runs"]
     assert [line["run"] for line in found] == [1, 2]
+    assert all(0 < line["waiting_a_trip"] < line["seconds_a_trip"] for line in found)
+    assert "waiting" in figures.deployment(result("deployment", tmp_path))
     assert all(0 < line["server_cpu_a_trip"] < line["seconds"] and line["failed"] == 0 for line in found)
     assert all(0.05 < line["node_gb"] < 1 for line in found)
 
