@@ -9,10 +9,11 @@ its result file gives.
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from simulations.markdown import table_of
+from simulations.markdown import markdown, table_of
 from simulations.papers.page import OTHERS
 from simulations.privacy_tables import given_away, kept, nearness, searched
 from simulations.result_files import NOISES, ROOT, Result, result
@@ -206,6 +207,21 @@ def _trips(runs: pd.DataFrame, by: str, more: dict[str, "pd.Series[float]"], for
     header = (by, "runs", *(columns[name][0] for name in known), *more)
     formats = ("{:.0f}", *(columns[name][1] for name in known), *[form] * len(more))
     return table_of(header, found, *formats)
+
+
+def faults(known: Result) -> str:
+    """Return what both ends say of each fault, and after how many seconds the hospitals are connected again."""
+    header = ("fault", "the hospital says", "the coordinator reads", "connected again")
+    lines = [
+        [one["fault"], one["hospital"], one["coordinator"], _after(one)] for one in known.tables["faults"]
+    ]
+    return markdown(header, lines, "---")
+
+
+def _after(fault: dict[str, Any]) -> str:
+    if fault["back_after"] is None:
+        return f"all the time; {fault['ended_well']:g} of {fault['trainings']:g} trainings ended well"
+    return f"after {fault['back_after']:.0f} s" if fault["back_after"] else "all the time"
 
 
 def sums(secure_sums: Result) -> str:

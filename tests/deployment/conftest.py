@@ -1,6 +1,5 @@
 """A study of three hospitals on this machine, from its folders to the invitation; nothing is started."""
 
-import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,18 +44,6 @@ class Study:
     def check(self, name: str = "north") -> list[str]:
         """Return what a hospital is told before it connects."""
         return list(check_hospital(self.hospitals[name]))
-
-
-def processes_about(folder: Path) -> dict[int, str]:
-    """Return number and command line of each other process of this machine that a study's folder is named to."""
-    found = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            named = f"FLWR_HOME={folder}/".encode() in (process / "environ").read_bytes()
-            if (named or str(folder) in command) and int(process.name) != os.getpid():
-                found[int(process.name)] = command
-    return found
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import pytest
 from flower_pansvm.bundle import PACKAGES
 from flower_pansvm.study.processes import flower_environment
 from flower_pansvm.version import VERSION
+from simulations.running_study import processes_about
 from simulations.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
 from strategies.deployment.coordinator import FLOWER_FOLDER
 from strategies.deployment.superlink import CONNECTION, checkout, flwr, train
-from tests.deployment.conftest import processes_about
 
 NOBODY = 65534
 TRAVERSAL = f"{VERSION}.b6bd5424/../../../trap/."

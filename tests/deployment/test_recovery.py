@@ -10,37 +10,28 @@ from pathlib import Path
 import pytest
 
 from clients.deployment.status import CRITICAL, status_of
+from simulations.disturbance import variables_for
+from simulations.running_study import RunningStudy, processes_about
 from simulations.trial import CONNECTED
-from tests.deployment.conftest import processes_about
-from tests.deployment.test_faults import LOCAL_ONLY, Study
+from tests.deployment.test_faults import LOCAL_ONLY
 
-EVIL = Path(__file__).parent / "evil"
 BACK = "the connection is back"
 
 
 @contextmanager
-def evil_study(folder: Path) -> Iterator[tuple[Study, Path]]:
+def evil_study(folder: Path) -> Iterator[tuple[RunningStudy, Path]]:
     """Run a study whose SuperLink does what a file says; and give that file."""
-    evil = folder / "evil"
-    evil.write_text("")
-    path = f"{EVIL}:{os.environ.get('PYTHONPATH', '')}"
-    study = Study(folder, LOCAL_ONLY, hospitals=3)
+    evil, environment = variables_for(folder)
     try:
-        for name in study.names:  # before the coordinator, as the guide allows
-            study.start(name, wait=False)
-        study.start("coordinator", PYTHONPATH=path, PANSVM_EVIL=str(evil))
-        for name in study.names:
-            study.wait(name, CONNECTED)
-        yield study, evil
+        with RunningStudy(folder, LOCAL_ONLY, hospitals=3, environment=environment) as study:
+            yield study, evil
     finally:
-        for name in [*study.names, "coordinator"]:
-            study.end(name)
         assert not processes_about(folder)
 
 
 def numbers(folder: Path, command: str) -> list[int]:
     """Return the numbers of the processes of a hospital or the coordinator that a command runs in."""
-    return [number for number, line in processes_about(folder).items() if command in line]
+    return list(processes_about(folder, command))
 
 
 @pytest.mark.slow(minutes=8)
@@ -107,11 +98,11 @@ def test_a_training_outlasts_a_superlink_that_is_killed_and_names_a_hospital_tha
             commands = "\n".join(processes_about(tmp_path / "coordinator").values())
             assert "flwr-serverapp" in commands
             assert "--token " not in commands
-            study.kill("coordinator", "flower-superlink")
+            study.signal("coordinator", "flower-superlink")
             assert training.end() == 0, training.log
         with study.training(tmp_path / "node") as training:
             study.wait(study.names[0], "asked for local_scores")
-            study.kill(study.names[0], "clients.node.node")
+            study.signal(study.names[0], "clients.node.node")
             assert training.end() == 1, training.log
             assert study.names[0] in training.log
 

@@ -20,6 +20,7 @@ from flower_pansvm.models.model import load_model
 from flower_pansvm.study.processes import free_port
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
+from simulations.running_study import processes_about
 from simulations.trial import (
     READY,
     SCHEMA,
@@ -30,7 +31,7 @@ from simulations.trial import (
     wait_for,
 )
 from strategies.deployment.coordinator import Coordinator
-from tests.deployment.conftest import Study, processes_about
+from tests.deployment.conftest import Study
 
 ROOT = Path(__file__).parents[3]
 

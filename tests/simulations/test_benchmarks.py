@@ -19,6 +19,7 @@ from simulations.benchmarks import (
     ablation,
     comparison,
     deployment,
+    faults,
     heterogeneity,
     hospitals,
     large_tables,
@@ -397,6 +398,20 @@ def test_deployment(tmp_path: Path, shorten: Callable[..., None]) -> None:
     assert "waiting" in figures.deployment(result("deployment", tmp_path))
     assert all(0 < line["server_cpu_a_trip"] < line["seconds"] and line["failed"] == 0 for line in found)
     assert all(0.05 < line["node_gb"] < 1 for line in found)
+
+
+@pytest.mark.slow(minutes=6)
+def test_faults(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    shorten(faults, STALL=5.0)
+    faults.main(tmp_path)
+    found = tables_of(tmp_path / "faults.json")["faults"]
+    told = {line["fault"]: line for line in found}
+    assert "by force" in told["kill -9 of a SuperNode"]["hospital"]
+    assert "by force" in told["kill -9 of the SuperLink"]["coordinator"]
+    assert "clock" in told["the hospitals' clocks are an hour ahead"]["hospital"]
+    assert [line["ended_well"] for line in found[-6:]] == [2, 1, 0, 0, 0, 1]
+    assert all(line["back_after"] < 180 for line in found[:-6])
+    assert "two runs at once" in figures.faults(result("faults", tmp_path))
 
 
 def test_the_page_names_every_benchmark() -> None:

@@ -1,0 +1,201 @@
+"""What both ends say of each fault, and when all is well again: ``python -m simulations.benchmarks.faults``.
+
+All are real processes on this machine, with drawn tables, so this needs Linux. One fault comes after the other in one
+study, and the last line is a training after all of them.
+"""
+
+import contextlib
+import re
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flower_pansvm.terms import Scalar
+from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
+from simulations.disturbance import variables_for
+from simulations.running_study import COORDINATOR, RunningStudy, RunningTraining
+from simulations.trial import CONNECTED
+
+SETTINGS: Mapping[str, Scalar] = {"strategy": "local-only", "timeout": 90.0}
+HOSPITALS = 3
+LINK, EXECUTOR, NODE = "flower-superlink", "flower-superexec", "clients.node.node"
+"""What is in the command line of the SuperLink, the SuperExec and a hospital's SuperNode."""
+
+STALL, LONG_STALL = 75.0, 600.0
+BACK, AGAIN = "the connection is back", "is started again"
+UNNOTICED_SECONDS = 20.0
+"""A hospital that has said nothing for so long after a fault has not noticed it: it asks every 3 s."""
+
+TELLING = ("tried again", AGAIN, "Error", "refuse", "cannot be", "does not answer", "ended as")
+"""What is in a line that says what is wrong."""
+
+NOTHING, LONGEST = "nothing", 160
+BEFORE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +")
+SERVER = re.compile(r"localhost:\d+")
+RUNS = {
+    "a run of one of Flower's agents": "agent",
+    "a bundle whose `pyproject.toml` is broken": "toml",
+    "a bundle that is no zip": "zip",
+    "a bundle that unpacks to 64 MB": "bomb",
+    "a training after all of these": "",
+}
+
+Line = dict[str, Any]
+
+
+class FaultBench:
+    """A study that runs, and the file by which it is disturbed."""
+
+    def __init__(self, study: RunningStudy, now: Path) -> None:
+        self._study, self._now, self._first = study, now, study.names[0]
+
+    def stall(self, seconds: float) -> float:
+        """Let the SuperLink stand still; all acts return the time from which hospitals can be back."""
+        self._study.signal(COORDINATOR, LINK, signal.SIGSTOP)
+        time.sleep(seconds)
+        self._study.signal(COORDINATOR, LINK, signal.SIGCONT)
+        return time.monotonic()
+
+    def disturb(self, kind: str, sign: str) -> float:
+        """Disturb until all hospitals have said a sign."""
+        self._now.write_text(kind)
+        for name in self._study.names:
+            self._study.wait(name, sign)
+        self._now.write_text("")
+        return time.monotonic()
+
+    def kill(self, name: str, part: str) -> float:
+        """Kill a program that is started again by itself."""
+        self._study.signal(name, part)
+        began = time.monotonic()
+        self._study.wait(name, AGAIN)
+        return began
+
+    def kill_start(self, name: str, command: str) -> float:
+        """Kill the command that keeps programs running, and give it again, as systemd would."""
+        self._study.signal(name, command)
+        began = time.monotonic()
+        self._study.start(name)
+        return began
+
+    def restart_both(self) -> float:
+        """End server and hospital as Ctrl-C does, and start both again, the hospital first."""
+        for name in (COORDINATOR, self._first):
+            self._study.end(name)
+        began = time.monotonic()
+        self._study.start(self._first, wait=False)
+        self._study.start(COORDINATOR)
+        return began
+
+    def line(self, fault: str, act: Callable[[], float], hospitals: list[str]) -> Line:
+        """Cause a fault, and return what was said and when the last of some hospitals was back."""
+        self._study.forget()
+        began = act()
+        waiting, seconds = set(hospitals), 0.0
+        while waiting:
+            passed = time.monotonic() - began
+            logs = {name: self._study.log(name) for name in waiting}
+            back = {name for name, log in logs.items() if BACK in log or CONNECTED in log}
+            seconds = passed if back else seconds
+            unnoticed = {name for name, log in logs.items() if not log and passed > UNNOTICED_SECONDS}
+            waiting -= back | unnoticed
+            time.sleep(0.1)
+        return self._said(fault, self._study.log(COORDINATOR)) | {"back_after": round(seconds, 1)}
+
+    def run(self, fault: str, kind: str, runs: int = 1) -> Line:
+        """Train while the server does something, and return what was said; the hospitals stay connected."""
+        with contextlib.ExitStack() as running:
+            self._now.write_text(kind)
+            out = self._study.folder / f"results-{time.monotonic_ns()}"
+            started: list[RunningTraining] = [
+                running.enter_context(self._study.training(out.with_name(f"{out.name}-{number}")))
+                for number in range(runs)
+            ]
+            ends = [(one.end(), one.log) for one in started]
+            self._now.write_text("")
+        logs = [log for code, log in ends if code]
+        return self._said(fault, logs[0] if logs else "") | {
+            "back_after": None,
+            "trainings": runs,
+            "ended_well": runs - len(logs),
+        }
+
+    def _said(self, fault: str, coordinator: str) -> Line:
+        hospital = self._study.log(self._first)
+        return {"fault": fault, "hospital": telling(hospital), "coordinator": telling(coordinator)}
+
+    def lines(self, stalls: tuple[float, ...]) -> Iterator[Line]:
+        """Yield what was said of each fault."""
+        every, first = self._study.names, [self._first]
+        acts = [
+            (f"the SuperLink stands still for {one:g} s", partial(self.stall, one), every) for one in stalls
+        ]
+        acts += [
+            ("HTTP's 500 to every question", partial(self.disturb, "full", "500"), every),
+            ("the hospitals' clocks are an hour ahead", partial(self.disturb, "clock", "clock"), every),
+            ("kill -9 of a SuperNode", partial(self.kill, self._first, NODE), first),
+            ("kill -9 of the SuperLink", partial(self.kill, COORDINATOR, LINK), every),
+            ("kill -9 of the SuperExec", partial(self.kill, COORDINATOR, EXECUTOR), every),
+            (
+                "kill -9 of `hospital start`, which is given again",
+                partial(self.kill_start, self._first, "hospital start"),
+                first,
+            ),
+            (
+                "kill -9 of `coordinator start`, which is given again",
+                partial(self.kill_start, COORDINATOR, "coordinator start"),
+                every,
+            ),
+            ("server and a hospital are restarted at once", partial(self.restart_both), every),
+        ]
+        for fault, act, hospitals in acts:
+            yield self.line(fault, act, hospitals)
+        yield self.run("two runs at once", "", runs=2)
+        for fault, kind in RUNS.items():
+            yield self.run(fault, kind)
+
+
+def telling(log: str) -> str:
+    r"""Return the first line of a log that says what is wrong, cut after a sentence, or what else there is to say.
+
+    Examples
+    --------
+    >>> telling("ok  budget\n2026-01-02 03:04:05  The server at localhost:8443 does not answer. It is tried again.")
+    'The server does not answer. It is tried again.'
+    >>> telling("")
+    'nothing'
+    """
+    lines = [
+        SERVER.sub("", BEFORE.sub("", line)).replace("server at ", "server") for line in log.splitlines()
+    ]
+    told = [line for line in lines if any(sign in line for sign in TELLING) and "EXPERIMENTAL" not in line]
+    told += [line for line in lines if CONNECTED in line or BACK in line]
+    line = told[0].removeprefix("Error: ") if told else NOTHING
+    short = line[: line.rfind(". ", 0, LONGEST) + 1] or line[:LONGEST]
+    return line if len(line) <= LONGEST else short
+
+
+def lines(stalls: tuple[float, ...] = (STALL,)) -> Iterator[Line]:
+    """Yield what was said of each fault in a study of three hospitals."""
+    with tempfile.TemporaryDirectory() as name:
+        now, environment = variables_for(Path(name))
+        with RunningStudy(Path(name), SETTINGS, HOSPITALS, environment) as study:
+            yield from FaultBench(study, now).lines(stalls)
+
+
+def main(
+    out: Out = RESULTS,
+    long: Annotated[bool, typer.Option("--long", help="Also a stall of ten minutes.")] = False,
+) -> None:
+    """Cause one fault after the other."""
+    write_results("faults", {"faults": list(lines((STALL, LONG_STALL) if long else (STALL,)))}, out)
+
+
+if __name__ == "__main__":
+    run_benchmark(main)

@@ -1,0 +1,171 @@
+"""A study of drawn tables whose processes can be started, killed and listened to: for tests and a benchmark."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Self
+
+from clients.node.node_config import set_key
+from flower_pansvm.errors import EngineError
+from flower_pansvm.study.processes import flower_environment, kill_group
+from flower_pansvm.terms import Scalar
+from simulations.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
+from strategies.deployment.coordinator import FLOWER_FOLDER
+from strategies.deployment.superlink import checkout
+
+PATIENCE = 900.0
+"""Longest wait for what should come; a machine that does other work as well is slow."""
+
+COORDINATOR = "coordinator"
+
+
+def processes_about(folder: Path, part: str = "") -> dict[int, str]:
+    """Return number and command line of each other process of this machine that a study's folder is named to.
+
+    Of those only whose command line has a part.
+    """
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            named = f"FLWR_HOME={folder}/".encode() in (process / "environ").read_bytes()
+            if (named or str(folder) in command) and part in command and int(process.name) != os.getpid():
+                found[int(process.name)] = command
+    return found
+
+
+class RunningStudy:
+    """A coordinator and hospitals with drawn tables, as ``pansvm demo`` has them.
+
+    All are started with the variables in ``environment``, besides those of this process.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, Scalar],
+        hospitals: int = 4,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder, self.environment = folder, environment or {}
+        tables = generated_tables(folder, hospitals, rows=80)
+        self.names = list(tables)
+        self.coordinator, _ = set_up(folder, tables, settings)
+        for name in self.names:
+            set_key(folder / name, "min-sites", 3)  # so that runs go on without a hospital that is killed
+        self._running: dict[str, contextlib.ExitStack] = {}
+        self._read: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        for name in self.names:  # before the coordinator, as the guide allows
+            self.start(name, wait=False)
+        self.start(COORDINATOR)
+        for name in self.names:
+            self.wait(name, CONNECTED)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in list(self._running):
+            self.end(name)
+
+    def start(self, name: str, *, wait: bool = True, **environment: str) -> "subprocess.Popen[str]":
+        """Run ``pansvm hospital start`` or ``pansvm coordinator start``, in an environment with some more variables."""
+        self.end(name)
+        self._read[name] = 0
+        stack = self._running[name] = contextlib.ExitStack()
+        before = dict(os.environ)
+        os.environ.update({**self.environment, **environment})
+        try:
+            kind = COORDINATOR if name == COORDINATOR else "hospital"
+            process = stack.enter_context(started_command(kind, self.folder, name))
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        if wait:
+            wait_for({name: process}, self.folder, READY if kind == COORDINATOR else CONNECTED)
+        return process
+
+    def end(self, name: str) -> None:
+        """End it as Ctrl-C would."""
+        if name in self._running:
+            self._running.pop(name).close()
+
+    def signal(self, name: str, part: str = "", number: int = signal.SIGKILL) -> None:
+        """Send a signal to the processes of a hospital or the coordinator that have a part in the command line.
+
+        Without a part to all of Flower's, and not to those that start them.
+        """
+        found = processes_about(self.folder / name, part)
+        reached = [pid for pid, command in found.items() if part or "-m flower_pansvm" not in command]
+        if not reached:
+            raise EngineError(
+                f"No process of '{name}' has '{part}' in its command line. Has it ended? See its log."
+            )
+        for pid in reached:
+            with contextlib.suppress(OSError):
+                os.kill(pid, number)
+
+    def log(self, name: str) -> str:
+        """Return what is in the log of a hospital or the coordinator since :meth:`forget`."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")[self._read[name] :]
+
+    def wait(self, name: str, sign: str) -> None:
+        """Wait until a sign is in a log; EngineError if that takes too long."""
+        deadline = time.monotonic() + PATIENCE
+        while sign not in self.log(name):
+            if time.monotonic() > deadline:
+                raise EngineError(f"Not seen in the log of '{name}': {sign}\n{self.log(name)[-5000:]}")
+            time.sleep(0.1)
+
+    def forget(self) -> None:
+        """Leave out from now on what is in the logs, so that signs in them are new ones."""
+        for name in self._running:
+            self._read[name] += len(self.log(name))
+
+    @contextlib.contextmanager
+    def training(self, out: Path, *options: str) -> Iterator["RunningTraining"]:
+        """Run ``pansvm coordinator train`` beside the ``with`` block."""
+        self.forget()
+        command = [sys.executable, "-m", "flower_pansvm", "coordinator", "train"]
+        command += ["--folder", str(self.coordinator.folder), "--out", str(out), *options]
+        log = out.parent / f"{out.name}{''.join(options)}.log"
+        with log.open("w") as file:
+            process = subprocess.Popen(
+                command,
+                cwd=checkout(),
+                env=flower_environment(self.coordinator.folder / FLOWER_FOLDER),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+            try:
+                yield RunningTraining(process, log, out)
+            finally:
+                kill_group(process)
+
+
+class RunningTraining:
+    """A training that runs beside, with its log."""
+
+    def __init__(self, process: "subprocess.Popen[str]", log: Path, out: Path) -> None:
+        self.process, self.out, self._log = process, out, log
+
+    @property
+    def log(self) -> str:
+        """What the coordinator's window shows."""
+        return self._log.read_text(errors="replace")
+
+    def end(self) -> int:
+        """Wait until the command ends and return its exit code."""
+        return self.process.wait(PATIENCE)
+
+    @property
+    def kept(self) -> int:
+        """Number of sums in the checkpoint."""
+        return len(list(self.out.glob("checkpoint/*.npz")))
