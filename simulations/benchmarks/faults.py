@@ -20,7 +20,7 @@ from flower_pansvm.terms import Scalar
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 from simulations.disturbance import variables_for
 from simulations.running_study import COORDINATOR, RunningStudy, RunningTraining
-from simulations.trial import CONNECTED
+from simulations.trial import CONNECTED, READY
 
 SETTINGS: Mapping[str, Scalar] = {"strategy": "local-only", "timeout": 90.0}
 HOSPITALS = 3
@@ -32,9 +32,20 @@ BACK, AGAIN = "the connection is back", "is started again"
 UNNOTICED_SECONDS = 20.0
 """A hospital that has said nothing for so long after a fault has not noticed it: it asks every 3 s."""
 
-TELLING = ("tried again", AGAIN, "Error", "refuse", "cannot be", "does not answer", "ended as")
+TELLING = (
+    "tried again",
+    "tries again",
+    "500",
+    AGAIN,
+    "Error",
+    "refuse",
+    "cannot be",
+    "does not answer",
+    "ended as",
+)
 """What is in a line that says what is wrong."""
 
+FAILED = "The training ended as 'finished:failed'. "
 NOTHING, LONGEST = "nothing", 160
 BEFORE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +")
 SERVER = re.compile(r"localhost:\d+")
@@ -174,9 +185,10 @@ def telling(log: str) -> str:
     lines = [
         SERVER.sub("", BEFORE.sub("", line)).replace("server at ", "server") for line in log.splitlines()
     ]
-    told = [line for line in lines if any(sign in line for sign in TELLING) and "EXPERIMENTAL" not in line]
-    told += [line for line in lines if CONNECTED in line or BACK in line]
-    line = told[0].removeprefix("Error: ") if told else NOTHING
+    told = [line.removeprefix("Error: ").removeprefix(FAILED) for line in lines if line.startswith("Error: ")]
+    told += [line for line in lines if any(sign in line for sign in TELLING)]
+    told += [sign for sign in (CONNECTED, BACK, READY) if sign in log]
+    line = told[0] if told else NOTHING
     short = line[: line.rfind(". ", 0, LONGEST) + 1] or line[:LONGEST]
     return line if len(line) <= LONGEST else short
 
