@@ -45,9 +45,12 @@ TELLING = (
 )
 """What is in a line that says what is wrong."""
 
+WELL = (CONNECTED, BACK, READY, "results are in", "replied to")
+"""What is in a line that says that all is well."""
+
 FAILED = "The training ended as 'finished:failed'. "
 NOTHING, LONGEST = "nothing", 160
-BEFORE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +")
+BEFORE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +(ERROR: |WARNING: )?")
 SERVER = re.compile(r"localhost:\d+")
 RUNS = {
     "a run of one of Flower's agents": "agent",
@@ -130,12 +133,9 @@ class FaultBench:
             ]
             ends = [(one.end(), one.log) for one in started]
             self._now.write_text("")
-        logs = [log for code, log in ends if code]
-        return self._said(fault, logs[0] if logs else "") | {
-            "back_after": None,
-            "trainings": runs,
-            "ended_well": runs - len(logs),
-        }
+        failed = [log for code, log in ends if code]
+        counts = {"back_after": None, "trainings": runs, "ended_well": runs - len(failed)}
+        return self._said(fault, [*failed, ends[0][1]][0]) | counts
 
     def _said(self, fault: str, coordinator: str) -> Line:
         hospital = self._study.log(self._first)
@@ -186,10 +186,11 @@ def telling(log: str) -> str:
         SERVER.sub("", BEFORE.sub("", line)).replace("server at ", "server") for line in log.splitlines()
     ]
     told = [line.removeprefix("Error: ").removeprefix(FAILED) for line in lines if line.startswith("Error: ")]
-    told += [line for line in lines if any(sign in line for sign in TELLING)]
-    told += [sign for sign in (CONNECTED, BACK, READY) if sign in log]
+    told += [line for line in lines if AGAIN in line]
+    told += [line for line in lines if any(sign in line for sign in TELLING) and "PUBLIC KEY" not in line]
+    told += [sign for sign in WELL if sign in log]
     line = told[0] if told else NOTHING
-    short = line[: line.rfind(". ", 0, LONGEST) + 1] or line[:LONGEST]
+    short = line[: line.rfind(". ", 0, LONGEST) + 1] or f"{line[:LONGEST]} …"
     return line if len(line) <= LONGEST else short
 
 
