@@ -211,7 +211,7 @@ def _trips(runs: pd.DataFrame, by: str, more: dict[str, "pd.Series[float]"], for
 
 def faults(known: Result) -> str:
     """Return what both ends say of each fault, and after how many seconds the hospitals are connected again."""
-    header = ("fault", "the hospital says", "the coordinator reads", "connected again")
+    header = ("fault", "a hospital says", "the coordinator reads", "hospitals are connected again")
     lines = [
         [one["fault"], one["hospital"], one["coordinator"], _after(one)] for one in known.tables["faults"]
     ]
@@ -220,8 +220,8 @@ def faults(known: Result) -> str:
 
 def _after(fault: dict[str, Any]) -> str:
     if fault["back_after"] is None:
-        return f"all the time; {fault['ended_well']:g} of {fault['trainings']:g} trainings ended well"
-    return f"after {fault['back_after']:.0f} s" if fault["back_after"] else "all the time"
+        return f"{fault['ended_well']:g} of {fault['trainings']:g} trainings ended well"
+    return f"after {fault['back_after']:.1f} s" if fault["back_after"] else "noticed no break"
 
 
 def sums(secure_sums: Result) -> str:
@@ -291,6 +291,8 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "many-rows": ("scale", rows),
     "many-sites": ("scale", sites),
     "deployment": ("deployment", deployment),
+    "deployment-heart": ("deployment_heart", deployment_heart),
+    "faults": ("faults", faults),
     "sums": ("secure_sums", sums),
     "mean-costs": ("secagg", mean_costs),
     "mean-equality": ("secagg", mean_equality),
