@@ -7,7 +7,7 @@ people compare, is what these commands print where it is installed::
     find clients flower_pansvm strategies -name '*.py' |
       grep -vE '^clients/((checking|cli|deployment|secagg)/|(budget|prediction|unknown_cells).py)' |
       grep -vE '^flower_pansvm/((export|study)/|(__main__|cli|clientapp|command_line|doors).py)' |
-      grep -vE '^flower_pansvm/(secagg|serverapp|thresholds|weighted_mean).py' |
+      grep -vE '^flower_pansvm/(secagg|serverapp|weighted_mean).py' |
       grep -vE '^flower_pansvm/secure_sum/(new_identity|rehearsal|testing).py' |
       grep -vE '^strategies/((deployment|report|secagg)/|(cli|run_display|run_folder).py)' |
       LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum
@@ -43,7 +43,7 @@ NO_TASKS = (
     *("flower_pansvm/__main__.py", "flower_pansvm/cli.py", "flower_pansvm/command_line.py"),
     *("flower_pansvm/clientapp.py", "flower_pansvm/doors.py", "flower_pansvm/secagg.py"),
     *("flower_pansvm/serverapp.py", "flower_pansvm/weighted_mean.py"),
-    *("flower_pansvm/export/", "flower_pansvm/study/", "flower_pansvm/thresholds.py"),
+    *("flower_pansvm/export/", "flower_pansvm/study/"),
     *("flower_pansvm/secure_sum/new_identity.py", "flower_pansvm/secure_sum/rehearsal.py"),
     "flower_pansvm/secure_sum/testing.py",
     *("strategies/cli.py", "strategies/deployment/", "strategies/report/", "strategies/secagg/"),
