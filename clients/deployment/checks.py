@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points, packages_distributions, version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from clients.systems.common import classes_to_tell
 from clients.table.file import SOURCES, suffix_of
 from clients.table.form import TableForm
 from clients.table.source import schema_of
+from clients.table.sources.function import distributions_of
 from clients.table.sources.sql import URL
 from clients.table.table import FUNCTION, Table
 from clients.table.units import check_units
@@ -102,8 +103,7 @@ def outside_parts(policy: HospitalPolicy) -> Iterator[str]:
         if name not in registry.data and point.dist is not None
     ]
     if policy.data.startswith(FUNCTION):
-        package = policy.data.removeprefix(FUNCTION).partition(":")[0].partition(".")[0]
-        found += [(policy.data, name) for name in packages_distributions().get(package, ())]
+        found += [(policy.data, name) for name in distributions_of(policy.data)[1]]
     for name, distribution in found:
         yield f"from another package: {name} of {distribution} {version(distribution)}, which the hash leaves out"
 

@@ -66,8 +66,7 @@ def installed_function(data: str) -> Callable[[], Any]:
     be imported in its place; nothing of such a folder is executed.
     """
     module, _, name = data.removeprefix(FUNCTION).partition(":")
-    package = module.partition(".")[0]
-    names = metadata.packages_distributions().get(package, [])
+    package, names = distributions_of(data)
     spec = find_spec(package) if names else None
     if spec is None:
         raise TableError(
@@ -92,6 +91,12 @@ def installed_function(data: str) -> Callable[[], Any]:
             detail=str(error),
         ) from None
     return function
+
+
+def distributions_of(data: str) -> tuple[str, list[str]]:
+    """Return the package of the function that ``data`` names, and the installed distributions that have it."""
+    package = data.removeprefix(FUNCTION).partition(":")[0].partition(".")[0]
+    return package, metadata.packages_distributions().get(package, [])
 
 
 def _places(distribution: metadata.Distribution) -> list[str]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -54,10 +53,10 @@ def play(folder: Path) -> Attempt:
     )
 
 
-def _rare(least: int, more: bool) -> Floats:
-    """Return a column of three codes, and a fourth that so many records have, or one fewer."""
+def _rare(more: bool) -> Floats:
+    """Return a column of three codes, and a fourth that as many records have as a code needs, or one fewer."""
     cells: Floats = np.arange(ROWS, dtype=np.float64) % 3
-    cells[: least if more else least - 1] = RARE
+    cells[: MIN_CLUSTER if more else MIN_CLUSTER - 1] = RARE
     return cells
 
 
@@ -79,7 +78,7 @@ def _is_measured(cells: Floats) -> bool:
 
 
 KINDS: tuple[tuple[Callable[[bool], Floats], Callable[[Floats], bool]], ...] = (
-    (partial(_rare, MIN_CLUSTER), _has_rare),
+    (_rare, _has_rare),
     (_many, _is_measured),
 )
 """Columns with a record more or less, and how it is told of their copies."""
