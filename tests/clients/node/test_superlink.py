@@ -21,6 +21,7 @@ from clients.node import superlink as module
 from clients.node.superlink import NotLetInError, RunEndedError, SuperLink
 from flower_pansvm.errors import FederationError
 from flower_pansvm.study.certificates import make_certificates
+from tests.clocks import set_clock
 
 OTHER_RELEASE = json.dumps(FlowerError(ApiErrorCode.RUNTIME_VERSION_INCOMPATIBLE, "").to_json("go away"))
 ENDED = json.dumps(FlowerError(ApiErrorCode.FLEET_RUN_STATUS_NOT_ALLOWED, "").to_json("it has ended"))
@@ -73,8 +74,12 @@ def told() -> list[str]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Let pauses take no time but the clock's."""
     now = [1000.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(module.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    set_clock(
+        monkeypatch,
+        module,
+        monotonic=lambda: now[0],
+        sleep=lambda seconds: now.__setitem__(0, now[0] + seconds),
+    )
     return now
 
 

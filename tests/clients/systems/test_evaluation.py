@@ -29,6 +29,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.evaluation import ModelTestQuestion
 from flower_pansvm.systems.mixture.tasks import ClassModels
 from tests.clients.fake_site import FakeSite
+from tests.clocks import set_clock
 
 COLUMNS = ("age", "dose", "pulse")
 
@@ -115,7 +116,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return how long the hospital has waited each time, as it grows: the same in each run of a test."""
     seen, draw = list[float](), Random(0)
     monkeypatch.setattr(evaluation, "SystemRandom", lambda: draw)
-    monkeypatch.setattr(evaluation.time, "sleep", seen.append)
+    set_clock(monkeypatch, evaluation, sleep=seen.append)
     return seen
 
 

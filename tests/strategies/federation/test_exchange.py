@@ -24,6 +24,7 @@ from flower_pansvm.errors import (
 from flower_pansvm.study.connection import NotThereError
 from strategies.federation import exchange as exchanging
 from strategies.federation.exchange import Costs, exchange
+from tests.clocks import set_clock
 
 
 def silent_grid(messages: list[str]) -> Grid:
@@ -41,8 +42,9 @@ def test_a_line_now_and_then_says_who_is_waited_for(
     names: dict[int, str], told: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(exchanging.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(exchanging.time, "sleep", lambda _: now.__setitem__(0, now[0] + 1.0))
+    set_clock(
+        monkeypatch, exchanging, monotonic=lambda: now[0], sleep=lambda _: now.__setitem__(0, now[0] + 1.0)
+    )
     messages = [Mock(spec=Message, content=RecordDict(), metadata=Mock(dst_node_id=node)) for node in (7, 8)]
     with caplog.at_level("INFO", logger="flwr"):
         assert exchange(silent_grid(["a", "b"]), messages, 40.0, Costs(), names) == {}
@@ -106,8 +108,9 @@ def test_what_is_lost_on_the_way_is_asked_again_for_a_minute(
     lost: list[int], asked: int, answered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(exchanging.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(exchanging.time, "sleep", lambda _: now.__setitem__(0, now[0] + 1.0))
+    set_clock(
+        monkeypatch, exchanging, monotonic=lambda: now[0], sleep=lambda _: now.__setitem__(0, now[0] + 1.0)
+    )
     grid = LossyGrid(lost)
     question = Message(RecordDict(), 7, "query.join")
     replies = exchange(grid, [question], 600.0, Costs(), {})  # type: ignore[arg-type]
@@ -128,6 +131,6 @@ def test_a_question_is_handed_over_again_when_the_server_has_forgotten_a_part(
         return push(messages)
 
     monkeypatch.setattr(grid, "push_messages", fail_twice)
-    monkeypatch.setattr(exchanging.time, "sleep", lambda _: None)
+    set_clock(monkeypatch, exchanging, sleep=lambda _: None)
     replies = exchange(grid, [Message(RecordDict(), 7, "query.join")], 600.0, Costs(), {})  # type: ignore[arg-type]
     assert (len(replies), len({id(one) for one in tried})) == (1, 3)
