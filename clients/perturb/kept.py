@@ -14,7 +14,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import repeat
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from clients.ledger.ledger import Ledger, change_ledger
 from clients.perturb.marks import Marks, Words
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, TableError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
@@ -39,6 +39,7 @@ FEWEST_RECORDS = 30  # of which a hospital's copy can be begun: fewer would sett
 COUNT_NOISE = (
     1  # scale of the geometric noise of a settled count: one record makes it at most e times as likely
 )
+MOST_NOISY = 2**12  # values of a column whose counts get noise: with more, it holds measurements anyway
 PRIOR_NOISE = 20  # of the counts from which codes of the first copies are drawn
 FARTHEST = (
     4.0  # deviations from the mean beyond which a measurement counts as so far for the settled deviation
@@ -168,10 +169,10 @@ def bits_of(secret: bytes) -> Bits:
     return lambda count: np.frombuffer(stream.update(bytes(8 * count)), "<u8")
 
 
-def noise_of_columns(columns: int, bits: Bits) -> Iterator[tuple[Ints, Floats, Bits]]:
-    """Yield the noise that :func:`settled_column` needs, for each of so many columns."""
-    counts = discrete_laplace(COUNT_NOISE, columns * (FEW_VALUES + 3), bits).reshape(columns, -1)
-    return zip(counts, normal_of(bits(2 * columns)).reshape(columns, 2), repeat(bits))
+def noise_of_counts(bits: Bits) -> Iterator[int]:
+    """Yield the noise of settled counts, one after the other."""
+    while True:
+        yield from discrete_laplace(COUNT_NOISE, 2**12, bits)
 
 
 def normal_of(words: Words) -> Floats:
@@ -185,7 +186,8 @@ def settled_column(
     codes: int,
     ends: tuple[float, float] | None,
     least: int,
-    noise: tuple[Ints, Floats, Bits],
+    noise: Iterator[int],
+    bits: Bits,
 ) -> KeptColumn:
     """Return what is settled of a column from its true cells, each number with noise.
 
@@ -199,40 +201,41 @@ def settled_column(
         Its public range.
     least : int
         Records that a code has to have, and so many have to share either end of the measurements.
-    noise : tuple
-        Geometric noise of counts, shape (FEW_VALUES + 3,), normal noise of deviation and mean, and the source of noise
-        for more values.
+    noise : iterator of int
+        Geometric noise of counts.
+    bits : callable
+        Random words for the normal noise of deviation and mean.
 
     Notes
     -----
-    That a code is listed is e times as likely with one record more; of one record alone it has a chance of 1.3 % with
-    a ``least`` of 5. So it is drawn at least with the share of 3 times ``least`` records: the ratio of likelihoods is
-    that of a code of ``least`` records, listing included. A public code is listed in any case, and needs a third of
-    that share.
+    Which codes the column has, and whether missing cells and measurements, all follows from one histogram with noise:
+    how often each value occurs, and no value. One record more makes any of it e times as likely at most. A value of one
+    record alone is listed with a chance of 1.3 % with a ``least`` of 5. So a code is drawn at least with the share of 3
+    times ``least`` records: the ratio of likelihoods is that of a code of ``least`` records, listing included. A public
+    code is listed in any case, and needs a third of that share.
     """
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
-    often = np.sort(np.argsort(counts, kind="stable")[-FEW_VALUES:])
-    (of_missing, of_rest, of_measured, *of_values), normal, bits = noise
-    there, floor = int(counts.sum()), 3 * least / len(cells)
+    missing, floor = int(np.isnan(cells).sum() + next(noise)), 3 * least / len(cells)
     if codes:
-        missing = len(cells) - there + of_missing >= least
-        return KeptColumn([*map(float, range(codes))], bool(missing), floor=floor, public=True)
+        return KeptColumn([*map(float, range(codes))], missing >= least, floor=floor, public=True)
+    often, noisy = np.argsort(counts, kind="stable")[-MOST_NOISY:], counts.astype(np.int64)
+    noisy[often] += np.fromiter(islice(noise, len(often)), np.int64)
+    noisy = noisy.clip(0)
+    listed, there = noisy >= least, int(noisy.sum())
+    rare = int(noisy[~listed].sum())
+    others = np.sort(noisy)[:-FEW_VALUES].sum()
     column = KeptColumn([], floor=floor)
-    # One record changes either side, and their difference, by 1 at most.
-    if there - counts[often].sum() + of_rest > min(FEW_VALUES, there / 3):
+    # Where most cells have no frequent value, as in few records, they are measurements, too.
+    if others > min(FEW_VALUES, there / 3) or there < 2 * rare:
         # Where most cells are the same number, as 0 of a sparse column, this is a code beside the measurements.
-        common = often[counts[often] + of_values[: len(often)] > there / 2]
-        x = np.repeat(np.delete(values, common), np.delete(counts, common))
-        if len(x) + of_measured >= 2 * least:
-            column = _measured(replace(column, values=values[common].tolist()), x, ends, normal)
+        common = noisy > there / 2
+        if there - noisy[common].sum() >= 2 * least:
+            x = np.repeat(values[~common], counts[~common])
+            column = _measured(replace(column, values=values[common].tolist()), x, ends, normal_of(bits(2)))
     if not column.measured:
-        # Which values are the most frequent ones would tell a record: each has noise.
-        of_more = discrete_laplace(COUNT_NOISE, max(len(values) - FEW_VALUES, 0), bits)
-        noisy = counts + np.concatenate([of_values, of_more])[: len(values)]
-        column = replace(column, values=values[noisy >= least].tolist())
-    missing = len(cells) - (there if column.measured else int(counts[np.isin(values, column.values)].sum()))
-    listed = missing + of_missing >= least or not (column.values or column.measured)
-    return replace(column, missing=bool(listed))
+        column, missing = replace(column, values=values[listed].tolist()), missing + rare
+    has_missing = missing >= least or not (column.values or column.measured)
+    return replace(column, missing=has_missing)
 
 
 def _measured(column: KeptColumn, x: Floats, ends: tuple[float, float] | None, normal: Floats) -> KeptColumn:

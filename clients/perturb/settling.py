@@ -39,7 +39,7 @@ from clients.perturb.kept import (
     KeptColumn,
     bits_of,
     kept_of,
-    noise_of_columns,
+    noise_of_counts,
     settle,
     settled_column,
     settled_labels,
@@ -126,9 +126,10 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         _check_deviations(kept.features, table, units)
     else:
         bits = bits_of(kept.derive(tags.PERTURBED, "columns"))
+        noise = noise_of_counts(bits)
         features = [
-            settled_column(cells_of(table.X, unit), unit.codes, unit.ends, how.min_cluster, noise)
-            for unit, noise in zip(units, noise_of_columns(len(units), bits), strict=True)
+            settled_column(cells_of(table.X, unit), unit.codes, unit.ends, how.min_cluster, noise, bits)
+            for unit in units
         ]
         kept = replace(kept, columns=columns, features=features)
         cells, words = _words(kept, table, units, settling, how)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 from flwr.app import ConfigRecord, RecordDict
 from typer.testing import CliRunner
 
-from clients.perturb import draws, marks, settling
-from clients.perturb.kept import FEW_VALUES
+from clients.perturb import draws, kept, marks, settling
 from clients.perturb.marks import Words
 from clients.site import Site
 from clients.systems.dp_svm import private_step
@@ -20,7 +18,6 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.cli import cli
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.privacy.discrete_noise import Bits
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.dp_svm import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
 from simulations.attack.active import (
@@ -204,11 +201,7 @@ def test_a_copy_by_id_and_column_is_noticed(
 
 @pytest.mark.slow
 def test_a_threshold_without_noise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def silent(columns: int, bits: Bits) -> Iterator[tuple[Ints, Floats, Bits]]:
-        counts = np.zeros((columns, FEW_VALUES + 3), dtype=np.int64)
-        return zip(counts, np.zeros((columns, 2)), repeat(bits))
-
-    monkeypatch.setattr(settling, "noise_of_columns", silent)
+    monkeypatch.setattr(kept, "discrete_laplace", lambda _, size, __: np.zeros(size, dtype=np.int64))
     with registry.own_account(tmp_path):
         ended = thresholds.play.play(tmp_path / "study")
     assert not ended.held
