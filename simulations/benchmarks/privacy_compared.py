@@ -8,7 +8,6 @@ person's record tells whether it was trained on.
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -18,13 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from clients.checking.perturbation import (
-    NOISES,
-    filter_errors,
-    membership_auc,
-    standardised,
-    varied,
-)
 from clients.prediction import with_simulated_matrices
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
@@ -40,7 +32,6 @@ from simulations.attack.audit import audit
 from simulations.attack.findings import Found, found
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
-from simulations.data.datasets import load_dataset
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
@@ -53,10 +44,6 @@ Floats = NDArray[np.float64]
 
 LOOKS, NEIGHBOUR = "semi-honest coordinator", "another hospital"
 COMPARED = ("heart", "liver-disorders")
-GENES = ("breast-gravier", "colon", "dlbcl", "leukemia")
-"""Tables of genes: more columns than rows."""
-OTHERS = ("fourclass", "german.numer", "letter", "pendigits", "satimage", "spambase", "splice", "vowel")
-"""Further tables whose noise is filtered."""
 SEEDS = range(3)
 MINUTES = 0.75
 """How long an attack on sums tries."""
@@ -249,39 +236,15 @@ def memberships(
         yield {"data": data, "system": name, "seeds": len(known), "area": fmean(known)}
 
 
-def filtered(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
-    """Return what the best linear filter leaves of a table's noise, and how well its copy tells who took part.
-
-    The error is in deviations. Membership is not measured on genes, of which each record is alone.
-    """
-    table = replace(load_dataset(data, data_dir=data_dir), labels=None)
-    Z = standardised(table.X[:, varied(table.X)])
-    for noise in NOISES:
-        error = float(np.sqrt(np.mean(filter_errors(Z, noise) ** 2)))
-        yield {
-            "data": data,
-            "genes": data in GENES,
-            "records": len(table.X),
-            "columns": len(table.columns),
-            "noise": noise,
-            "error": error,
-            "share_left": error / noise,
-            "membership": None if data in GENES else membership_auc(table, None, noise),
-        }
-
-
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Attack each level on some tables, and every system on a few of them; filter the noise of more."""
-    filters = [line for data in (*TABLES, *OTHERS, *GENES) for line in filtered(data, data_dir)]
+    """Attack each level on some tables, and every system on a few of them."""
     levels: list[dict[str, Any]] = []
     for data in TABLES:
         levels += lines(data, data_dir)
-        write_results("privacy", {"filters": filters, "levels": levels}, out)
+        write_results("privacy", {"levels": levels}, out)
     attacks = [attacked(name, data, data_dir) for data in COMPARED for name in SYSTEMS]
     members = [line for data in COMPARED for name in SYSTEMS for line in memberships(name, data, data_dir)]
-    write_results(
-        "privacy", {"filters": filters, "levels": levels, "attacks": attacks, "membership": members}, out
-    )
+    write_results("privacy", {"levels": levels, "attacks": attacks, "membership": members}, out)
 
 
 def _shares(kind: str, found: Found | None, rows: int) -> dict[str, int | None]:
