@@ -40,7 +40,10 @@ def filtered(filters: Result) -> str:
     found = filters.frame("filters").pivot_table(
         index="data", columns="noise", values=["columns", "error", "membership"], sort=False, dropna=False
     )
-    columns = [("columns", 0.25), *((name, noise) for name in ("error", "membership") for noise in (0.25, 0.5))]
+    columns = [
+        ("columns", 0.25),
+        *((name, noise) for name in ("error", "membership") for noise in (0.25, 0.5)),
+    ]
     header = ("table", "columns", "error at noise 0.25", "0.5", "membership at noise 0.25", "0.5")
     return table_of(header, found.reindex(columns=columns), "{:.0f}", *["{:.2f}"] * 4)
 
