@@ -16,8 +16,7 @@ Scalar = str | int | float | bool
 MIN_CLUSTER = 5  # fewest patients behind a landmark, unless the run or a hospital asks for more
 
 WHAT_A_LEVEL_IS = (
-    "The privacy level. exact: sums of the records; perturbed: of a copy with noise; dp: of the records, with noise by "
-    "epsilon and delta; auto: dp of dp-svm, else perturbed."
+    "The level, see docs/threat-model.md: exact, perturbed or dp; auto is dp of dp-svm, else perturbed."
 )
 MOST_ROWS_PER_PATIENT = 100
 """With more, hardly a signal is left beside the noise."""

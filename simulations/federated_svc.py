@@ -56,8 +56,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     aggregation : str
         The secure sum; the model is the same with each.
     privacy : {'auto', 'exact', 'perturbed'}
-        The level: with 'exact' the sites train on the rows, with 'perturbed' on a copy in which every cell has noise;
-        'auto' is 'perturbed'.
+        The level, as docs/threat-model.md explains them; 'auto' is 'perturbed'.
     sites : int
         Number of sites that rows are dealt to where ``fit`` is not told whose they are.
     min_cluster : int

@@ -16,7 +16,7 @@ import pandas as pd
 
 from simulations.markdown import markdown, table_of
 from simulations.papers.page import OTHERS
-from simulations.privacy_tables import given_away, kept, nearness, searched
+from simulations.privacy_tables import filtered, given_away, kept, nearness, searched
 from simulations.result_files import NOISES, ROOT, Result, result
 from simulations.result_plots import EPSILONS, PLOTS
 
@@ -296,6 +296,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "splits": ("heterogeneity", splits),
     "kept": ("privacy", kept),
     "nearness": ("privacy", nearness),
+    "filtered": ("filters", filtered),
     "searched": ("privacy", searched),
     "given-away": ("privacy", given_away),
     "private-accuracy": ("private_accuracy", private_accuracy),

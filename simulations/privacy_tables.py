@@ -1,4 +1,4 @@
-"""Tables of the page on privacy attacks, from ``results/privacy.json``."""
+"""Tables of the page on privacy attacks, from ``results/privacy.json`` and ``results/filters.json``."""
 
 import pandas as pd
 
@@ -33,6 +33,19 @@ def nearness(privacy: Result) -> str:
         lines[str(level)] = [near.mean(), near.min(), near.max(), of_level["copy_distance"].mean()]
     frame = pd.DataFrame.from_dict(lines, orient="index")
     return table_of(("", "found copies: mean", "nearest", "farthest", "all copies: mean"), frame, "{:.2f}")
+
+
+def filtered(filters: Result) -> str:
+    """Return what an attacker makes of a whole copy: the error of a linear filter, and who took part, by noise."""
+    found = filters.frame("filters").pivot_table(
+        index="data", columns="noise", values=["columns", "error", "membership"], sort=False, dropna=False
+    )
+    columns = [
+        ("columns", 0.25),
+        *((name, noise) for name in ("error", "membership") for noise in (0.25, 0.5)),
+    ]
+    header = ("table", "columns", "error at noise 0.25", "0.5", "membership at noise 0.25", "0.5")
+    return table_of(header, found.reindex(columns=columns), "{:.0f}", *["{:.2f}"] * 4)
 
 
 def searched(privacy: Result) -> str:

@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 
 import pytest
 
+from clients.checking.perturbation import NOTHING
 from clients.policy import PARTS, HospitalPolicy, keys_of
 from flower_pansvm.consents import CONSENTS, LEVELS
 from flower_pansvm.constraints import key_of
@@ -154,3 +155,14 @@ def test_figures_in_sentences_about_attacks_are_those_of_their_results() -> None
     assert f"{ranges[0]}, {ranges[1].replace(' at noise', ' at')}" in threats
     assert f"at `perturbed` {added.min():.0f} to {added.max():.0f} of their copies" in attacks
     assert "on all seven tables at `exact` all records, at `perturbed` 99 % or more" in attacks
+
+
+def test_figures_in_sentences_about_filters_are_those_of_their_results() -> None:
+    found = result("filters").frame("filters").query("noise == 0.5")
+    shares = [100 * found[found["genes"] == genes]["share_left"] for genes in (False, True)]
+    wanted = [f"{one.min():.0f} to {one.max():.0f} %" for one in shares]
+    text = (ROOT / "docs" / "threat-model.md").read_text()
+    assert f"[{wanted[0]} of it](privacy-compared.md#what-the-copy-tells) on {len(shares[0])} tables" in text
+    assert f"on four gene tables {wanted[1]}" in text
+    least = 100 * NOTHING
+    assert shares[1].max() < least < shares[0].min()

@@ -123,7 +123,8 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     settling = np.argsort(found, kind="stable")[:SETTLING]
     if kept.columns:
         kept.check_columns(columns, said)
-        _check_deviations(kept.features, table, units)
+        cells, words = _words(kept, table, units, settling, how)
+        _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)
     else:
         bits = bits_of(kept.derive(tags.PERTURBED, "columns"))
         noise = noise_of_counts(bits)
@@ -159,16 +160,20 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     return kept
 
 
-def _check_deviations(columns: Sequence[KeptColumn], table: Table, units: Sequence[Unit]) -> None:
+def _check_deviations(
+    kept: Kept, cells: Floats, bits: Words, words: Words, units: Sequence[Unit], noise: float
+) -> None:
     """Raise a TableError if settled deviations, by which noise is measured, are those of records more alike than most.
 
-    At most a sixteenth of a column's cells is farther than four of its own deviations from its mean. Here twice as many
-    may be.
+    At most a sixteenth of a column's copies is farther than four of their own deviations from their mean. Here twice as
+    many may be. Copies are counted before their ends are pulled in, so that the refusal tells no more than they do.
     """
-    for column, unit in zip(columns, units, strict=True):
-        cells = cells_of(table.X, unit)
-        x = cells[codes_of(cells, column) == len(column.values) + 1]
-        far = np.count_nonzero(np.abs(x - column.mean) > FARTHEST * column.deviation)
+    for place, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
+        of_column = cells[:, place], bits[:, place], column, cipher_of(kept.secret()), words[..., place]
+        codes, x = drawn(*of_column, noise)
+        x = x[codes == len(column.values) + 1]
+        farthest = FARTHEST * column.deviation * math.sqrt(1 + noise**2)
+        far = np.count_nonzero(np.abs(x - column.mean) > farthest)
         if column.measured and far > max(2 * len(x) / FARTHEST**2, FEWEST_RECORDS / 3):
             begun = f"The copy was begun with records whose '{unit.name}' hardly differs, and has too little noise."
             raise TableError(CHANGED, begun)

@@ -41,8 +41,9 @@ PROGRESS_SECONDS = 30.0
 def attack(
     settings: Settings, folder: Path, minutes: float, show: Callable[[str], None], also: Sequence[Path] = ()
 ) -> Attack:
-    """Attack a run of simulated sites for so many minutes, by the records in its folder and in those of other runs.
+    """Attack a run of simulated sites by the records in its folder and in those of other runs.
 
+    The minutes are of CPU time: what is found does not depend on what else the machine does.
     SettingError if a folder has no record, or one of other sites; or the sites hold different columns.
     """
     record = read_transcript(folder)
@@ -85,8 +86,8 @@ def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
 
 
 def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str], None]) -> dict[str, Floats]:
-    """Return the records that each way finds in so many seconds, in the table's units; unknown columns are NaN."""
-    begun = time.monotonic()
+    """Return the records that each way finds in so many CPU seconds, in the table's units; unknown columns are NaN."""
+    begun = time.thread_time()
     guesses = {"moments": records_in_moments(record)}
     spread = _spread(record)
     maps, knowledge, shown = sums_by_map(record), knowledge_of(record), begun
@@ -95,16 +96,16 @@ def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str],
     if knowledge is not None:
         seconds *= 1.0 - FITTED
     for number, (known, sums) in enumerate(maps):
-        elapsed = time.monotonic() - begun
+        elapsed = time.thread_time() - begun
         share = max(0.0, seconds - elapsed) / (len(maps) - number)
         rows = np.vstack([np.empty((0, len(spread))), *guesses.values()])
         for name, more in _in_sums(known, sums, spread, rows, share).items():
             guesses[name] = np.vstack([guesses.get(name, rows[:0]), more])
-        if time.monotonic() - shown > PROGRESS_SECONDS:
-            shown = time.monotonic()
+        if time.thread_time() - shown > PROGRESS_SECONDS:
+            shown = time.thread_time()
             show(f"attack, {shown - begun:.0f} s: {len(rows)} guesses, some of parts of records")
     if knowledge is not None:
-        share = seconds / (1.0 - FITTED) - (time.monotonic() - begun)
+        share = seconds / (1.0 - FITTED) - (time.thread_time() - begun)
         show(f"attack: fits rows to {len(knowledge.curvatures)} Hessians for {share:.0f} s")
         equations = Equations(knowledge)
         guess = fit(equations, start_from_landmarks(knowledge, equations, seed=0), share)

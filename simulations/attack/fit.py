@@ -40,10 +40,10 @@ def start_from_landmarks(knowledge: Knowledge, equations: Equations, seed: int) 
 def fit(equations: Equations, guess: Guess, seconds: float, seed: int = 0) -> Guess:
     """Return the guess that has missed least in so many seconds; the seed is of the candidates that replace rows."""
     replacement = Replacement(equations, np.random.default_rng(seed))
-    begun, damping, slow = time.monotonic(), FIRST_DAMPING, 0
+    begun, damping, slow = time.thread_time(), FIRST_DAMPING, 0
     found = equations.residuals(guess)
     best, least = guess, equations.misfit(found)
-    while time.monotonic() - begun < seconds and damping < MOST_DAMPING:
+    while time.thread_time() - begun < seconds and damping < MOST_DAMPING:
         weights = equations.weights(found)
         before = equations.cost(guess, found, weights)
         try:

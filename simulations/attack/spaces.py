@@ -38,16 +38,16 @@ def search_spaces(
     ``sums`` are of weighted (f, 1) over one map in the order in which they came, shape (sums, rank + 1); ``spread``
     is the standard deviation of rows about landmarks. Spaces of the fewest dimensions come first.
     """
-    begun = time.monotonic()
+    begun = time.thread_time()
     most = sums.shape[1] - known.shape[1] - 1
     spaces: list[tuple[int, Floats]] = []
     for one in sums[::-1]:  # the last are about the fewest rows
-        if time.monotonic() - begun > seconds / 2:
+        if time.thread_time() - begun > seconds / 2:
             break
         spaces += _spaces_at(one, sums, most)
     search, found = RowsInSpaces(feature_map, spread), known
     for _, outside in sorted(spaces, key=lambda space: space[0]):
-        if time.monotonic() - begun > seconds:
+        if time.thread_time() - begun > seconds:
             break
         X, left = search.nearest(outside, found)
         found = merged(found, X[left <= SOLVED])

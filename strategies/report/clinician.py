@@ -25,12 +25,12 @@ JOINING = "join"
 """The task of which every run shows the same: names and keys, no record."""
 
 KEEPS: dict[str, str] = {
-    "exact": "Other hospitals see no sum. Whoever runs the coordinator can compute most records of a small table.",
-    "perturbed": "Nobody, the coordinator included, learns more than these copies, however often they ask. But someone "
+    "exact": "Other hospitals see no sum, but whoever runs the coordinator can compute most records of a small table.",
+    "perturbed": "Nobody, the coordinator included, learns more than these copies, however often they ask; but someone "
     "who knows how columns go together takes off part of the noise, of genes most of it; most codes, such as a "
     "diagnosis, are true in the copy; and someone who knows a patient’s record can tell that it took part.",
     "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
-    "part: ε and δ bound it (see “Differential privacy”).",
+    "part: ε and δ bound it (see “Differential privacy”); but the model of a small table is less accurate.",
 }
 """What each level keeps from whom."""
 

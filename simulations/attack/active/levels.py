@@ -30,7 +30,10 @@ from strategies.app import run
 from strategies.federation.transcript import read_transcript
 from strategies.settings import settings_from
 
-TABLES = ("heart", "liver-disorders", "diabetes", "australian", "ionosphere", "breast-cancer", "sonar")
+TABLES = (
+    *("heart", "liver-disorders", "diabetes", "australian"),
+    *("ionosphere", "breast-cancer", "breast_cancer", "sonar"),
+)
 SEARCHED = ("heart", "liver-disorders", "diabetes")
 """Tables of which runs that choose settings or features are attacked, too."""
 
