@@ -8,7 +8,6 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
-from flwr.supercore.utils import get_flwr_home
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
 from flower_pansvm.locking import RUN, locked
@@ -102,6 +101,8 @@ def superlink_hint(grid: Grid) -> str:
     ``flwr run`` starts a SuperLink of its own if it finds none, and later runs from any folder use it. ``pansvm run``
     and deployments have theirs elsewhere.
     """
+    from flwr.supercore.utils import get_flwr_home  # noqa: PLC0415 - as long as all strategies, for few runs
+
     log_file = get_flwr_home() / "local-superlink" / "superlink.log"
     if not is_simulation(grid) or not log_file.exists():
         return ""
