@@ -10,7 +10,6 @@ from typing import Any
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
-from flwr.common.logger import log
 
 from clients.app import app_of_tasks
 from clients.hospital import SimulatedContext, is_simulated
@@ -25,6 +24,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
 from flower_pansvm.terms import Scalar, own_keys
 from simulations.data import sites
+from strategies.log import log
 
 Rows = Callable[[Context], Any]
 

@@ -6,13 +6,13 @@ from logging import INFO
 from pathlib import Path
 
 from flwr.app import Context
-from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
 from flower_pansvm.locking import RUN, locked
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.packed_grid import PackedGrid, is_deployment
+from strategies.log import log
 from strategies.registry import STRATEGIES
 from strategies.results import write
 from strategies.settings import Settings, settings_from
