@@ -106,7 +106,7 @@ def superlink_hint(grid: Grid) -> str:
     log_file = get_flwr_home() / "local-superlink" / "superlink.log"
     if not is_simulation(grid) or not log_file.exists():
         return ""
-    running = _writing_to(log_file)
+    running = superlink_processes(log_file)
     end = f"kill {' '.join(running)}" if running else "pkill -f local-superlink/superlink.log"
     return (
         "flwr run leaves Flower's SuperLink running on this machine, with the code of the folder in which it was "
@@ -114,7 +114,7 @@ def superlink_hint(grid: Grid) -> str:
     )
 
 
-def _writing_to(log_file: Path) -> list[str]:
+def superlink_processes(log_file: Path) -> list[str]:
     """Return the ids of this account's processes whose command names a log file; none where there is no ``/proc``."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):

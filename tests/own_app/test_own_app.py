@@ -155,6 +155,7 @@ def test_flowers_mods_that_rewrite_arrays_are_refused_at_once(mod: Any) -> None:
     ("rows", "error"),
     [
         (lambda _: 1 / 0, TableError),
+        (lambda _: sys.exit(3), TableError),
         (lambda _: pd.DataFrame(), TableError),
         (lambda _: [1, 2], TableError),
         (lambda _: (np.zeros((3, 2)), [1]), TableError),

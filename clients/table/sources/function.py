@@ -54,7 +54,7 @@ def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool 
     """Return what a function returns; what it raises may have a cell in its text, and is ``logged`` if that may be."""
     try:
         return function(*arguments)
-    except Exception as error:  # anybody's function
+    except (Exception, SystemExit) as error:  # anybody's function
         text = f"The function {name} failed with {type(error).__name__}. Correct it where it is installed."
         raise TableError(text, detail=str(error) if logged else "") from None
 
