@@ -95,8 +95,14 @@ def test_cells_and_labels_are_as_good_as_a_frame() -> None:
         frame = wine(context)
         return frame.drop(columns="label").to_numpy(), frame["label"].to_numpy()
 
-    as_frame, as_pair = (trained(client_app(data=one)) for one in (wine, pair))
+    def pair_with_names(context: Context) -> Any:
+        # Of one site in another order, which only the names tell.
+        frame = wine(context).iloc[:, :: 1 if context.node_config["partition-id"] else -1]
+        return frame.drop(columns="label"), frame["label"]
+
+    as_frame, as_pair, named = (trained(client_app(data=one)) for one in (wine, pair, pair_with_names))
     assert as_pair.model.schema_.columns[0] == "x1"
+    assert set(named.model.schema_.columns) == set(as_frame.model.schema_.columns)
     accuracy = [one.evaluate_metrics_clientapp.popitem()[1]["accuracy"] for one in (as_frame, as_pair)]
     assert accuracy[0] == accuracy[1]
 

@@ -27,11 +27,11 @@ def as_frame(found: Any, name: str, label: str) -> pd.DataFrame:
     """Return what a function has returned as a frame; TableError if it is none, or has no rows.
 
     It may return a frame with a label column, or ``(X, y)``, or ``(X, y, names)``: cells of shape (rows, columns),
-    labels of shape (rows,), and names of the columns. ``name`` is the function's, for errors; ``label`` is what the
-    column of ``y`` is called.
+    labels of shape (rows,), and the columns' names, which a frame has itself. ``name`` is the function's, for errors;
+    ``label`` is what the column of ``y`` is called.
     """
     if isinstance(found, tuple) and len(found) in (2, 3):
-        X, y, names = (*found, None)[:3]
+        X, y, names = (*found, getattr(found[0], "columns", None))[:3]
         try:
             cells = np.asarray(X)
             columns = [f"x{one}" for one in range(1, cells.shape[1] + 1)] if names is None else list(names)
