@@ -107,6 +107,22 @@ def test_cells_and_labels_are_as_good_as_a_frame() -> None:
     assert accuracy[0] == accuracy[1]
 
 
+@pytest.mark.parametrize("by", ["code", "run config"])
+def test_the_label_column_has_any_name(by: str) -> None:
+    def cultivars(context: Context) -> pd.DataFrame:
+        return wine(context).rename(columns={"label": "cultivar"})
+
+    in_code, in_config = ({"label": "cultivar"}, {}) if by == "code" else ({}, {"pansvm.label": "cultivar"})
+    result = trained(client_app(data=cultivars, **in_code), {**OURS, **in_config})
+    assert result.model.schema_.classes == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("key", ["audit", "data", "data-dir", "drop", "out", "resume", "split"])
+def test_a_setting_without_effect_in_an_app_is_refused(key: str) -> None:
+    with pytest.raises(SettingError, match=f"pansvm.{key} has no effect"):
+        PanSVM.from_context(context({f"pansvm.{key}": "iid"}))
+
+
 def test_a_mod_sees_the_messages() -> None:
     seen = []
 
@@ -186,7 +202,7 @@ def test_rows_that_change_within_a_run_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"privacy": "perturbed"}, {"aggregation": "k-secure"}, {"cc": 1}, {"C": "many"}]
+    "given", [{"privacy": "perturbed"}, {"aggregation": "k-secure"}, {"label": "x"}, {"cc": 1}, {"C": "many"}]
 )
 def test_settings_that_cannot_be_given_in_code_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
