@@ -10,7 +10,6 @@ from typing import Any
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
-from flwr.common.logger import log
 
 from clients.app import app_of_tasks
 from clients.hospital import SimulatedContext, is_simulated
@@ -25,6 +24,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
 from flower_pansvm.terms import Scalar, own_keys
 from simulations.data import sites
+from strategies.log import log
 
 Rows = Callable[[Context], Any]
 
@@ -49,7 +49,7 @@ def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> C
         Flower mods. They may look at messages. One that fails, or changes a message or its reply, is refused by name;
         so are those of Flower's that rewrite arrays, at once.
     label : str
-        Label column of a DataFrame.
+        Label column of a DataFrame, unless the run config has ``pansvm.label``.
 
     Returns
     -------
@@ -150,11 +150,16 @@ class _Tables:
         """The function's name, for errors."""
         return getattr(self.rows, "__name__", "data")
 
+    @property
+    def column(self) -> str:
+        """The label column of a frame."""
+        return str(own_keys(_asked.get().run_config).get("label") or self.label)
+
     def _read(self) -> Table:
         context = copy.copy(_asked.get())
         context.state = RecordDict()
-        frame = as_frame(call(self.rows, self.name, context, logged=True), self.name, self.label)
-        return table_from_frame(checked_frame(frame, self.name, AS_IT_IS), self.label, self.name)
+        frame = as_frame(call(self.rows, self.name, context, logged=True), self.name, self.column)
+        return table_from_frame(checked_frame(frame, self.name, AS_IT_IS), self.column, self.name)
 
     def table_of_node(self, config: Mapping[str, Scalar], site: int, count: int) -> Table:  # noqa: ARG002
         """Return the site's table; TableError if the function fails, or returns what is none."""
@@ -172,7 +177,7 @@ class _Tables:
 
     def label_place_of_node(self, config: Mapping[str, Scalar], site: int) -> str:  # noqa: ARG002
         """Return where a site's labels are from, for errors."""
-        return f"column '{self.label}' of the function {self.name}"
+        return f"column '{self.column}' of the function {self.name}"
 
     def labels_of_run(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:  # noqa: ARG002
         """Return no labels: what other sites' functions return is not known here."""

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from clients.checking.findings import doubts
 from clients.checking.patients import FEW, another_in_every_row
 from clients.classes import check_labels
 from flower_pansvm.constraints import near_matches
@@ -104,9 +103,12 @@ def doubts_of(settings: Settings) -> list[str]:
     if settings.split.startswith("by:"):
         form = replace(form, drop=(*form.drop, plain_name(settings.split.removeprefix("by:"))))
     folder = Path(settings.data_dir) if settings.data_dir else None
-    paths = [locate(source, folder) for source in settings.data.split(SEPARATOR)]
-    each = [line for path in paths if path for line in doubts(path, settings.label or None, form)]
-    return [*together, *each]
+    paths = [path for source in settings.data.split(SEPARATOR) if (path := locate(source, folder))]
+    if not paths:
+        return together
+    from clients.checking.findings import doubts  # noqa: PLC0415 - of files, and its imports take a while
+
+    return [*together, *(line for path in paths for line in doubts(path, settings.label or None, form))]
 
 
 def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:

@@ -6,7 +6,6 @@ from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.models.pan_svc import PanSVC
@@ -24,6 +23,7 @@ from strategies.api import (
     in_single_precision,
     join,
     learn_moments,
+    log,
     map_rows,
     pack_problems,
     tell_scalings,

@@ -10,6 +10,7 @@ from strategies.constraints import numbers, or_word
 from strategies.federation.checks import AggregateResult, Problems
 from strategies.federation.exchange import Costs
 from strategies.federation.federation import Federation
+from strategies.log import log
 from strategies.master.engine import solve
 from strategies.master.packing import in_single_precision, pack_duals, pack_problems
 from strategies.master.progress import Progress
@@ -97,6 +98,7 @@ __all__ = [
     "layout_of",
     "learn_extremes",
     "learn_moments",
+    "log",
     "map_rows",
     "numbers",
     "one_versus_all",

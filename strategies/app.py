@@ -6,14 +6,13 @@ from logging import INFO
 from pathlib import Path
 
 from flwr.app import Context
-from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
-from flwr.supercore.utils import get_flwr_home
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
 from flower_pansvm.locking import RUN, locked
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.packed_grid import PackedGrid, is_deployment
+from strategies.log import log
 from strategies.registry import STRATEGIES
 from strategies.results import write
 from strategies.settings import Settings, settings_from
@@ -102,10 +101,12 @@ def superlink_hint(grid: Grid) -> str:
     ``flwr run`` starts a SuperLink of its own if it finds none, and later runs from any folder use it. ``pansvm run``
     and deployments have theirs elsewhere.
     """
+    from flwr.supercore.utils import get_flwr_home  # noqa: PLC0415 - as long as all strategies, for few runs
+
     log_file = get_flwr_home() / "local-superlink" / "superlink.log"
     if not is_simulation(grid) or not log_file.exists():
         return ""
-    running = _writing_to(log_file)
+    running = superlink_processes(log_file)
     end = f"kill {' '.join(running)}" if running else "pkill -f local-superlink/superlink.log"
     return (
         "flwr run leaves Flower's SuperLink running on this machine, with the code of the folder in which it was "
@@ -113,7 +114,7 @@ def superlink_hint(grid: Grid) -> str:
     )
 
 
-def _writing_to(log_file: Path) -> list[str]:
+def superlink_processes(log_file: Path) -> list[str]:
     """Return the ids of this account's processes whose command names a log file; none where there is no ``/proc``."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):

@@ -6,7 +6,6 @@ from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import setting
@@ -34,6 +33,7 @@ from strategies.api import (
     Settings,
     join,
     learn_moments,
+    log,
     numbers,
     refusal,
     share_differences,

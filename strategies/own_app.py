@@ -17,6 +17,9 @@ from strategies.settings import Settings, given_by, options_class, setting_field
 
 OnRound = Callable[[int, Mapping[str, Any]], None]
 
+NO_EFFECT = ("audit", "data", "data-dir", "drop", "out", "resume", "split")
+"""Settings of ``pansvm run``, for its tables and its folder."""
+
 
 @dataclass
 class TrainingResult(Result):
@@ -44,8 +47,8 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
     Raises
     ------
     SettingError
-        If a setting is unknown or cannot work, names another strategy, or is given in code though the sites read it,
-        too: they know the run config only.
+        If a setting is unknown or cannot work, has no effect in an app, names another strategy, or is given in code
+        though the sites read it, too: they know the run config only.
     """
     config = own_keys(context.run_config)
     own = {key_of(name): value for name, value in given.items()}
@@ -55,7 +58,14 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
             f"The ServerApp starts the class of {strategy}, and the run config has {PREFIX}strategy = '{named}'. "
             f"Remove {PREFIX}strategy, or start the class of {named}."
         )
+    for key in NO_EFFECT:
+        if key in config or key in own:
+            raise SettingError(
+                f"{PREFIX}{key} has no effect in an app of your own: its function returns the sites' rows, and its "
+                "ServerApp keeps the result. Leave it out."
+            )
     read_by_sites = {
+        "label",
         *setting_fields(Terms),
         *(key for name in PROTOCOLS for key in setting_fields(options_class(name))),
     }

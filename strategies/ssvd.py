@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from logging import INFO, WARNING
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
@@ -32,6 +31,7 @@ from strategies.api import (
     evaluate,
     fit_map,
     join,
+    log,
     refusal,
     scale_gamma,
     scaling_of_rows,

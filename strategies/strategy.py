@@ -6,12 +6,12 @@ from logging import INFO, WARNING
 from typing import Any, ClassVar, Self
 
 from flwr.app import ArrayRecord, ConfigRecord, Context, MetricRecord
-from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from flower_pansvm.arrays import Floats
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
+from strategies.log import log
 from strategies.outcome import Outcome
 from strategies.own_app import (
     OnRound,

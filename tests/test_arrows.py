@@ -38,7 +38,7 @@ FROM_BOTTOM_TO_TOP = {
         "checking", "unknown_cells", "prediction", "deployment", "cli", "secagg",
     ),
     "strategies": (
-        "registry", "constraints", "settings", "promise_settings", "svm_settings", "outcome",
+        "log", "registry", "constraints", "settings", "promise_settings", "svm_settings", "outcome",
         "master", "federation", "own_app", "steps", "strategy", "api",
         ..., "results", "app", "secagg", "report", "run_display", "run_folder", "deployment", "cli",
     ),

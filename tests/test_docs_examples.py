@@ -1,51 +1,17 @@
-"""The code in docs/extending.md runs, and what it makes is a strategy like any other."""
+"""The system in docs/extending.md runs in a copy of the tree; test_installed.py has the page's package."""
 
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from simulations.testing import CHECKS
-from strategies.registry import STRATEGIES
-from strategies.settings import all_settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "extending.md"
 FILE = re.compile(r"<!-- file: (\S+) -->\n```python\n(.*?)```", re.DOTALL)
 ROWS = re.compile(r"<!-- rows: (\S+), after (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
-
-
-def block(mark: str) -> str:
-    """Return the Python code behind a mark."""
-    return DOCS.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n```python\n")[1].split("```")[0]
-
-
-@pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Run the example with its strategy entered for one test only: other tests ask which there are."""
-    monkeypatch.setattr(STRATEGIES, "data", {**STRATEGIES.data})
-    found: dict[str, Any] = {"__name__": "averaging"}
-    exec(block("own strategy"), found)
-    STRATEGIES["averaging"] = found["Averaging"]
-    exec(block("own strategy's test"), found)
-    return found
-
-
-def test_the_example_makes_a_strategy_without_new_settings(names: dict[str, Any]) -> None:
-    assert STRATEGIES["averaging"] is names["Averaging"]
-    all_settings()
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_example_does_what_a_strategy_has_to_do(
-    check: Callable[[str], None], names: dict[str, Any]
-) -> None:
-    names["test_my_strategy"](check)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.tree import DecisionTreeClassifier
 
 from clients.checking.cells import FEW, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding
@@ -103,6 +102,8 @@ def _alike(one: str, other: str) -> bool:
 
 def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]:
     """Return which columns alone tell the label, as one that was written down after the diagnosis does."""
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - most runs need none
+
     counts = Counter(labels.tolist())
     if len(labels) < FEW or len(counts) < 2 or min(counts.values()) < MIN_CLUSTER:
         return

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +19,25 @@ from clients.deployment.hospital import (
     own_registration,
     roster_text,
 )
+from clients.deployment.outside_parts import check_parts
 from clients.gate.levels import LEARNED, level_of
 from clients.hospital import Hospital, hospital_of
 from clients.ledger.ledger import read_ledger
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.patients import count_patients, patient_numbers
 from clients.perturb import check_copy
-from clients.policy import HospitalPolicy
 from clients.rows import link_own_table, true_table
 from clients.site import Site
 from clients.state_folder import state_folder
 from clients.systems.common import classes_to_tell
-from clients.table.file import SOURCES, suffix_of
 from clients.table.form import TableForm
 from clients.table.source import schema_of
-from clients.table.sources.function import distributions_of
 from clients.table.sources.sql import URL
-from clients.table.table import FUNCTION, Table
+from clients.table.table import Table
 from clients.table.units import check_units
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.lists import as_list
-from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.study.folder import read_private
@@ -73,7 +69,8 @@ def check_hospital(folder: Path) -> Iterator[str]:
     hospital, level = _check_agreed(node, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
     yield _level_text(hospital, level)
-    yield from outside_parts(hospital.policy)
+    for name, part in check_parts(folder, hospital.policy).items():
+        yield f"from another package, as pinned: {name} of {part}"
     path = Path(hospital.policy.data)
     _check_query_file(path)
     yield _check_table(hospital, level)
@@ -92,20 +89,6 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield from (one.text for one in worth if one.level != WARNING)
     yield from (f"{WARNING}: {one.text}" for one in worth if one.level == WARNING)
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
-
-
-def outside_parts(policy: HospitalPolicy) -> Iterator[str]:
-    """Yield which installed packages a policy's secure sum, kind of table or function is of: no hash holds these."""
-    found = [
-        (point.name, point.dist.name)
-        for registry, name in ((PROTOCOLS, policy.aggregation), (SOURCES, suffix_of(policy.data)))
-        for point in entry_points(group=registry.group, name=name)
-        if name not in registry.data and point.dist is not None
-    ]
-    if policy.data.startswith(FUNCTION):
-        found += [(policy.data, name) for name in distributions_of(policy.data)[1]]
-    for name, distribution in found:
-        yield f"from another package: {name} of {distribution} {version(distribution)}, which the hash leaves out"
 
 
 def hospital_in(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Hospital:

@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from clients.budget import new_ledger
 from clients.deployment.node_file import node_text, set_key
+from clients.deployment.outside_parts import pin_parts
 from clients.deployment.service_files import unit
 from clients.ledger.home import tables_home
 from clients.node.node_config import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE, NODE_FILE, read_node_config
-from clients.policy import LEAST_SITES, HospitalPolicy
+from clients.policy import LEAST_SITES, HospitalPolicy, policy_of
 from clients.table.table import FUNCTION
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
@@ -196,6 +197,7 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
             # What somebody has changed stays.
             if read_node_config(folder).get(key) in (None, before.get(key)):
                 set_key(folder, key, value)
+        pin_parts(folder, policy_of(read_node_config(folder), own.name))
         # Last the one that says that all are there.
         write(folder / INVITATION_FILE, invitation.to_json(), overwrite=True)
         return invitation

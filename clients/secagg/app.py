@@ -140,7 +140,7 @@ class SiteSums:
             log(ERROR, "%s", printable(error.with_detail()))
             text = str(error) if f"'{member.name}'" in str(error) else f"Site '{member.name}': {error}"
             return Message(Error(error.code, printable(text)), reply_to=message)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # anybody's handler
             # Its text could hold data, and the last line of a traceback has it.
             places = "".join(traceback.format_tb(error.__traceback__))
             log(ERROR, "The app failed with %s at:\n%s", type(error).__name__, places)

@@ -10,7 +10,6 @@ from logging import INFO
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.class_columns import positive_classes
@@ -41,6 +40,7 @@ from strategies.api import (
     PromiseSettings,
     evaluated,
     join_with_ranges,
+    log,
     warn_of_early_end,
 )
 from strategies.dp_svm.fit import NoisyRidge, fitted_map, shares, symmetric

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError, SettingError
@@ -23,6 +22,7 @@ from flower_pansvm.tasks import Broadcast
 from flower_pansvm.terms import Scalar
 from strategies.federation.transcript import ASKED, LEARNED, ROSTER, TOLD, remove_transcript
 from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER
+from strategies.log import log
 from strategies.settings import Settings
 
 FOLDER = "checkpoint"

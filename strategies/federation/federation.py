@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from flwr.app import Message, RecordDict
-from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from flower_pansvm import records
@@ -39,6 +38,7 @@ from strategies.federation.messages import (
     sender_of,
 )
 from strategies.federation.shapes import sizes_of
+from strategies.log import log
 from strategies.settings import Settings
 
 Q = TypeVar("Q")

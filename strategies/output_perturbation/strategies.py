@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import number, setting, text, whole
@@ -46,6 +45,7 @@ from strategies.api import (
     check_classes,
     evaluated,
     join_with_ranges,
+    log,
     term,
 )
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance

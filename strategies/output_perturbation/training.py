@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import near_matches
@@ -31,6 +30,7 @@ from strategies.api import (
     PointSearch,
     Progress,
     SitesChangedError,
+    log,
     refusal,
     solve,
     wrong_squares,

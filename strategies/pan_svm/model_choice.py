@@ -12,7 +12,6 @@ from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError, TrainingError
@@ -30,6 +29,7 @@ from strategies.api import (
     binary_problems,
     fit_map,
     gather_landmarks,
+    log,
     pairs_of,
     scale_gamma,
     score_held_out,

@@ -6,7 +6,6 @@ from logging import INFO
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.calibration import Calibration
@@ -30,6 +29,7 @@ from strategies.api import (
     gather_landmarks,
     join,
     learn_moments,
+    log,
     map_rows,
     pairs_of,
     score,

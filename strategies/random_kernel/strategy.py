@@ -5,7 +5,6 @@ from logging import WARNING
 from typing import Any, ClassVar
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.constraints import number, setting, whole
@@ -24,6 +23,7 @@ from strategies.api import (
     check_classes,
     join,
     layout_of,
+    log,
     or_word,
     tell_scalings,
 )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from logging import WARNING
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csc_array, eye_array, hstack
@@ -25,7 +24,7 @@ from flower_pansvm.systems.random_kernel import (
     combined,
 )
 from flower_pansvm.tasks import Nothing, Task
-from strategies.api import Federation, learn_extremes, refusal, share_differences, tell
+from strategies.api import Federation, learn_extremes, log, refusal, share_differences, tell
 
 ROWS_EACH = 10
 """Rows of the data set for each row of B (section 4 of the paper: as many as a random tenth of them)."""

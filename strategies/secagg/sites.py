@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from logging import WARNING
 
 from flwr.app import Message, RecordDict
-from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from flower_pansvm import records
@@ -39,6 +38,7 @@ from flower_pansvm.weighted_mean import (
     SiteTerms,
 )
 from strategies.federation.exchange import Costs, exchange
+from strategies.log import log
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from logging import ERROR, INFO, WARNING
 from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
-from flwr.common.logger import log
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
@@ -35,6 +34,7 @@ from flower_pansvm.weighted_mean import (
     digest_of,
     read_parts,
 )
+from strategies.log import log
 from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_own
 from strategies.secagg.sites import MeanSites
 

@@ -7,7 +7,6 @@ from logging import INFO
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.constraints import setting, whole
@@ -18,7 +17,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.scaling import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
-from strategies.api import AggregateResult, Costs, Federation, PanSvmSettings, Problems, or_word
+from strategies.api import AggregateResult, Costs, Federation, PanSvmSettings, Problems, log, or_word
 from strategies.pan_svm.strategy import PanSVM
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by

@@ -3,7 +3,6 @@
 from logging import INFO
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
@@ -16,6 +15,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from strategies.federation.federation import Federation
+from strategies.log import log
 from strategies.master.packing import in_single_precision
 from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings

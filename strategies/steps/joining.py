@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from logging import INFO, WARNING
 
-from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from flower_pansvm.errors import FederationError
@@ -26,6 +25,7 @@ from flower_pansvm.version import VERSION
 from strategies.federation.exchange import PATIENCE_SECONDS
 from strategies.federation.federation import Federation
 from strategies.federation.messages import Contact
+from strategies.log import log
 from strategies.settings import Settings, given_by
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.schema import agreed_schema, check_rows_per_patient, common_schema

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from logging import WARNING
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
@@ -19,6 +18,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
 from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
 from strategies.federation.federation import Federation
+from strategies.log import log
 from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings
 

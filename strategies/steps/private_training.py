@@ -6,7 +6,6 @@ from logging import WARNING
 from typing import Any, TypeVar
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, FederationError
@@ -17,6 +16,7 @@ from flower_pansvm.systems.evaluation import MODEL_TEST, TEST_DELTA, ModelTestQu
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import Relations
 from strategies.federation.federation import Federation
+from strategies.log import log
 from strategies.outcome import Outcome
 from strategies.settings import Settings
 

@@ -6,13 +6,13 @@ from itertools import pairwise
 from logging import WARNING
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.systems.evaluation import SUBGROUPS, SubgroupsQuestion
 from flower_pansvm.table_schema import YES_NO, TableColumn, TableSchema
 from strategies.federation.checks import AggregateResult, Problems
 from strategies.federation.federation import Federation
+from strategies.log import log
 from strategies.outcome import Outcome
 
 REST = "missing, or too few at a hospital"

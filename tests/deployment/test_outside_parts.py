@@ -1,34 +1,68 @@
-"""What a hospital takes from another package than this one is told with its version: the hash leaves it out."""
+"""What a hospital takes from another package is pinned when it accepts an invitation, and refused if it has changed."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from clients.deployment.checks import outside_parts
+from clients.deployment.outside_parts import check_parts, outside_parts, pin_parts
 from clients.policy import HospitalPolicy
+from flower_pansvm.errors import SettingError
+
+PROGRAM = "from nowhere import nothing  # no check executes it\n"
 
 
-@pytest.mark.parametrize(
-    ("data", "aggregation", "told"),
-    [
-        ("/data/ward.csv", "ring", []),
-        ("/data/ward.csv", "", []),
-        ("python:our_fhir:patients", "", ["python:our_fhir:patients"]),
-        ("/data/ward.fhir.gz", "all-pairs", ["all-pairs", ".fhir"]),
-    ],
-)
-def test_each_part_of_another_package_is_told_with_its_version(
-    data: str, aggregation: str, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = tmp_path / "our_fhir-1.5.dist-info"
-    info.mkdir()
+@pytest.fixture
+def site_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a package with a secure sum, a kind of table and a function."""
+    folder = tmp_path / "site-packages"
+    info, package = folder / "our_fhir-1.5.dist-info", folder / "our_fhir"
+    info.mkdir(parents=True)
+    package.mkdir()
+    (package / "__init__.py").write_text(PROGRAM)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: our-fhir\nVersion: 1.5\n")
     (info / "top_level.txt").write_text("our_fhir\n")
     (info / "entry_points.txt").write_text(
         "[flower_pansvm.protocols]\nall-pairs = our_fhir:AllPairs\n[flower_pansvm.sources]\n.fhir = our_fhir:read\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
-    found = list(outside_parts(HospitalPolicy(data=data, aggregation=aggregation)))
-    assert found == [
-        f"from another package: {one} of our-fhir 1.5, which the hash leaves out" for one in told
-    ]
+    monkeypatch.syspath_prepend(folder)
+    return folder
+
+
+CASES = [
+    ("/data/ward.csv", "ring", []),
+    ("/data/ward.csv", "", []),
+    ("python:our_fhir:patients", "", ["python:our_fhir:patients"]),
+    ("/data/ward.fhir.gz", "all-pairs", ["all-pairs", ".fhir"]),
+]
+
+
+@pytest.mark.parametrize(("data", "aggregation", "names"), CASES)
+def test_each_part_of_another_package_has_its_version_and_the_pages_hash(
+    data: str, aggregation: str, names: list[str], site_packages: Path
+) -> None:
+    command = "find our_fhir -type f ! -name '*.pyc' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum"
+    assert command in (Path(__file__).parents[2] / "docs" / "hardening.md").read_text(encoding="utf-8")
+    printed = subprocess.run(
+        command, cwd=site_packages, shell=True, capture_output=True, text=True, check=True
+    ).stdout
+    found = outside_parts(HospitalPolicy(data=data, aggregation=aggregation))
+    assert found == dict.fromkeys(names, f"our-fhir 1.5, hash {printed.split()[0]}")
+
+
+@pytest.mark.parametrize(("data", "aggregation", "names"), CASES)
+def test_a_part_that_was_changed_since_it_was_pinned_is_refused(
+    data: str, aggregation: str, names: list[str], site_packages: Path, tmp_path: Path
+) -> None:
+    policy = HospitalPolicy(data=data, aggregation=aggregation)
+    if names:
+        with pytest.raises(SettingError, match="has pinned no such part"):
+            check_parts(tmp_path, policy)
+    pin_parts(tmp_path, policy)
+    assert list(check_parts(tmp_path, policy)) == names
+    (site_packages / "our_fhir" / "more.so").write_bytes(b"compiled")
+    if names:
+        with pytest.raises(SettingError, match="hospital accept"):
+            check_parts(tmp_path, policy)
+    pin_parts(tmp_path, policy)
+    assert list(check_parts(tmp_path, policy)) == names

@@ -95,10 +95,32 @@ def test_cells_and_labels_are_as_good_as_a_frame() -> None:
         frame = wine(context)
         return frame.drop(columns="label").to_numpy(), frame["label"].to_numpy()
 
-    as_frame, as_pair = (trained(client_app(data=one)) for one in (wine, pair))
+    def pair_with_names(context: Context) -> Any:
+        # Of one site in another order, which only the names tell.
+        frame = wine(context).iloc[:, :: 1 if context.node_config["partition-id"] else -1]
+        return frame.drop(columns="label"), frame["label"]
+
+    as_frame, as_pair, named = (trained(client_app(data=one)) for one in (wine, pair, pair_with_names))
     assert as_pair.model.schema_.columns[0] == "x1"
+    assert set(named.model.schema_.columns) == set(as_frame.model.schema_.columns)
     accuracy = [one.evaluate_metrics_clientapp.popitem()[1]["accuracy"] for one in (as_frame, as_pair)]
     assert accuracy[0] == accuracy[1]
+
+
+@pytest.mark.parametrize("by", ["code", "run config"])
+def test_the_label_column_has_any_name(by: str) -> None:
+    def cultivars(context: Context) -> pd.DataFrame:
+        return wine(context).rename(columns={"label": "cultivar"})
+
+    in_code, in_config = ({"label": "cultivar"}, {}) if by == "code" else ({}, {"pansvm.label": "cultivar"})
+    result = trained(client_app(data=cultivars, **in_code), {**OURS, **in_config})
+    assert result.model.schema_.classes == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("key", ["audit", "data", "data-dir", "drop", "out", "resume", "split"])
+def test_a_setting_without_effect_in_an_app_is_refused(key: str) -> None:
+    with pytest.raises(SettingError, match=f"pansvm.{key} has no effect"):
+        PanSVM.from_context(context({f"pansvm.{key}": "iid"}))
 
 
 def test_a_mod_sees_the_messages() -> None:
@@ -155,6 +177,7 @@ def test_flowers_mods_that_rewrite_arrays_are_refused_at_once(mod: Any) -> None:
     ("rows", "error"),
     [
         (lambda _: 1 / 0, TableError),
+        (lambda _: sys.exit(3), TableError),
         (lambda _: pd.DataFrame(), TableError),
         (lambda _: [1, 2], TableError),
         (lambda _: (np.zeros((3, 2)), [1]), TableError),
@@ -179,7 +202,7 @@ def test_rows_that_change_within_a_run_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"privacy": "perturbed"}, {"aggregation": "k-secure"}, {"cc": 1}, {"C": "many"}]
+    "given", [{"privacy": "perturbed"}, {"aggregation": "k-secure"}, {"label": "x"}, {"cc": 1}, {"C": "many"}]
 )
 def test_settings_that_cannot_be_given_in_code_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(SettingError):

@@ -27,11 +27,11 @@ def as_frame(found: Any, name: str, label: str) -> pd.DataFrame:
     """Return what a function has returned as a frame; TableError if it is none, or has no rows.
 
     It may return a frame with a label column, or ``(X, y)``, or ``(X, y, names)``: cells of shape (rows, columns),
-    labels of shape (rows,), and names of the columns. ``name`` is the function's, for errors; ``label`` is what the
-    column of ``y`` is called.
+    labels of shape (rows,), and the columns' names, which a frame has itself. ``name`` is the function's, for errors;
+    ``label`` is what the column of ``y`` is called.
     """
     if isinstance(found, tuple) and len(found) in (2, 3):
-        X, y, names = (*found, None)[:3]
+        X, y, names = (*found, getattr(found[0], "columns", None))[:3]
         try:
             cells = np.asarray(X)
             columns = [f"x{one}" for one in range(1, cells.shape[1] + 1)] if names is None else list(names)
@@ -54,7 +54,7 @@ def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool 
     """Return what a function returns; what it raises may have a cell in its text, and is ``logged`` if that may be."""
     try:
         return function(*arguments)
-    except Exception as error:  # anybody's function
+    except (Exception, SystemExit) as error:  # anybody's function
         text = f"The function {name} failed with {type(error).__name__}. Correct it where it is installed."
         raise TableError(text, detail=str(error) if logged else "") from None
 

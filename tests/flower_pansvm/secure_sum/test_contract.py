@@ -1,8 +1,6 @@
 """Every protocol that can be chosen by name keeps the contract, and a protocol that breaks it is noticed."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +14,6 @@ from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.testing import CHECKS, check_protocol, variants
 from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, to_bytes
-
-DOCS = Path(__file__).parents[3] / "docs" / "extending.md"
 
 VARIANTS = [protocol for name in PROTOCOLS for protocol in variants(PROTOCOLS[name])]
 
@@ -45,22 +41,6 @@ def test_one_round_trip_where_it_is_promised_and_as_many_relay_steps_as_publishe
     rehearsal.run({site: np.zeros(2, np.uint64) for site in this.roster}, this)
     k = vars(protocol).get("k") or len(this.roster)
     assert len(rehearsal.relayed) == STEPS.get(protocol.name, 5 + k * 5 - 1)
-
-
-def blocks_of_the_docs(mark: str) -> str:
-    """Return the Python code behind a mark in docs/extending.md."""
-    return DOCS.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n```python\n")[1].split("```")[0]
-
-
-def test_the_docs_show_a_protocol_and_how_to_check_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    names: dict[str, Any] = {}
-    exec(blocks_of_the_docs("own protocol"), names)
-    monkeypatch.setitem(PROTOCOLS.data, "all-pairs", names["AllPairs"])
-    exec(blocks_of_the_docs("own protocol's test"), names)
-    assert names["AllPairs"] is PROTOCOLS["all-pairs"]
-    for check in CHECKS:
-        for protocol in variants(names["AllPairs"]):
-            names["test_contract"](protocol, check)
 
 
 class Vain(Plain):

@@ -1,0 +1,75 @@
+"""What a hospital takes from packages other than this one: pinned by a hash when it accepts an invitation.
+
+The invitation's hash is of this software, the same at all hospitals. A secure sum, a kind of table or a function of
+another package is one hospital's choice, so its hash lies in that hospital's folder. ``pansvm hospital start`` refuses
+a package that has changed since. What a package itself imports, as numpy, no hash holds.
+"""
+
+import json
+from importlib.metadata import entry_points, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from clients.policy import HospitalPolicy
+from clients.table.file import SOURCES, suffix_of
+from clients.table.sources.function import distributions_of
+from clients.table.table import FUNCTION
+from flower_pansvm.bundle import hash_of
+from flower_pansvm.errors import SettingError
+from flower_pansvm.files import write
+from flower_pansvm.outside import parse
+from flower_pansvm.secure_sum import PROTOCOLS
+
+PARTS_FILE = "other-packages.json"
+
+
+def outside_parts(policy: HospitalPolicy) -> dict[str, str]:
+    """Return the parts that a policy names of other packages: by name, the distribution, its version and hash."""
+    found = [
+        (name, point.module, point.dist.name)
+        for registry, name in ((PROTOCOLS, policy.aggregation), (SOURCES, suffix_of(policy.data)))
+        for point in entry_points(group=registry.group, name=name)
+        if name not in registry.data and point.dist is not None
+    ]
+    if policy.data.startswith(FUNCTION):
+        package, names = distributions_of(policy.data)
+        found += [(policy.data, package, name) for name in names]
+    return {
+        part: f"{name} {version(name)}, hash {hash_of(_files(module.partition('.')[0]))}"
+        for part, module, name in found
+    }
+
+
+def _files(package: str) -> dict[str, bytes]:
+    """Return names and contents of a package's files, none of which is executed, but for Python's own copies."""
+    spec = find_spec(package)
+    if spec is None:
+        return {}
+    if not spec.submodule_search_locations:
+        return {f"{package}.py": Path(str(spec.origin)).read_bytes()}
+    return {
+        f"{package}/{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for folder in map(Path, spec.submodule_search_locations)
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def pin_parts(folder: Path, policy: HospitalPolicy) -> None:
+    """Write into a hospital's folder what its policy takes from other packages."""
+    write(folder / PARTS_FILE, json.dumps(outside_parts(policy), indent=2) + "\n", overwrite=True)
+
+
+def check_parts(folder: Path, policy: HospitalPolicy) -> dict[str, str]:
+    """Return what a policy takes from other packages; SettingError if it is not as it was pinned."""
+    file, found = folder / PARTS_FILE, outside_parts(policy)
+    pinned = parse(file.read_text(encoding="utf-8"), "json") if file.exists() else {}
+    for name, part in found.items():
+        if pinned.get(name) != part:
+            raise SettingError(
+                f"{name} is of another package, {part}. This hospital has pinned "
+                f"{pinned.get(name, 'no such part')}: the package or node.toml was changed after `pansvm hospital "
+                "accept`. Audit the package and accept the same invitation again, which pins it; or install the one "
+                "that was pinned."
+            )
+    return found

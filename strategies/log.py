@@ -1,0 +1,16 @@
+"""The log of strategies: a logger of their own, ``flower_pansvm``, whose lines Flower's handlers show among Flower's.
+
+Somebody else's app can then silence it, or send it elsewhere, and keep Flower's own lines.
+"""
+
+import logging
+
+from flwr.common.logger import FLOWER_LOGGER
+
+NAME = "flower_pansvm"
+
+_logger = logging.getLogger(NAME)
+_logger.parent = FLOWER_LOGGER  # for handlers and level; its name stays its own
+
+log = _logger.log
+"""``log(INFO, "%s begins", name)``, as Flower's function of this name."""
