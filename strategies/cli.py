@@ -73,7 +73,7 @@ def invite(
 def start(
     folder: Folder = FOLDER,
     shared_machine: Annotated[
-        bool, typer.Option("--shared-machine", help="Other accounts may log in here: they are trusted.")
+        bool, typer.Option("--shared-machine", help="Not on Linux: trust other accounts here.")
     ] = False,
 ) -> None:
     """Run the SuperLink in the foreground and let the invited hospitals in; Ctrl-C ends it."""
