@@ -216,7 +216,7 @@ def approve(
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
     from clients.policy import policy_of  # noqa: PLC0415
-    from clients.runs import OWN_WEIGHTS, read_runs  # noqa: PLC0415
+    from clients.runs import FILES, OWN_WEIGHTS, read_runs  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
     state, node = state_of(folder), read_node_config(folder)
@@ -228,7 +228,12 @@ def approve(
         typer.echo(f"  {key} = {value}")
     typer.echo(
         f"Run {run.code}: {run.system} at level {run.level}, with the settings above.\n"
-        f"Who asks: {who_asks(folder, run)}.\n"
+        + (
+            ""
+            if run.system in FILES
+            else "This software has no such system: the run may ask for all tasks.\n"
+        )
+        + f"Who asks: {who_asks(folder, run)}.\n"
         f"It may charge {most_charged(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node)}."
     )
     if not yes:
