@@ -155,8 +155,8 @@ class SuperLink:
             size += len(found.object_content) + PART_BYTES
             if size > MOST_BYTES:
                 raise FederationError(
-                    f"The coordinator asks a question of more than {MOST_BYTES // 2**20} MB, or of very many parts, and "
-                    "this site takes none such. Use fewer landmarks or columns, or another secure sum."
+                    f"The coordinator asks a question of more than {MOST_BYTES // 2**20} MB, or of very many parts. "
+                    "This site takes none such. Use fewer landmarks or columns, or another secure sum."
                 )
         received = {"run_id": run_id, "message_object_id": tree.object_id}
         self._call("ConfirmMessageReceived", messages.ConfirmMessageReceivedRequest, **received)
