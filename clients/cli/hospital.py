@@ -135,6 +135,7 @@ def start(folder: Folder = FOLDER) -> None:
     from clients.deployment.hospital import accepted  # noqa: PLC0415
     from clients.deployment.supernode import run_supernode  # noqa: PLC0415
     from flower_pansvm.study.connection import wait_for_coordinator  # noqa: PLC0415
+    from flower_pansvm.study.log_lines import say  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
     # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
@@ -142,11 +143,9 @@ def start(folder: Folder = FOLDER) -> None:
     if checked.returncode != 0:
         raise typer.Exit(checked.returncode)
     invitation = accepted(folder)
-    wait_for_coordinator(invitation.address, invitation.authority, typer.echo)
-    typer.echo(
-        f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it."
-    )
-    run_supernode(folder, invitation, typer.echo)
+    wait_for_coordinator(invitation.address, invitation.authority, say)
+    say(f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it.")
+    run_supernode(folder, invitation, say)
 
 
 class Monitoring(TyperCommand):
