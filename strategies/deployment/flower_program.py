@@ -46,15 +46,23 @@ def end_with(parent: int) -> None:
 
 
 class TokenFileExecutor(SubprocessExecutor):
-    """Starts the process of a training with its token in a file that this account alone can read."""
+    """Starts the process of a training with its token in a file that this account alone can read.
+
+    The SuperLink has a training started again if nothing was heard of it for 30 s. On a busy machine a process takes
+    longer until it reads its token: so it finds the latest one there, and no second process makes the machine slower.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._started: dict[int, tuple[subprocess.Popen[bytes], Path]] = {}  # by task
         for left in folder.glob(f"{TOKEN}*"):  # by a SuperExec that was killed
             left.unlink()
 
     def launch(self, spec: ExecutionSpec) -> LaunchResult:
-        """Start the process; the file is deleted when that has ended."""
+        """Start the process unless one runs; the file is deleted when that has ended."""
+        if (before := self._started.get(spec.task_id)) and before[0].poll() is None:
+            write(before[1], spec.token, overwrite=True, mode=PRIVATE)
+            return LaunchResult.accepted()
         file = self._folder / f"{TOKEN}{secrets.token_hex(4)}"
         write(file, spec.token, mode=PRIVATE)
         command = [TASK_TYPE_TO_COMMAND[spec.task_type], TASK_TYPE_TO_APPIO_API_ADDRESS_ARG[spec.task_type]]
@@ -63,6 +71,9 @@ class TokenFileExecutor(SubprocessExecutor):
         command += ["--parent-pid", str(spec.parent_pid)]
         # Its log is the SuperLink's, which `flwr run --stream` reads.
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._started = {spec.task_id: (process, file)} | {
+            task: one for task, one in self._started.items() if one[0].poll() is None and task != spec.task_id
+        }
 
         def clear() -> None:
             process.wait()
