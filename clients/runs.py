@@ -3,7 +3,8 @@
 The policy's ``approval`` says which runs a person approves: ``never`` any; the ``first`` of each system in a study, so
 that later ones of it may begin by themselves; ``always`` each. ``runs-a-month`` bounds them all. A run that nobody has
 approved is refused as it asks to join, and written down; `pansvm hospital runs` shows it, ``approve`` approves it, and
-the coordinator starts it again. What was approved are its level and settings, all but those of the coordinator's side.
+the coordinator starts it again. What was approved are its level and settings, all but those of the coordinator's side;
+and the system that it names: questions of another are refused.
 """
 
 import contextlib
@@ -34,6 +35,28 @@ MOST, MOST_TEXT, MONTH = 500, 200, 30 * 24 * 3600.0
 SHOWN, BEGUN = 10, "begun"
 OWN_WEIGHTS = "own-weights"
 
+OF_ALL = frozenset({"common", "evaluation", "scaling"})
+_SELECTION = OF_ALL | {"pan_svm", "selection"}
+FILES = {
+    "dp-svm": OF_ALL | {"dp_svm"},
+    "filter-wrapper": _SELECTION,
+    "hybrid-svm": OF_ALL | {"output_perturbation"},
+    "local-only": OF_ALL | {"local_only"},
+    "mixture": OF_ALL | {"mixture"},
+    "pan-svm": OF_ALL | {"pan_svm"},
+    "private-svm": OF_ALL | {"output_perturbation"},
+    "random-kernel": OF_ALL | {"random_kernel"},
+    "rsvm": _SELECTION,
+    "ssvd": OF_ALL | {"pan_svm", "ssvd"},
+    "svm-admm": OF_ALL | {"pan_svm", "admm"},
+    "svm-ensemble": OF_ALL | {"ensemble"},
+    "svm-rfe": _SELECTION,
+    "svm-t": _SELECTION,
+    "voted-wrapper": _SELECTION,
+}
+"""By the name that a person approves, the files of ``clients/systems/`` whose tasks such a run asks. Of a system that
+is not in the table, somebody's own, each run is approved, and it may ask all."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -58,22 +81,30 @@ class Asked:
         """Return whether it may begin under a policy's ``approval``, given the hospital's log."""
         kind = (self.study, self.system, self.level)
         known = [one for one in runs.values() if (one.study, one.system, one.level) == kind]
-        return {"never": True, "first": any(one.approved for one in known), "always": self.ready}[approval]
+        first = any(one.approved for one in known) if self.system in FILES else self.ready
+        return {"never": True, "first": first, "always": self.ready}[approval]
 
 
-def admit(hospital: Hospital, level: str, *, joins: bool) -> None:
+def admit(hospital: Hospital, level: str, file: str, *, joins: bool) -> None:
     """Let a run's task be answered if the policy asks nobody, or a person has approved the run; write the run down.
+
+    The task is of a file of ``clients/systems/``.
 
     It has begun with its first task after joining: one that other hospitals refuse uses up no approval.
 
     Raises
     ------
     SettingError
-        If nobody has approved it, or there were too many in 30 days.
+        If nobody has approved it, it is another system's than what was approved, or there were too many in 30 days.
     """
     if hospital.simulated:
         return
-    policy, now = hospital.policy, time.time()
+    policy, now, system = hospital.policy, time.time(), str(hospital.terms.config.get("strategy", ""))
+    if policy.approval != "never" and file not in FILES.get(system, {file}):
+        raise SettingError(
+            f"Site '{hospital.name}' has been asked for a task of '{file}' in a run of {printable(system, MOST_TEXT)}, "
+            f"which has none such, and a person there approves runs by their system. {NOT_FOLLOWED}"
+        )
     decides = policy.approval != "never" or bool(policy.runs_a_month)
     if begun := cast(str, records.get_one(hospital.state, BEGUN, "level")):
         if decides and LEVELS.index(level) < LEVELS.index(begun):

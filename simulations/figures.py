@@ -199,6 +199,7 @@ def _trips(runs: pd.DataFrame, by: str, more: dict[str, "pd.Series[float]"], for
         "seconds": ("seconds a run", "{:.0f}"),
         "seconds_a_trip": ("seconds a round trip", "{:.1f}"),
         "waiting_a_trip": ("of these, waiting for hospitals", "{:.2f}"),
+        "hospital_a_trip": ("of these, the slowest hospital's work", "{:.2f}"),
         "server_cpu_a_trip": ("SuperLink, CPU s", "{:.2f}"),
         "node_cpu_a_trip": ("SuperNode, CPU s", "{:.2f}"),
     }

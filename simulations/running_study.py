@@ -138,7 +138,7 @@ class RunningStudy:
         self.forget()
         command = [sys.executable, "-m", "flower_pansvm", "coordinator", "train"]
         command += ["--folder", str(self.coordinator.folder), "--out", str(out), *options]
-        log = out.parent / f"{out.name}{''.join(options)}.log"
+        log = self.folder / f"{out.name}{''.join(options)}.log"
         with log.open("w") as file:
             process = subprocess.Popen(
                 command,

@@ -73,17 +73,18 @@ def invite(
 def start(
     folder: Folder = FOLDER,
     shared_machine: Annotated[
-        bool, typer.Option("--shared-machine", help="Other accounts may log in here: they are trusted.")
+        bool, typer.Option("--shared-machine", help="Not on Linux: trust other accounts here.")
     ] = False,
 ) -> None:
     """Run the SuperLink in the foreground and let the invited hospitals in; Ctrl-C ends it."""
+    from flower_pansvm.study.log_lines import say  # noqa: PLC0415
     from strategies.deployment.accounts import check_alone  # noqa: PLC0415
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
     from strategies.deployment.server import run_superlink  # noqa: PLC0415
 
     own = Coordinator.load(folder)
     check_alone(shared_machine)
-    run_superlink(own, typer.echo)
+    run_superlink(own, say)
 
 
 @coordinator.command()

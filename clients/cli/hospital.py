@@ -135,6 +135,7 @@ def start(folder: Folder = FOLDER) -> None:
     from clients.deployment.hospital import accepted  # noqa: PLC0415
     from clients.deployment.supernode import run_supernode  # noqa: PLC0415
     from flower_pansvm.study.connection import wait_for_coordinator  # noqa: PLC0415
+    from flower_pansvm.study.log_lines import say  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
     # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
@@ -142,11 +143,9 @@ def start(folder: Folder = FOLDER) -> None:
     if checked.returncode != 0:
         raise typer.Exit(checked.returncode)
     invitation = accepted(folder)
-    wait_for_coordinator(invitation.address, invitation.authority, typer.echo)
-    typer.echo(
-        f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it."
-    )
-    run_supernode(folder, invitation, typer.echo)
+    wait_for_coordinator(invitation.address, invitation.authority, say)
+    say(f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it.")
+    run_supernode(folder, invitation, say)
 
 
 class Monitoring(TyperCommand):
@@ -216,7 +215,7 @@ def approve(
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
     from clients.policy import policy_of  # noqa: PLC0415
-    from clients.runs import OWN_WEIGHTS, read_runs  # noqa: PLC0415
+    from clients.runs import FILES, OWN_WEIGHTS, read_runs  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
     state, node = state_of(folder), read_node_config(folder)
@@ -228,7 +227,12 @@ def approve(
         typer.echo(f"  {key} = {value}")
     typer.echo(
         f"Run {run.code}: {run.system} at level {run.level}, with the settings above.\n"
-        f"Who asks: {who_asks(folder, run)}.\n"
+        + (
+            ""
+            if run.system in FILES
+            else "This software has no such system: the run may ask for all tasks.\n"
+        )
+        + f"Who asks: {who_asks(folder, run)}.\n"
         f"It may charge {most_charged(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node)}."
     )
     if not yes:

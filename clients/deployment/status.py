@@ -5,10 +5,12 @@ The codes are those of the plugins of Nagios and Icinga.
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 from cryptography import x509
@@ -24,13 +26,16 @@ from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.outside import parse
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.private_folder import account_state
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
 
 OK, WARNING, CRITICAL = range(3)
 SOON = timedelta(days=30)
-SILENT = timedelta(minutes=2)
+SILENT_SECONDS, LEAST_FREE = 120.0, 2**24
+"""After which a SuperNode that writes nothing stands still; and bytes of a disk without which it answers nothing."""
+
 ALMOST_SPENT = 0.05
 """Share of epsilon that is left when the budget is worth a warning."""
 
@@ -54,6 +59,7 @@ def status_of(folder: Path) -> list[Line]:
     return [
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
         *_connection(folder),
+        *_disks(folder),
         _software(invitation),
         _budget(folder, node),
         *_waiting(folder, node),
@@ -96,7 +102,8 @@ def _connection(folder: Path) -> Iterator[Line]:
     question, answers = found.get("question"), False
     if not is_running(folder):
         yield Line("connection", "not running: pansvm hospital start, or the system's service", CRITICAL)
-    elif not found or datetime.now(UTC) - datetime.fromisoformat(found["written"]) > SILENT:
+    # On a full disk its content is old, and its time is not.
+    elif not found or time.time() - (folder / STATUS_FILE).stat().st_mtime > SILENT_SECONDS:
         yield Line("connection", "starting, or standing still", CRITICAL)
     elif found["connected_since"]:
         yield Line("connection", f"connected since {found['connected_since']}")
@@ -118,6 +125,15 @@ def _software(invitation: Invitation) -> Line:
     if own == invitation.software["hash"]:
         return Line("software", f"{VERSION}, hash {own}")
     return Line("software", f"{VERSION}, hash {own}; the invitation's is another: runs are refused", CRITICAL)
+
+
+def _disks(folder: Path) -> Iterator[Line]:
+    """Say which disks are full of those that hold the folder and the hospital's state."""
+    places = {folder, state_of(folder), account_state()}
+    full = sorted(str(place) for place in places if place.exists() and disk_usage(place).free < LEAST_FREE)
+    if full:
+        text = f"full, or nearly: {', '.join(full)}. Make room: a run is refused before it is charged"
+        yield Line("disk", text, CRITICAL)
 
 
 def _budget(folder: Path, node: Mapping[str, Scalar]) -> Line:

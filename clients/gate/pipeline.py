@@ -68,7 +68,7 @@ def agree(exchange: Exchange) -> None:
     exchange.level = level_of(exchange.hospital, exchange.name, exchange.row, exchange.question)
     from clients.runs import admit  # noqa: PLC0415 - it matters once a run
 
-    admit(exchange.hospital, exchange.level, joins=exchange.name == JOIN.name)
+    admit(exchange.hospital, exchange.level, exchange.row.system, joins=exchange.name == JOIN.name)
 
 
 def load_system(exchange: Exchange) -> None:

@@ -37,9 +37,9 @@ UNKNOWN_SECONDS, MOST_SECONDS_AHEAD = 120.0, 240.0
 """How long a server may refuse this hospital's key: it takes in keys after its start, and takes a SuperNode that was
 killed for connected for a minute."""
 
-CONTENT_SECONDS, WAIT_SECONDS = 120.0, 0.1
+CONTENT_SECONDS, WAIT_SECONDS, PART_BYTES = 120.0, 0.1, 2**15
 """How long the coordinator may take to hand a question's parts to its server, which it does after the question itself;
-and the pause between two looks for one."""
+the pause between two looks for one; and for how many bytes the call for a part counts: 2,080 of them are too many."""
 
 NO_RUN, NO_SIGNATURE, NO_ACTIVATION = 403, 401, 412
 """HTTP's codes: the run has ended; the signature is not this node's, or too old; no such node, or it is connected."""
@@ -152,11 +152,11 @@ class SuperLink:
                     )
                 time.sleep(WAIT_SECONDS)
             parts[part.object_id] = found.object_content
-            size += len(found.object_content)
+            size += len(found.object_content) + PART_BYTES
             if size > MOST_BYTES:
                 raise FederationError(
-                    f"The coordinator asks a question of more than {MOST_BYTES // 2**20} MB, and this site takes no "
-                    "larger one. Use fewer landmarks or columns, or another secure sum."
+                    f"The coordinator asks a question of more than {MOST_BYTES // 2**20} MB, or of very many parts. "
+                    "This site takes none such. Use fewer landmarks or columns, or another secure sum."
                 )
         received = {"run_id": run_id, "message_object_id": tree.object_id}
         self._call("ConfirmMessageReceived", messages.ConfirmMessageReceivedRequest, **received)

@@ -1,6 +1,8 @@
 """Flower's logs in plain lines: what was asked and answered, and whatever is wrong."""
 
+import errno
 import re
+import sys
 import time
 from collections.abc import Iterable, Iterator
 
@@ -27,6 +29,16 @@ _LEFT_OUT = re.compile(
 
 TEXT_SAYS_ALL = ("flower_pansvm.", "httpx.")
 """How the last line of a traceback begins that is of no use to whoever reads the log."""
+
+
+def say(line: str) -> None:
+    """Write a line to the log of a command that runs for weeks; on a full disk the line is lost, and nothing ends."""
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
 
 
 def plain_lines(lines: Iterable[str]) -> Iterator[str]:

@@ -7,10 +7,11 @@ All are on this machine, connected by TLS, as `pansvm demo` starts them. CPU sec
 so this needs Linux. Hospitals are connected before the first run, and stay connected until the last one ends.
 """
 
-import contextlib
+import json
 import os
+import subprocess
+import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,17 @@ from typing import Any
 from clients.deployment.node_file import set_key
 from flower_pansvm.result_file import read_result
 from flower_pansvm.terms import Scalar
+from simulations.benchmarks import study_costs
 from simulations.benchmarks.hospitals import HOSPITALS as HEART
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.trial import SCHEMA, generated_tables, set_up, started_study
-from strategies.deployment.superlink import train
+from strategies.deployment.superlink import checkout, train
 
 HOSPITALS = (3, 10)
-RUNS = 20
+RUNS, COMPARED_RUNS = 20, 3
+EARLIER = "aa2db2f5"
+"""The commit before hospitals had a SuperNode of this project; `compared` runs it beside."""
+
 SETTINGS: Mapping[str, Scalar] = {
     "strategy": "pan-svm",
     "privacy": "perturbed",
@@ -47,9 +52,6 @@ RANGES = {
 HEART_SCHEMA = "classes = [0, 1, 2, 3, 4]\npositive = [1, 2, 3, 4]\n" + "".join(
     f"columns.{name}.range = [{low}, {high}]\n" for name, (low, high) in RANGES.items()
 )
-
-SERVER, NODE = "flower-superlink", "clients.node.node"
-"""What is in the command line of the SuperLink, and of a hospital's SuperNode."""
 
 
 def lines(hospitals: int, runs: int = RUNS) -> Iterator[dict[str, Any]]:
@@ -77,62 +79,47 @@ def _runs(
     for hospital in tables:
         set_key(folder / hospital, "epsilon", 2.0 * runs)  # a budget for all of them
     with started_study(folder, tables):
-        for number in range(1, runs + 1):
-            before = {name: cpu_seconds(folder, name) for name in (SERVER, NODE)}
-            began = time.monotonic()
-            result = read_result(train(coordinator, folder / f"results-{number}", lambda _: None))
-            seconds, trips = time.monotonic() - began, result["round_trips"]
-            used = {name: cpu_seconds(folder, name) - before[name] for name in before}
-            of_phases = {
-                kind: sum(phase[kind] for phase in result["phases"].values()) / trips
-                for kind in ("seconds", "waiting", "work")
-            }
-            yield {
-                "run": number,
-                "round_trips": trips,
-                "seconds": seconds,
-                "seconds_a_trip": of_phases["seconds"],
-                "waiting_a_trip": of_phases["waiting"],
-                "work_a_trip": of_phases["work"],
-                "server_cpu_a_trip": used[SERVER] / trips,
-                "node_cpu_a_trip": used[NODE] / trips / len(tables),
-                "server_gb": gigabytes(folder, SERVER),
-                "node_gb": gigabytes(folder, NODE) / len(tables),
-                "failed": len(result["dropped_sites"]),
-            }
+        yield from study_costs.lines(
+            folder, tables, runs, lambda out: read_result(train(coordinator, out, lambda _: None))
+        )
 
 
-def processes(folder: Path, program: str) -> Iterator[Path]:
-    """Yield the folder in ``/proc`` of each process that runs a program for somebody in a study's folder."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command, variables = ((process / part).read_bytes() for part in ("cmdline", "environ"))
-            if program.encode() in command and f"FLWR_HOME={folder}/".encode() in variables:
-                yield process
-
-
-def cpu_seconds(folder: Path, program: str) -> float:
-    """Return the CPU seconds of these processes so far, with those of children that have ended."""
-    ticks = 0
-    for process in processes(folder, program):
-        with contextlib.suppress(OSError):
-            ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def gigabytes(folder: Path, program: str) -> float:
-    """Return the memory that these processes hold now."""
-    pages = 0
-    for process in processes(folder, program):
-        with contextlib.suppress(OSError):
-            pages += int((process / "statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
+def compared(hospitals: int, runs: int = COMPARED_RUNS) -> Iterator[dict[str, Any]]:
+    """Yield what runs take with an earlier commit's SuperNodes, which were Flower's, and with this one's."""
+    root = checkout()
+    with tempfile.TemporaryDirectory() as name:
+        old = Path(name) / "old"
+        git = ["git", "-C", str(root), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(old), EARLIER], check=True)
+        try:
+            for commit, tree in ((EARLIER, old), ("this", root)):
+                folder = Path(name) / f"study-{commit}"
+                folder.mkdir()
+                command = [sys.executable, "-P", study_costs.__file__, str(folder), str(hospitals), str(runs)]
+                # Only where it is installed from is another tree behind that of the variable.
+                environment = {**os.environ, "PYTHONPATH": str(tree)}
+                done = subprocess.run(
+                    [*command, json.dumps(SETTINGS)],
+                    cwd=tree,
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    check=True,
+                )
+                for line in done.stdout.splitlines():
+                    yield {"commit": commit, "hospitals": hospitals, **json.loads(line)}
+        finally:
+            subprocess.run([*git, "remove", "--force", str(old)], check=True)
 
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Measure the four heart hospitals, and studies of three and of ten hospitals."""
     write_results("deployment_heart", {"runs": list(heart(data_dir))}, out)
-    write_results("deployment", {"runs": [line for count in HOSPITALS for line in lines(count)]}, out)
+    tables = {
+        name: [line for count in HOSPITALS for line in measure(count)]
+        for name, measure in {"compared": compared, "runs": lines}.items()
+    }
+    write_results("deployment", tables, out)
 
 
 if __name__ == "__main__":

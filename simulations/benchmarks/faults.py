@@ -5,8 +5,11 @@ study, and the last line is a training after all of them.
 """
 
 import contextlib
+import os
 import re
+import shutil
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +31,7 @@ LINK, EXECUTOR, NODE = "flower-superlink", "flower-superexec", "clients.node.nod
 """What is in the command line of the SuperLink, the SuperExec and a hospital's SuperNode."""
 
 STALL, LONG_STALL = 75.0, 600.0
+DISK = "64m"
 BACK, AGAIN = "the connection is back", "is started again"
 UNNOTICED_SECONDS = 20.0
 """A hospital that has said nothing for so long after a fault has not noticed it: it asks every 3 s."""
@@ -126,7 +130,7 @@ class FaultBench:
         """Train while the server does something, and return what was said; the hospitals stay connected."""
         with contextlib.ExitStack() as running:
             self._now.write_text(kind)
-            out = self._study.folder / f"results-{time.monotonic_ns()}"
+            out = self._study.coordinator.folder / f"results-{time.monotonic_ns()}"
             started: list[RunningTraining] = [
                 running.enter_context(self._study.training(out.with_name(f"{out.name}-{number}")))
                 for number in range(runs)
@@ -136,6 +140,18 @@ class FaultBench:
         failed = [log for code, log in ends if code]
         counts = {"back_after": None, "trainings": runs, "ended_well": runs - len(failed)}
         return self._said(fault, [*failed, ends[0][1]][0]) | counts
+
+    def full(self, fault: str, name: str) -> Line:
+        """Train while the disk of a hospital or of the coordinator is full, and again when it has room."""
+        ballast = self._study.folder / name / "ballast"
+        for block in (2**16, 1):
+            with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
+                while file.write(bytes(block)):
+                    pass
+        line = self.run(fault, "")
+        ballast.unlink()
+        again = self.run(fault, "")
+        return line | {kind: line[kind] + again[kind] for kind in ("trainings", "ended_well")}
 
     def _said(self, fault: str, coordinator: str) -> Line:
         hospital = self._study.log(self._first)
@@ -168,8 +184,28 @@ class FaultBench:
         for fault, act, hospitals in acts:
             yield self.line(fault, act, hospitals)
         yield self.run("two runs at once", "", runs=2)
+        if os.getuid() == 0:  # who alone gives them disks of their own
+            yield self.full("a hospital's disk is full, and has room again", self._first)
+            yield self.full("the coordinator's disk is full, and has room again", COORDINATOR)
         for fault, kind in RUNS.items():
             yield self.run(fault, kind)
+
+
+@contextlib.contextmanager
+def own_disk(folder: Path) -> Iterator[None]:
+    """Put what is in a folder on a small disk of its own; only root can, and nothing is done for others."""
+    if os.getuid() != 0:
+        yield
+        return
+    aside = folder.with_name(f"{folder.name}-aside")
+    folder.rename(aside)
+    folder.mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=700", "tmpfs", str(folder)], check=True)
+    try:
+        shutil.copytree(aside, folder, dirs_exist_ok=True, symlinks=True)
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def telling(log: str) -> str:
@@ -198,7 +234,8 @@ def lines(stalls: tuple[float, ...] = (STALL,)) -> Iterator[Line]:
     """Yield what was said of each fault in a study of three hospitals."""
     with tempfile.TemporaryDirectory() as name:
         now, environment = variables_for(Path(name))
-        with RunningStudy(Path(name), SETTINGS, HOSPITALS, environment) as study:
+        study = RunningStudy(Path(name), SETTINGS, HOSPITALS, environment)
+        with own_disk(study.folder / study.names[0]), own_disk(study.coordinator.folder), study:
             yield from FaultBench(study, now).lines(stalls)
 
 

@@ -10,20 +10,25 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from clients.app import TASKS
 from clients.deployment import approvals
 from clients.deployment.approvals import most_charged, waiting
 from clients.deployment.status import WARNING, status_of
-from clients.runs import RUNS_FILE, Asked, read_runs
+from clients.runs import FILES, RUNS_FILE, Asked, read_runs
 from clients.state_folder import write_checked
-from flower_pansvm.errors import BudgetError, SettingError
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
+from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
+from flower_pansvm.systems.random_kernel import MEANS
 from flower_pansvm.systems.scaling import MOMENTS
+from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active import registry
 from simulations.attack.active.hospitals import ADDRESS, FalseCoordinator, Hospitals
 from simulations.attack.active.nearness import asked_at
+from strategies.registry import STRATEGIES
 from strategies.settings import settings_from
 from tests.command_line import Run
 
@@ -133,6 +138,37 @@ def test_the_first_of_a_system_and_level_is_enough_if_the_policy_says_so(hospita
         begin(hospitals, number, landmarks=str(number + 5))
     with pytest.raises(SettingError):
         begin(hospitals, 4, strategy="svm-admm")
+
+
+def test_a_run_asks_no_questions_of_another_system_than_the_approved_one(hospitals: Hospitals) -> None:
+    """Else a coordinator has one approved and runs another; the policy is of the first hospital."""
+    settings = settings_from({**hospitals.settings.to_config(), "strategy": "svm-admm"})
+    for number, (approval, task) in enumerate(
+        [("first", CLASS_MOMENTS), ("first", MIXTURE_SCORES), ("always", MEANS), ("never", MEANS)]
+    ):
+        hospitals.nodes["first"]["approval"] = approval
+        lying = FalseCoordinator(hospitals.grid(2 * number, settings), settings, 2)
+        if approval == "always" or number == 0:
+            with pytest.raises(SettingError):
+                lying.join()
+            approve(hospitals, asked(hospitals).code)
+            lying = FalseCoordinator(hospitals.grid(2 * number + 1, settings), settings, 2)
+        lying.join()
+        lying.ask(MOMENTS, Nothing())
+        if approval == "never":
+            lying.ask(task, Nothing())
+            continue
+        with pytest.raises(PanSVMError, match="none such"):
+            lying.ask(task, Nothing())
+
+
+def test_each_system_has_its_files() -> None:
+    """Somebody's own has none: each of its runs is approved, also where the first is enough of others."""
+    assert set(FILES) == set(STRATEGIES)
+    assert {file for files in FILES.values() for file in files} == {row.system for row in TASKS.values()}
+    run = Asked("0" * 64, "somebodys-own", "", "dp", {}, 0.0, approved=(1.0,))
+    assert not run.allowed("first", {run.digest: run})
+    assert replace(run, ready=True).allowed("first", {run.digest: run})
 
 
 def test_a_month_has_so_many_runs(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from strategies.deployment import flower_program
 from strategies.deployment.flower_program import TOKEN, TokenFileExecutor, main
 
 SECONDS = 60.0
+POPEN = subprocess.Popen
 PARENT = """
 import os, subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", sys.argv[1], str(os.getpid()), *sys.argv[2:]], start_new_session=True)
@@ -74,9 +76,12 @@ def test_the_token_of_a_training_is_in_a_private_file_as_long_as_that_runs(
         spec = ExecutionSpec(
             TaskType.SERVER_APP, "127.0.0.1:1", "5ec7e7", False, "ca.crt", False, 17, True, 1
         )
-        TokenFileExecutor(folder).launch(spec)
+        executor = TokenFileExecutor(folder)
+        executor.launch(spec)
         (file,) = folder.iterdir()
         assert file.read_text() == "5ec7e7"
+        executor.launch(replace(spec, token="1a7er"))  # of the same training, which starts slowly
+        assert [one.read_text() for one in folder.iterdir()] == ["1a7er"]
         assert file.stat().st_mode & 0o777 == 0o600
         wait_until(tmp_path / "asked", True)
         asked = (tmp_path / "asked").read_text()
@@ -87,12 +92,16 @@ def test_the_token_of_a_training_is_in_a_private_file_as_long_as_that_runs(
         os.close(written)
         os.close(read)
     wait_until(file, False)
+    monkeypatch.setattr(flower_program.subprocess, "Popen", _reading(subprocess.DEVNULL))
+    executor.launch(spec)  # once more after its end
+    (again,) = folder.iterdir()
+    assert again != file
+    wait_until(again, False)
 
 
 def _reading(descriptor: int) -> object:
     """Return Popen, of a process that runs until a pipe is closed."""
-    original = subprocess.Popen
-    return lambda command, **options: original(command, stdin=descriptor, **options)
+    return lambda command, **options: POPEN(command, stdin=descriptor, **options)
 
 
 def test_flowers_superexec_takes_the_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

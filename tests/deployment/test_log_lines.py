@@ -1,5 +1,9 @@
 """Logs of Flower's in plain lines: nothing that is wrong is lost."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from flower_pansvm.study.log_lines import plain_lines
@@ -40,3 +44,14 @@ def test_the_traceback_of_any_other_error_stays() -> None:
     lines = shown("before\n", *TRACEBACK, "ValueError\n")
     assert lines == ["before", *(line.rstrip() for line in TRACEBACK), "ValueError"]
     assert shown(*TRACEBACK) == [line.rstrip() for line in TRACEBACK]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_on_a_full_disk_a_line_is_lost_and_nothing_ends() -> None:
+    """Of a pipe that nobody reads the command ends, as all do."""
+    program = "import sys; from flower_pansvm.study.log_lines import say; say('a'); say('b'); sys.stderr.write('on')"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.stderr.startswith("on")

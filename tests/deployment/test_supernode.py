@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,9 +105,30 @@ def test_the_status_of_one_that_runs_says_since_when_and_what_it_was_asked(hospi
         written.set(trouble="The disk is full.", connected_since=None)
         assert "The disk is full." in lines_of(hospital)["connection"].text
         assert "run" not in lines_of(hospital)
-        content = json.loads((hospital / STATUS_FILE).read_text())
-        (hospital / STATUS_FILE).write_text(json.dumps({**content, "written": "2026-01-02T03:05:00Z"}))
+        os.utime(hospital / STATUS_FILE, (0, 0))
         assert "standing still" in lines_of(hospital)["connection"].text
+
+
+def test_a_full_disk_is_critical_and_one_that_lives_beside_it_does_not_stand_still(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "disk" not in lines_of(hospital)
+    with running_alone(hospital):
+        written = NodeStatus(hospital)
+        written.set(connected_since="2026-01-02T03:04:05Z")
+        os.utime(hospital / STATUS_FILE, (0, 0))
+
+        def full(*_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("clients.node.node_status.write", full)
+        written.set()
+        free = "clients.deployment.status.disk_usage"
+        monkeypatch.setattr(free, lambda _: SimpleNamespace(free=0))
+        found = lines_of(hospital)
+        assert found["connection"] == Line("connection", "connected since 2026-01-02T03:04:05Z")
+        assert found["disk"].code == CRITICAL
+        assert str(hospital) in found["disk"].text
 
 
 def test_the_run_of_a_supernode_that_runs_no_longer_is_its_last(hospital: Path) -> None:

@@ -76,6 +76,7 @@ def test_a_server_starts_beside_other_login_accounts_by_a_word_only(
     monkeypatch.setattr(server, "run_superlink", lambda own, _: started.append(own.folder))
     there = [*pwd.getpwall(), pwd.struct_passwd(("guest", "x", 54321, 54321, "", "/", "/bin/bash"))]
     monkeypatch.setattr(accounts.pwd, "getpwall", lambda: there)
+    monkeypatch.setattr(accounts, "CONNECTIONS", Path("/none"))  # as on macOS
     pansvm.output("coordinator", "init", "--address", "localhost:8443")
     said = pansvm.error("coordinator", "start")
     assert "guest" in said

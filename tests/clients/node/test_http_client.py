@@ -1,6 +1,8 @@
 """A server that sends what no SuperLink does: the call ends, within memory and time, and so does nothing else."""
 
+import contextlib
 import json
+import socket
 import threading
 import time
 import zlib
@@ -173,6 +175,48 @@ def test_a_server_of_another_release_does_not_end_the_process(client: HttpClient
     said = flower_error(caught.value.response)
     assert said is not None
     assert said.code == ApiErrorCode.RUNTIME_VERSION_INCOMPATIBLE
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNK = b"10000\r\n" + bytes(2**16) + b"\r\n"
+BROKEN = {
+    "chunks without end": (HEAD + b"transfer-encoding: chunked\r\n\r\n", CHUNK),
+    "a chunk's head without end": (HEAD + b"transfer-encoding: chunked\r\n\r\n1;", b"a" * 2**16),
+    "heads without end": (HEAD, b"x: " + b"y" * 2**15 + b"\r\n"),
+    "no length and no end": (HEAD + b"\r\n", bytes(2**16)),
+    "an error without end": (b"HTTP/1.1 500 E\r\ntransfer-encoding: chunked\r\n\r\n", CHUNK),
+    "closed at once": (b"", b""),
+    "closed in the middle": (HEAD + b"content-length: 100\r\n\r\nabc", b""),
+    "another length": (HEAD + b"content-length: 1\r\n\r\nabcdef", b""),
+    "two lengths": (HEAD + b"content-length: 3\r\ncontent-length: 5\r\n\r\nabcde", b""),
+    "a length below zero": (HEAD + b"content-length: -5\r\n\r\nabcde", b""),
+    "another protocol": (b"HTTP/1.1 101 S\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n", b""),
+    "no HTTP": (b"\x16\x03\x01 \r\n\r\n", b""),
+    "a code that is none": (b"HTTP/1.1 999 X\r\ncontent-length: 0\r\n\r\n", b""),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_what_is_not_http_is_an_error_of_one_call(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 2**20)
+    first, again = BROKEN[fault]
+
+    def answer() -> None:
+        with listening.accept()[0] as to, contextlib.suppress(OSError):
+            to.recv(2**16)
+            to.sendall(first)
+            while again:
+                to.sendall(again)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with (
+            HttpClient(f"http://127.0.0.1:{listening.getsockname()[1]}") as client,
+            pytest.raises((httpx.HTTPError, ValueError, FederationError)),
+        ):
+            client.PullMessages(PullMessagesRequest())
+        thread.join()
 
 
 @pytest.mark.parametrize("text", ["[" * 10_000, '{"code": ' + "1" * 5_000, "no JSON", ""])

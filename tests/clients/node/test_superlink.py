@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_pri
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.proto.fleet_pb2 import ActivateNodeResponse, PullMessagesResponse, PushMessagesResponse
 from flwr.proto.message_pb2 import Message as ProtoMessage
-from flwr.proto.message_pb2 import Metadata, PullObjectResponse, PushObjectResponse
+from flwr.proto.message_pb2 import Metadata, ObjectTree, PullObjectResponse, PushObjectResponse
 from flwr.supercore.error import ApiErrorCode, FlowerError
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects, get_object_tree
 from flwr.supercore.task_identity import TaskIdentity
@@ -238,8 +238,20 @@ def test_a_question_that_is_too_large_is_refused_and_not_asked_for_for_ever(
         link.content(3, get_object_tree(question))
     server.answers["PullObject"] = [PullObjectResponse(object_available=True, object_content=bytes(600))]
     monkeypatch.setattr(module, "MOST_BYTES", 1000)
-    with pytest.raises(FederationError, match="larger"):
+    monkeypatch.setattr(module, "PART_BYTES", 0)
+    with pytest.raises(FederationError, match="more than"):
         link.content(3, get_object_tree(question))
+
+
+def test_a_question_of_very_many_parts_is_refused_and_most_of_them_not_asked_for(
+    link: SuperLink, server: Server
+) -> None:
+    """Also of one part again and again, which has nothing in it."""
+    tree = ObjectTree(object_id="all", children=[ObjectTree(object_id="one")] * 50_000)
+    server.answers["PullObject"] = [PullObjectResponse(object_available=True, object_content=b"")]
+    with pytest.raises(FederationError, match="parts"):
+        link.content(3, tree)
+    assert len(server.named("PullObject")) < 3_000
 
 
 def test_another_release_of_flower_is_named(link: SuperLink, server: Server) -> None:
