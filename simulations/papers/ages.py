@@ -202,7 +202,7 @@ def changes(
     for one in before.values():
         for name, code in one.items():
             bodies.setdefault(name, set()).add(code)
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for file, names in sorted(reached(own.code, own.roots, root).items()):
         now = definitions((root / file).read_text(encoding="utf-8"))
         changed = tuple(
