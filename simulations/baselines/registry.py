@@ -72,6 +72,7 @@ BASELINES: Registry[Baseline] = Registry(
         "fedavg:network": "simulations.baselines.gradient_descent:fedavg_network",
         "fedprox:logistic": "simulations.baselines.gradient_descent:fedprox_logistic",
         "fedprox:network": "simulations.baselines.gradient_descent:fedprox_network",
+        "fedxgb:bagging": "simulations.baselines.boosting:bagging",
         "scaffold:logistic": "simulations.baselines.gradient_descent:scaffold_logistic",
         "scaffold:network": "simulations.baselines.gradient_descent:scaffold_network",
     },

@@ -12,7 +12,10 @@ from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark,
 from simulations.comparison.plan import Plan
 
 DATA = ("breast_cancer", "heart", "ionosphere", "diabetes")
-STRATEGIES = ("pan-svm", "svm-ensemble", "local-only", "fedavg:logistic", "scaffold:logistic", "central:svc")
+STRATEGIES = (
+    *("pan-svm", "svm-admm", "svm-ensemble", "local-only"),
+    *("fedavg:logistic", "scaffold:logistic", "fedxgb:bagging", "central:svc"),
+)
 SPLITS = ("iid", "quantity:0.5:30", *(f"dirichlet:{alpha}:5" for alpha in (10, 1, 0.3, 0.1)))
 """Each site has five rows of each class at the least, without which no system could test it."""
 

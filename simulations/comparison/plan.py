@@ -92,6 +92,7 @@ class Plan:
         for case in self.cases():
             settings = settings_of(case)
             if case.strategy in BASELINES:
+                _ = BASELINES[case.strategy]  # which says so if it needs a package that is not installed
                 assert isinstance(settings, PanSvmSettings)
                 check_given(settings)
             place = (case.data, case.split, case.settings, case.seed)

@@ -1,6 +1,8 @@
 """Data sets by name: shipped with scikit-learn, in a folder, from OpenML, or a file as a hospital would read it."""
 
 import os
+import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,8 +47,8 @@ def load_dataset(
         One of, in this order:
 
         - `breast_cancer`, `digits`, `iris`, `wine`, which scikit-learn ships; their label column is ``label``;
-        - ``openml:NAME``, fetched over the network unless scikit-learn has it in its cache; OpenML's own target
-          becomes the column ``label``;
+        - ``openml:NAME`` or ``openml:NAME:VERSION``, fetched over the network unless scikit-learn has it in its
+          cache; OpenML's own target becomes the column ``label``, a column of texts one of 0 and 1 for each text;
         - a path that ends in one of `clients.table.file.SOURCES`, or ends so before ``.gz``;
         - ``NAME`` for ``NAME.csv.gz`` or ``NAME.libsvm.gz`` in the folder of data sets.
     label : str or None
@@ -70,7 +72,7 @@ def load_dataset(
     path = locate(name, data_dir)
     if path is not None and site_column is None:
         return _agreed(read_table(path, label, form=form), form, path.name)
-    frame = _frame_of(name, path, form)
+    frame = _frame_of(name, path, form, (label, site_column))
     if site_column is not None:
         site_column = plain_name(site_column)
         column_place([column for column in frame.columns if column != label], site_column)
@@ -87,11 +89,11 @@ def load_dataset(
     return _agreed(table, form, place)
 
 
-def _frame_of(name: str, path: Path | None, form: TableForm) -> pd.DataFrame:
-    """Return the cells of a data set as they are written."""
+def _frame_of(name: str, path: Path | None, form: TableForm, kept: tuple[str | None, ...]) -> pd.DataFrame:
+    """Return the cells of a data set as they are written; of OpenML's, only columns that are kept hold texts."""
     if path is not None:
         return read_frame(path, form)
-    return _shipped_frame(name) if name in SHIPPED else _openml_frame(name)
+    return _shipped_frame(name) if name in SHIPPED else _openml_frame(name, kept)
 
 
 def _agreed(table: Table, form: TableForm, place: str) -> Table:
@@ -152,9 +154,18 @@ def _shipped_frame(name: str) -> pd.DataFrame:
     return frame
 
 
-def _openml_frame(name: str) -> pd.DataFrame:
+def _openml_frame(name: str, kept: tuple[str | None, ...]) -> pd.DataFrame:
+    """Return the cells of a data set of OpenML, the texts of some columns as they are."""
+    found = re.fullmatch(r"(.+?)(?::(\d+))?", name.removeprefix(OPENML))
+    title, version = found.groups() if found else ("", None)
     try:
-        data = sklearn.datasets.fetch_openml(name.removeprefix(OPENML), as_frame=True)
+        with warnings.catch_warnings(action="error", category=UserWarning):
+            data = sklearn.datasets.fetch_openml(title, version=int(version or 0) or "active", as_frame=True)
+    except UserWarning as warning:
+        raise SettingError(
+            f"OpenML has several versions of '{name}', or warns of it: {' '.join(str(warning).split())} Name the "
+            f"version, so that others get the same rows: {OPENML}{title}:1."
+        ) from None
     except OSError as error:
         raise SettingError(
             f"'{name}' could not be fetched: no connection to OpenML ({type(error).__name__}). It is the only kind of "
@@ -167,4 +178,19 @@ def _openml_frame(name: str) -> pd.DataFrame:
             "name up on openml.org."
         ) from error
     frame: pd.DataFrame = data.frame
-    return frame.rename(columns=dict.fromkeys(data.target_names[:1], LABEL))
+    target = data.target_names[:1]
+    if target and target != [LABEL]:
+        # A feature of that name gives way.
+        frame = frame.rename(columns={LABEL: f"{LABEL}_", target[0]: LABEL})
+    texts = [column for column in frame.columns if column not in kept and _holds_texts(frame[column])]
+    coded = [
+        pd.get_dummies(frame[column], prefix=column, dtype=float).mask(frame[column].isna(), np.nan)
+        for column in texts
+    ]
+    return pd.concat([frame.drop(columns=texts), *coded], axis=1)
+
+
+def _holds_texts(column: pd.Series) -> bool:
+    """Return whether a column is one of names, some of which are no numbers."""
+    named = isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(column)
+    return named and bool(pd.to_numeric(column.dropna().astype(str), errors="coerce").isna().any())

@@ -1,22 +1,25 @@
 """Which figures are older than the code that made them: ``python -m simulations.papers.ages``.
 
 The code of a figure is all that its module imports, directly or not, with the strategies, baselines and secure sums
-that it names, and their counterparts at the hospital. A figure is older if one of these files has changed since its
-commit in more than words: comments, docstrings, line breaks and imports do not count, nor does a move to another
-folder.
+that it names, and their counterparts at the hospital, but for `NO_NUMBERS`; of these files, what may be used
+(`reached`). A figure is older if one of these definitions was another at its commit, in more than words
+(`definitions`). Whether that has changed the number only a new run can tell: what is older is listed, by file.
 """
 
 import ast
+import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from inspect import getfile
 from pathlib import Path
 from typing import NamedTuple
 
 from simulations.papers.declared import all_reproductions
+from simulations.papers.definitions import definitions
 from simulations.papers.record import REPRODUCED, recorded
 from simulations.papers.reproduction import EXPERIMENTS
 from strategies.settings import Settings
@@ -25,6 +28,24 @@ ROOT = Path(__file__).parents[2]
 SLICED = ("strategies/", "flower_pansvm/systems/")
 """Folders with the counterparts of a hospital's systems."""
 ROOMS = ("flower_pansvm", "clients", "strategies", "simulations")
+NO_NUMBERS = (
+    *("clients/checking/", "clients/cli/", "clients/deployment/", "clients/node/"),
+    *(f"clients/table/sources/{own}.py" for own in ("excel", "function", "sql")),
+    *("strategies/cli.py", "strategies/deployment/", "strategies/report/", "strategies/run_"),
+    *(
+        "flower_pansvm/cli.py",
+        "flower_pansvm/command_line.py",
+        "flower_pansvm/consents.py",
+        "flower_pansvm/study/",
+    ),
+    *("flower_pansvm/errors.py", "flower_pansvm/export/", "simulations/cli/"),
+    *(f"simulations/papers/{own}.py" for own in ("page", "plots", "record", "writing")),
+)
+"""Code that admits, refuses, connects or shows, and sources that no figure reads."""
+OF_DEPLOYMENTS = ("deployment", "faults")
+"""Benchmarks whose figures are of such code, too."""
+MOST_LETTERS = 300
+"""Of a line on figures, unless their table is named."""
 
 
 class Figures(NamedTuple):
@@ -34,6 +55,9 @@ class Figures(NamedTuple):
     part: str  # table or figure of a paper; empty if the file is one
     commit: str
     code: frozenset[str]  # files of the code that made them, from the root of the checkout
+    roots: frozenset[str] = (
+        frozenset()
+    )  # those of them that the others are imported for; all if there is none
 
 
 def imported(module: Path, root: Path = ROOT, named: Iterable[str] | None = None) -> frozenset[str]:
@@ -111,17 +135,23 @@ def figures() -> Iterator[Figures]:
             for own in (ROOT / "simulations" / "benchmarks").glob("*.py")
             if f'write_results("{known["benchmark"]}"' in own.read_text(encoding="utf-8")
         )
-        yield Figures(file.relative_to(ROOT).as_posix(), "", known["commit"], imported(module))
+        code, roots = imported(module), frozenset({module.relative_to(ROOT).as_posix()})
+        code = code if module.stem in OF_DEPLOYMENTS else _computing(code)
+        yield Figures(file.relative_to(ROOT).as_posix(), "", known["commit"], code, roots)
     for work in dict.fromkeys(what.work for what in all_reproductions().values()):
         file = REPRODUCED / f"{work}.csv"
         lines = recorded(work).values()
         by_commit = dict.fromkeys((line["name"], own) for line in lines for own in line["commit"].split())
         for name, commit in by_commit:
-            yield Figures(file.relative_to(ROOT).as_posix(), name, commit, code_of(name))
+            yield Figures(file.relative_to(ROOT).as_posix(), name, commit, *code_of(name))
 
 
-def code_of(table: str) -> frozenset[str]:
-    """Return the files of the code behind a table or a figure of a paper."""
+def _computing(code: frozenset[str]) -> frozenset[str]:
+    return frozenset(file for file in code if not file.startswith(NO_NUMBERS))
+
+
+def code_of(table: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the files of the code behind a table or a figure of a paper, and those that it begins with."""
     what = all_reproductions()[table]
     named: set[str] = set()
     for strategy in {setup.strategy for setups in what.setups.values() for setup in setups}:
@@ -131,69 +161,115 @@ def code_of(table: str) -> frozenset[str]:
             named |= _read(Path(getfile(EXPERIMENTS[word].work)), ROOT).words
     papers = ROOT / "simulations" / "papers"
     modules = [papers / "running.py", *papers.glob(f"{what.work}*.py")]
-    return frozenset().union(*(imported(module, named=named) for module in modules))
-
-
-def touched(commit: str, root: Path = ROOT) -> Mapping[str, str] | None:
-    """Return the files that differ from a commit by their names today, with those of then; None without the commit."""
-    listed = _git(root, "diff", "--name-status", "--find-renames", commit, "--", "*.py")
-    if listed is None:
-        return None
-    lines = (line.split("\t") for line in listed.splitlines())
-    return {names[-1]: names[0] for status, *names in lines if status[0] != "D"}
-
-
-def first_changed(own: Figures, since: Mapping[str, str], root: Path = ROOT) -> str | None:
-    """Return the first file behind figures that has changed in more than words; None if there is none."""
-    for name in sorted(own.code & since.keys()):
-        before = _git(root, "show", f"{own.commit.removesuffix('-dirty')}:{since[name]}")
-        if before is None or bare(before) != bare((root / name).read_text(encoding="utf-8")):
-            return name
-    return None
-
-
-def bare(source: str) -> str:
-    """Return code without words: no comments, docstrings, line breaks or imports."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [own for own in body if not _is_words(own)]  # type: ignore[attr-defined]
-    return ast.dump(tree)
-
-
-def _is_words(node: ast.AST) -> bool:
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return is_text or isinstance(node, ast.Import | ast.ImportFrom)
-
-
-def _git(root: Path, *words: str) -> str | None:
-    done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
+    code: frozenset[str] = frozenset().union(*(imported(module, named=named) for module in modules))
+    return _computing(code), frozenset(module.relative_to(ROOT).as_posix() for module in modules)
 
 
 def ages(known: Iterable[Figures], root: Path = ROOT) -> list[tuple[Figures, str]]:
-    """Return the figures that are older than their code, each with what has changed."""
-    found, by_commit = [], cache(partial(touched, root=root))
+    """Return the figures that are older than their code, each with the definitions that have changed, by file."""
+    found, then = [], cache(partial(definitions_at, root=root))
     for own in known:
-        since = by_commit(own.commit.removesuffix("-dirty"))
-        if since is None:
+        before = then(own.commit.removesuffix("-dirty"))
+        if before is None:
             found.append((own, "its commit is not in this checkout"))
-        elif file := first_changed(own, since, root):
-            others = len(own.code & since.keys()) - 1
-            found.append((own, f"{file} has changed, and up to {others} of {len(own.code)} other files"))
+        elif changed := changes(own, before, root):
+            behind = sum(len(names) for names in reached(own.code, own.roots, root).values())
+            files = "; ".join(f"{file} ({', '.join(names)})" for file, names in changed.items())
+            count = sum(map(len, changed.values()))
+            found.append((own, f"{count} of {behind} definitions behind it have changed: {files}"))
     return found
 
 
-def main() -> int:
-    """Print a line for each group of figures that is older than its code, and return whether there is one."""
-    all_figures = list(figures())
-    old = ages(all_figures)
+def changes(
+    own: Figures, before: Mapping[str, Mapping[str, str]], root: Path = ROOT
+) -> dict[str, tuple[str, ...]]:
+    """Return what is behind figures and was not the same at their commit: definitions by file.
+
+    Parameters
+    ----------
+    own : Figures
+        The figures.
+    before : mapping
+        `Definition.code` of each definition by name, by file: those of their commit.
+    root : Path
+        Of the checkout.
+
+    Notes
+    -----
+    A definition that stood in another file counts as the same if the commit had no other of its name.
+    """
+    bodies: dict[str, set[str]] = {}
+    for one in before.values():
+        for name, code in one.items():
+            bodies.setdefault(name, set()).add(code)
+    found: dict[str, tuple[str, ...]] = {}
+    for file, names in sorted(reached(own.code, own.roots, root).items()):
+        now = definitions((root / file).read_text(encoding="utf-8"))
+        changed = tuple(
+            name or "statements"
+            for name in names
+            if now[name].code != before.get(file, {}).get(name) and bodies.get(name) != {now[name].code}
+        )
+        found |= {file: changed} if changed else {}
+    return found
+
+
+@cache
+def reached(code: frozenset[str], roots: frozenset[str], root: Path) -> dict[str, list[str]]:
+    """Return the definitions in some files that others of them may use, by file: first all of ``roots``, or of all.
+
+    A definition is used if one that is used has its name among its words, whichever file that name is of; a class is
+    with all its methods. So this may be more than what runs, and is not less, but for names put together at run time.
+    """
+    known = {file: definitions((root / file).read_text(encoding="utf-8")) for file in code}
+    places: dict[str, list[tuple[str, str]]] = {}
+    for file, own in known.items():
+        for name, one in own.items():
+            places.setdefault("" if one.registered else name, []).append((file, name))
+    starts = [(file, name) for file in roots or code for name in known[file]]
+    found, waiting = set(), [*starts, *places.get("", [])]
+    while waiting:
+        place = waiting.pop()
+        if place not in found:
+            found.add(place)
+            waiting += [other for word in known[place[0]][place[1]].words for other in places.get(word, [])]
+    by_file: dict[str, list[str]] = {}
+    for file, name in sorted(found):
+        by_file.setdefault(file, []).append(name)
+    return by_file
+
+
+def definitions_at(commit: str, root: Path = ROOT) -> dict[str, dict[str, str]] | None:
+    """Return the code of all definitions of a commit, by file and name; None if the checkout does not have it."""
+    done = subprocess.run(["git", "archive", commit], cwd=root, capture_output=True, check=False)
+    if done.returncode:
+        return None
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as packed:
+        texts = {
+            member.name: stream.read().decode()
+            for member in packed
+            if member.name.endswith(".py") and (stream := packed.extractfile(member))
+        }
+    return {
+        file: {name: one.code for name, one in definitions(text).items()}
+        for file, text in texts.items()
+        if file.startswith(ROOMS)
+    }
+
+
+def main(names: Sequence[str] = ()) -> int:
+    """Print a line for each group of figures that is older than its code, or of those that are named; 1 if there is."""
+    every = [own for own in figures() if not names or {own.part, Path(own.file).stem} & set(names)]
+    old = ages(every)
     for own, why in old:
-        sys.stdout.write(f"{own.file} {own.part} at {own.commit[:7]}: {why}\n")
-    sys.stdout.write(f"{len(old)} of {len(all_figures)} groups of figures are older than their code.\n")
+        short = why if names or len(why) <= MOST_LETTERS else f"{why[:MOST_LETTERS].rpartition(';')[0]}; …"
+        sys.stdout.write(f"{own.file} {own.part} at {own.commit[:7]}: {short}\n")
+    sys.stdout.write(
+        f"{len(old)} of {len(every)} groups of figures are older than their code. Their numbers may be the same: a new "
+        "run tells. NAME of a table, or of results/NAME.json, lists all that has changed behind it.\n"
+    )
     return int(bool(old))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

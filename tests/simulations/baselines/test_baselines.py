@@ -124,6 +124,22 @@ def test_where_sites_differ_scaffold_comes_to_the_model_of_all_rows(monkeypatch:
     assert off["fedprox:logistic"] < off["fedavg:logistic"]
 
 
+def test_sites_with_the_same_rows_grow_the_trees_of_one() -> None:
+    xgboost = pytest.importorskip("xgboost", reason="the extra 'boosting' is not installed")
+    pool = pooled(settings_of())
+    rows, twice = pool.train, np.tile(np.arange(len(pool.train.classes)), 2)
+    both = replace(rows.of(twice), sites=np.repeat([0, 1], len(rows.classes)))
+    found = run("fedxgb:bagging", replace(pool, train=both))
+    scale = StandardScaler().fit(rows.X)
+    table = xgboost.DMatrix(scale.transform(rows.X), label=rows.classes)
+    of_one = {"objective": "binary:logistic", "base_score": 0.5, "eta": 0.3, "nthread": 1}
+    trees = xgboost.train(of_one, table, num_boost_round=federated.ROUNDS)
+    margins = trees.predict(xgboost.DMatrix(scale.transform(pool.test.X)), output_margin=True)
+    assert found.evaluation.accuracy == np.mean((margins > 0) == pool.test.classes)
+    assert found.evaluation.auc == pytest.approx(roc_auc_score(pool.test.classes, margins), abs=1e-3)
+    assert found.bytes_up > 0
+
+
 def test_a_solver_that_was_stopped_says_so() -> None:
     assert run("central:nystroem", C=1e6, landmarks=40, data="breast_cancer").converged is False
 

@@ -83,15 +83,35 @@ def test_openml(monkeypatch):
     frame = pd.DataFrame({"age": [1.0, 2.0], "Class": pd.Categorical(["good", "bad"])})
     asked = []
 
-    def fetch(name, *, as_frame):
-        asked.append(name)
+    def fetch(name, *, version, as_frame):
+        asked.append((name, version))
         return Bunch(frame=frame, target_names=["Class"])
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
     table = load_dataset("openml:credit-g")
-    assert asked == ["credit-g"]
+    load_dataset("openml:credit-g:2")
+    assert asked == [("credit-g", "active"), ("credit-g", 2)]
     assert table.columns == ("age",)
     assert table.labels.tolist() == ["good", "bad"]
+
+
+def test_texts_of_openml_are_columns_of_0_and_1(monkeypatch):
+    frame = pd.DataFrame(
+        {
+            "job": pd.Categorical(["nurse", None, "clerk"]),
+            "grade": pd.Categorical(["1", "2", "10"]),
+            "label": [5.0, 6.0, 7.0],
+            "ward": ["east", "west", "east"],
+            "class": pd.Categorical([">50K", "<=50K", ">50K"]),
+        }
+    )
+    found = Bunch(frame=frame, target_names=["class"])
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda *_, **__: found)
+    table = load_dataset("openml:adult", site_column="ward")
+    assert table.columns == ("grade", "label_", "job_clerk", "job_nurse", "ward")
+    np.testing.assert_array_equal(table.X, [[1, 5, 0, 1, 0], [2, 6, np.nan, np.nan, 1], [10, 7, 1, 0, 0]])
+    assert table.labels.tolist() == [">50K", "<=50K", ">50K"]
+    assert load_dataset("openml:adult", "ward").labels.tolist() == ["east", "west", "east"]
 
 
 @pytest.mark.parametrize(
@@ -99,10 +119,11 @@ def test_openml(monkeypatch):
     [
         (URLError("no name server"), "no connection to OpenML .*needs the network.*breast_cancer"),
         (ValueError("no such data set"), "OpenML has no such active data set"),
+        (UserWarning("Multiple active versions"), "openml:credit-g:1"),
     ],
 )
 def test_openml_out_of_reach(monkeypatch, failure, text):
-    def fetch(name, *, as_frame):
+    def fetch(name, *, version, as_frame):
         raise failure
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)

@@ -149,6 +149,48 @@ def test_every_table_has_a_claim_or_a_reason_why_it_is_not_run() -> None:
         assert number in reasons, name
 
 
+NUMBERED = {
+    "lu2016": {
+        "table": {3: 6, 4: 1, 5: 9, 6: 6},
+        "figure": {3: 12, 4: 9, 5: 8, 6: 4},
+    },
+    "mangasarian2008": {"table": {0: 1}, "figure": {0: 4}},
+    "li2014": {"table": {0: 1}, "figure": {0: 9}},
+    "lin2011": {"table": {0: 6}, "figure": {0: 6}},
+    "luo2009": {"table": {0: 2}, "figure": {0: 16}},
+}
+"""How many tables and figures a paper has by chapter; 0 if it has none."""
+ROMAN = {"I": "1", "II": "2", "III": "3", "IV": "4", "V": "5", "VI": "6"}
+
+
+def named_places(text: str) -> set[tuple[str, int, int]]:
+    """Return the tables and figures that a text names, each of a range: ``Figures 5.2 to 5.4, 6.1; Table II``."""
+    found = set()
+    for kind, numbers in re.findall(r"(Table|Figure)s? ((?:[\dIVX.]+(?:, | and | to )?)+)", text):
+        plain = re.sub(r"\b[IVX]+\b", lambda roman: ROMAN[roman[0]], numbers)
+        for first, last in re.findall(r"(\d+(?:\.\d+)?)(?: to (\d+(?:\.\d+)?))?", plain):
+            (chapter, start), (_, end) = split(first), split(last or first)
+            found |= {(kind.lower(), chapter, number) for number in range(start, end + 1)}
+    return found
+
+
+def split(number: str) -> tuple[int, int]:
+    chapter, _, own = number.rpartition(".")
+    return int(chapter or 0), int(own)
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_each_table_and_figure_of_a_paper_is_run_or_said_not_to_be(work: str) -> None:
+    paper = paper_of(work)
+    known = named_places("; ".join([*(claim.place for claim in paper.claims), *paper.not_run]))
+    for name, what in REPRODUCTIONS.items():
+        _, kind, number = name.split("-")
+        known |= {(kind, *split(number))} if what.work == work else set()
+    for kind, chapters in NUMBERED[work].items():
+        there = {(kind, chapter, number + 1) for chapter, most in chapters.items() for number in range(most)}
+        assert there - known == set()
+
+
 def test_the_small_public_sets_are_the_same_at_each_epsilon() -> None:
     plan = REPRODUCTIONS["li-figure-3"].plan(1)
     assert plan["50 public rows", "0.5"] == plan["50 public rows", "4"]

@@ -1,0 +1,110 @@
+"""What a file of code defines, without words: so that two versions of it can be compared."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+
+class Definition(NamedTuple):
+    """A function, a class, a constant; or all other statements of a file, which have no name."""
+
+    code: str  # the same text for the same code
+    words: frozenset[str]  # all names that it uses, those in its texts too
+    registered: (
+        bool  # whether it may be used without being named: statements, and what is decorated by a call
+    )
+
+
+@cache
+def definitions(source: str) -> dict[str, Definition]:
+    """Return what a file defines at its top, by name.
+
+    Comments, docstrings, line breaks, imports, annotations of functions, texts of errors and the names of a function's
+    own variables count for nothing; its arguments' names do, since callers may use them.
+    """
+    parts: dict[str, list[ast.stmt]] = {}
+    for node in _Bare().visit(ast.parse(source)).body:
+        for name in _names(node):
+            parts.setdefault(name, []).append(node)
+    return {name: _definition(name, nodes) for name, nodes in parts.items()}
+
+
+def _names(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement at the top of a file defines; the empty one if it defines none."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        yield from [
+            own.id for target in targets for own in ast.walk(target) if isinstance(own, ast.Name)
+        ] or [""]
+    else:
+        yield ""
+
+
+def _definition(name: str, nodes: list[ast.stmt]) -> Definition:
+    words: set[str] = set()
+    for node in (own for one in nodes for own in ast.walk(one)):
+        if isinstance(node, ast.Name):
+            words.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            words.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words |= set(re.findall(r"[A-Za-z_]\w*", node.value))
+    decorated = [own for node in nodes for own in getattr(node, "decorator_list", [])]
+    is_class = any(isinstance(node, ast.ClassDef) for node in nodes)
+    registered = not name or (not is_class and any(isinstance(own, ast.Call) for own in decorated))
+    return Definition("\n".join(ast.dump(_renamed(node)) for node in nodes), frozenset(words), registered)
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes words out of a tree."""
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Drop it: where a name is from is no part of the code that uses it."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Drop it."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        """Drop docstrings and other texts that nothing uses."""
+        self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Drop an argument's annotation."""
+        return ast.arg(node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Drop the annotation of what is returned."""
+        self.generic_visit(node)
+        node.returns = None
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        """Drop what an error says."""
+        made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return ast.Raise(made, None)
+
+
+def _renamed(node: ast.stmt) -> ast.stmt:
+    """Replace by numbers the variables of a function, or of each method of a class, in the order of use."""
+    for own in node.body if isinstance(node, ast.ClassDef) else [node]:
+        if isinstance(own, ast.FunctionDef):
+            variables = [one for one in ast.walk(own) if isinstance(one, ast.Name)]
+            given = {one.arg for one in ast.walk(own) if isinstance(one, ast.arg)}
+            fixed = given | {
+                name
+                for one in ast.walk(own)
+                if isinstance(one, ast.Global | ast.Nonlocal)
+                for name in one.names
+            }
+            own_names = [
+                one.id for one in variables if isinstance(one.ctx, ast.Store) and one.id not in fixed
+            ]
+            numbers = {name: f"variable {number}" for number, name in enumerate(dict.fromkeys(own_names))}
+            for one in variables:
+                one.id = numbers.get(one.id, one.id)
+    return node
