@@ -181,11 +181,7 @@ def normal_of(words: Words) -> Floats:
 
 
 def settled_column(
-    cells: Floats,
-    codes: int,
-    ends: tuple[float, float] | None,
-    least: int,
-    noise: tuple[Ints, Floats, Bits],
+    cells: Floats, codes: int, ends: tuple[float, float] | None, least: int, noise: tuple[Ints, Floats, Bits]
 ) -> KeptColumn:
     """Return what is settled of a column from its true cells, each number with noise.
 
