@@ -1,6 +1,7 @@
 """Thresholds of a model for two classes: what a stricter or laxer one finds, by the test rows of its run."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,17 +78,30 @@ def _point(result: Mapping[str, Any], first: int) -> OperatingPoint | None:
     own, others = ([group[part] for group in groups] for part in COUNTED)
     found, alarms = sum(own[first:]), sum(others[first:])
     missed, spared = sum(own) - found, sum(others) - alarms
-    sensitive, specific = share_by_patient(result, found, missed), share_by_patient(result, spared, alarms)
+    noise = _noise(result, groups, first)
+    sensitive, specific = (
+        share_by_patient(result, *counts, noise) for counts in ((found, missed), (spared, alarms))
+    )
     assert sensitive is not None
     assert specific is not None
     return OperatingPoint(
         sensitivity=sensitive,
         specificity=specific,
-        ppv=share_by_patient(result, found, alarms),
-        npv=share_by_patient(result, spared, missed),
+        ppv=share_by_patient(result, found, alarms, noise),
+        npv=share_by_patient(result, spared, missed, noise),
         decision=groups[first].get("least") if first < len(groups) else None,
         probability=groups[first]["probability"] if first < len(groups) else None,
     )
+
+
+def _noise(result: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], first: int) -> float:
+    """Return the standard deviation, at most, of the noise in counts of the rows below or from a group on.
+
+    They are sums of groups; or of the counts at the model's own boundary and the groups between.
+    """
+    of_group, of_side = result.get("bin_noise") or 0.0, result.get("count_noise") or 0.0
+    between = abs(first - sum(one.get("least") is None or one["least"] < 0 for one in groups))
+    return math.sqrt(min(max(first, len(groups) - first) * of_group**2, of_side**2 + between * of_group**2))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ from strategies.steps.feature_maps import (
 )
 from strategies.steps.joining import join, refusal
 from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
+from strategies.steps.private_tests import PrivateTest, edges_around, private_test
+from strategies.steps.private_training import Budget, warn_of_early_end
 from strategies.steps.public_ranges import join_with_ranges
 from strategies.steps.scaling import (
     ColumnSums,
@@ -72,6 +73,7 @@ __all__ = [
     "PanSvmSettings",
     "PhasedStrategy",
     "PointSearch",
+    "PrivateTest",
     "Problems",
     "Progress",
     "PromiseSettings",
@@ -84,9 +86,9 @@ __all__ = [
     "Trial",
     "binary_problems",
     "check_classes",
+    "edges_around",
     "evaluate",
     "evaluate_counts",
-    "evaluated",
     "fit_feature_map",
     "fit_map",
     "frame",
@@ -104,6 +106,7 @@ __all__ = [
     "pack_duals",
     "pack_problems",
     "pairs_of",
+    "private_test",
     "refusal",
     "scale_gamma",
     "scaling_of_rows",
