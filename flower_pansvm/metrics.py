@@ -114,7 +114,7 @@ def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
     if pairs == 0:
         return None
     below = np.cumsum(negative) - negative
-    return float(positive @ (below + negative / 2.0) / pairs)
+    return min(float(positive @ (below + negative / 2.0) / pairs), 1.0)
 
 
 def area_noise(histogram: NDArray[np.float64], covariance: NDArray[np.float64]) -> float | None:

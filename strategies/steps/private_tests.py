@@ -198,7 +198,7 @@ def nearest_with_sum(values: Floats, total: float) -> Floats:
     """Return the numbers, none negative, that add up to a total and are nearest to some values (Duchi et al. 2008)."""
     falling = np.sort(values)[::-1]
     levels = (falling.cumsum() - total) / np.arange(1, len(values) + 1)
-    level = levels[np.flatnonzero(falling > levels)[-1]] if total > 0 else np.inf
+    level = levels[np.flatnonzero(falling >= levels)[-1]]
     nearest: Floats = np.maximum(values - level, 0.0)
     return nearest
 
