@@ -318,7 +318,9 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
     """Return what to keep in mind of probabilities that were fitted on perturbed records; nothing of others."""
     if result.get("level") != "perturbed" or not (result.get("config") or {}).get("probability"):
         return ""
-    slope = agreement_intervals(result).get("slope") if result.get("tested_on") == "true records" else None
+    slope = (
+        agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
+    )
     if slope is None:
         found = "How they hold for true ones was not measured; most often they are too moderate, sometimes too extreme"
     else:

@@ -113,10 +113,14 @@ class Limit:
     decision: float | None = None
 
 
-def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: float | None) -> Limit:
-    """Return the limit that was asked for, else that of the model's own run; SettingError if it cannot be used."""
+def limit_of(
+    model: Model, result: Mapping[str, Any], threshold: float | None, sensitivity: float | None
+) -> Limit:
+    """Return the limit that was asked for, else that of the model's own run; SettingError if it cannot be used.
+
+    ``result`` is as :func:`result_of` returns it.
+    """
     classes = model.schema_.classes
-    result = _result_of(model, folder)
     own = bool(result)
     lacking = ""
     if threshold is None and sensitivity is None and own:
@@ -173,15 +177,15 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
     return Limit(f"{lacking}Classes are predicted at the model's own boundary." if lacking else "")
 
 
-def _result_of(model: Model, folder: Path) -> Mapping[str, Any]:
+def result_of(model: Model, folder: Path) -> Mapping[str, Any]:
     """Return the result of a model's own run in its folder; nothing of another, whose thresholds have another scale."""
     result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
     return result if result.get("model_sha256") == model.sha256() else {}
 
 
-def caution_of(model: Model, folder: Path) -> str:
-    """Return what to keep in mind of a model's probabilities, as far as the result of its run beside it tells."""
-    return caution_of_copies(_result_of(model, folder)) if hasattr(model, "predict_proba") else ""
+def caution_of(model: Model, result: Mapping[str, Any]) -> str:
+    """Return what to keep in mind of a model's probabilities, as far as the result of its run tells."""
+    return caution_of_copies(result) if hasattr(model, "predict_proba") else ""
 
 
 def boundary_of(model: Model | None) -> float | None:

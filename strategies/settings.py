@@ -76,7 +76,7 @@ class Settings:
     by: str = setting(
         "",
         text(),
-        "Subgroups to be told of: a category or yes/no column, or numbers and where groups begin, age:50,70.",
+        "Subgroups to be told of: a category or yes/no column, numbers and where groups begin, age:50,70, or site.",
     )
     colluders: int = term("colluders")
     rows_per_patient: int = term("rows_per_patient")
