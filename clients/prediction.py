@@ -32,7 +32,7 @@ from flower_pansvm.shares import Share, all_right
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 from flower_pansvm.terms import Scalar
-from flower_pansvm.thresholds import Limit, caution_of, limit_of
+from flower_pansvm.thresholds import Limit, caution_of, limit_of, result_of
 
 NO_LABEL, NO_CLASS = -1, -2
 
@@ -105,7 +105,8 @@ def predict_file(
         If the rows cannot be read, a column is missing, or most cells of a column are unknown.
     """
     model = _model_of(model_path)
-    limit = limit_of(model, model_path.parent, threshold, sensitivity)
+    result = result_of(model, model_path.parent)
+    limit = limit_of(model, result, threshold, sensitivity)
     schema, name = model.schema_, table_path.name
     frame = without_dropped(read_frame(table_path, form), form.drop, name)
     agreed = TableSchema.from_json(schema.table) if schema.table else None
@@ -144,7 +145,7 @@ def predict_file(
         ambiguous=ambiguous,
         empty=empty,
         threshold=limit.text,
-        caution=caution_of(model, model_path.parent),
+        caution=caution_of(model, result),
         contradicted=_contradicted(answer[~skipped], schema.classes),
     )
     if label is None:

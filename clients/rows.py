@@ -110,16 +110,7 @@ class Split:
 def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools) -> Split:
     """Split the table that a level shows.
 
-    Parameters
-    ----------
-    hospital : Hospital
-        Whose table it is.
-    level : str
-        The level.
-    told : SchemaBroadcast
-        Columns and classes of the run, and the share of rows that is kept for evaluation.
-    own : ndarray of shape (columns,)
-        Which of these columns the site has.
+    ``own``, of shape (columns,), is which of the columns of the run the site has.
 
     Raises
     ------

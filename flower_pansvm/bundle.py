@@ -97,17 +97,7 @@ def run_defaults(content: bytes) -> dict[str, Scalar]:
 def check_bundle(content: bytes, version: str) -> None:
     """Check that a bundle has the files that are installed, byte for byte, and no others; none is unpacked or run.
 
-    Parameters
-    ----------
-    content : bytes
-        The bundle that the SuperLink has sent.
-    version : str
-        The version that the SuperLink gives it.
-
-    Raises
-    ------
-    FederationError
-        If anything differs; it names up to three of the installed files that do.
+    FederationError if anything differs; it names up to three of the installed files that do.
     """
     own = installed_files()
     try:

@@ -36,7 +36,9 @@ CONSENTS = {
         "strategy=dp-svm",
     ),
     "row-labels": Consent("the label of each of its rows", "strategy=pan-svm"),
-    "subgroups": Consent("test counts by any column and model that the coordinator chooses", "by=''"),
+    "subgroups": Consent(
+        "test counts by any column and model that the coordinator chooses, or of it alone", "by=''"
+    ),
     "test-rows": Consent(
         "all cells of its test rows, the same in every run, to the coordinator and every other "
         "hospital, or what its own model says of rows that it is shown",

@@ -10,19 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.privacy.exact import (
-    CELL_STEP,
-    FREQUENCY_STEP,
-    LARGEST_CELL,
-    LARGEST_FREQUENCY,
-    MOST_COLUMNS,
-    MOST_FEATURES,
-    cut,
-    is_exact,
-    rounded,
-    shortened,
-    waves,
-)
+from flower_pansvm.privacy import exact
 
 EDGES = np.array([0.0, *2.0 ** np.array([-10, -8, -6, -5, -4, -3]), *np.arange(2, 8) / 8, 31 / 32])
 """Upper ends of the bins of a column, but for the last two: below 1, and 1. The first is the lower end alone, as many
@@ -70,10 +58,10 @@ def within_bounds(low: Floats, high: Floats, frequencies: Floats, size: int, col
     """
     return (
         low.shape == high.shape == frequencies.shape[1:] == (columns,)
-        and columns <= MOST_COLUMNS
-        and size <= MOST_FEATURES
+        and columns <= exact.MOST_COLUMNS
+        and size <= exact.MOST_FEATURES
         and bool(np.isfinite([low, high]).all() and np.all(low < high))
-        and is_exact(frequencies, FREQUENCY_STEP, LARGEST_FREQUENCY)
+        and exact.is_exact(frequencies, exact.FREQUENCY_STEP, exact.LARGEST_FREQUENCY)
     )
 
 
@@ -120,8 +108,8 @@ class FourierMap:
         least = LEAST_LENGTH * float(np.sqrt(len(self.low)))
         constant = np.full((len(X), 1), CONSTANT)
         parts = (
-            shortened(cells, CELL_STEP, linear, least),
-            *waves(cells, self.frequencies, amplitude),
+            exact.shortened(cells, exact.CELL_STEP, linear, least),
+            *exact.waves(cells, self.frequencies, amplitude),
             constant,
         )
         features: Floats = np.hstack(parts)
@@ -135,7 +123,7 @@ class FourierMap:
         """
         rest = np.sqrt(1 - CONSTANT**2)
         share = np.sqrt((1 - self.linear**2) / max(len(self.frequencies), 1))
-        return cut(rest * self.linear), cut(rest * share)
+        return exact.cut(rest * self.linear), exact.cut(rest * share)
 
     def scaled(self, X: Floats) -> Floats:
         """Return cells as the mean of their standardised rank and their standardised value, multiples of `CELL_STEP`.
@@ -147,4 +135,4 @@ class FourierMap:
             columns, found = np.arange(len(self.low)), bins(inside)
             ranks = self.ranks[columns, found] + self.rises[columns, found] * (inside - MIDDLES[found])
             values = np.clip((inside - self.mean) / self.deviation, -FURTHEST, FURTHEST)
-            return rounded((ranks + values) / 2, CELL_STEP, LARGEST_CELL)
+            return exact.rounded((ranks + values) / 2, exact.CELL_STEP, exact.LARGEST_CELL)

@@ -20,8 +20,8 @@ MOST_GROUPS = 50
 class DecisionGroup:
     """Rows whose decision values lie next to each other."""
 
-    others: int  # rows of the other classes
-    of_class: int  # rows of the class that the decision value is about
+    others: float  # rows of the other classes; not whole where counts carry noise
+    of_class: float  # rows of the class that the decision value is about
     # Mean of the probability that the model gives the class for these rows; None if it gives none.
     probability: float | None = None
     # Decision value from which on rows are in this group or a later one; None of the first, and where it is not known.
@@ -114,7 +114,29 @@ def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
     if pairs == 0:
         return None
     below = np.cumsum(negative) - negative
-    return float(positive @ (below + negative / 2.0) / pairs)
+    return min(float(positive @ (below + negative / 2.0) / pairs), 1.0)
+
+
+def area_noise(histogram: NDArray[np.float64], covariance: NDArray[np.float64]) -> float | None:
+    """Return the standard deviation of the area under the curve by noise in the counts; None if there is no area.
+
+    To second order: counts of few rows have noise as large as themselves.
+
+    Parameters
+    ----------
+    histogram : ndarray of shape (2, bins)
+        Counts of negative and of positive rows per bin.
+    covariance : ndarray of shape (bins, bins)
+        Of the noise of each row of it.
+    """
+    area, (negative, positive) = area_under_curve(histogram), histogram.sum(axis=1)
+    if area is None:
+        return None
+    bins = len(covariance)
+    above = (np.triu(np.ones((bins, bins)), 1) + np.eye(bins) / 2 - area) / (negative * positive)
+    slopes = above @ histogram[1], histogram[0] @ above
+    first = sum(float(part @ covariance @ part) for part in slopes)
+    return math.sqrt(max(first + float(np.trace(above @ covariance @ above.T @ covariance)), 0.0))
 
 
 @dataclass(frozen=True)
@@ -133,9 +155,17 @@ class Agreement:
     slope_error: float | None
     brier: float  # mean of the squared differences of probability and outcome
     brier_error: float
+    # Standard deviations by noise in the counts alone; 0 where they are exact.
+    intercept_noise: float = 0.0
+    slope_noise: float = 0.0
+    brier_noise: float = 0.0
 
 
-def agreement(histogram: NDArray[np.float64], probabilities: NDArray[np.float64]) -> Agreement:
+def agreement(
+    histogram: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    covariance: NDArray[np.float64] | None = None,
+) -> Agreement:
     """Return how well probabilities agree with outcomes; each row's probability is that of its bin's middle.
 
     Parameters
@@ -144,6 +174,8 @@ def agreement(histogram: NDArray[np.float64], probabilities: NDArray[np.float64]
         Rows of the other class and of the class in each bin.
     probabilities : ndarray of shape (BINS,)
         Probability of the class in the middle of each bin.
+    covariance : ndarray of shape (BINS, BINS), optional
+        Of the noise in the counts of each row of the histogram; by default they are exact.
     """
     filled = histogram.sum(axis=0) > 0
     (others, own), given = histogram[:, filled], probabilities[filled].clip(1e-12, 1 - 1e-12)
@@ -152,10 +184,13 @@ def agreement(histogram: NDArray[np.float64], probabilities: NDArray[np.float64]
     counts = np.concatenate([others, own])
     brier = float(np.average(errors, weights=counts))
     spread = math.sqrt(float(np.average(np.square(errors - brier), weights=counts)) / rows.sum())
-    in_the_large = _logistic(np.ones((len(odds), 1)), odds, own, rows)
-    centred = odds - np.average(odds, weights=rows)
-    sloped = _logistic(np.column_stack([np.ones(len(odds)), centred]), np.zeros(len(odds)), own, rows)
-    return Agreement(*in_the_large, *sloped, brier, spread)
+    unsure = np.zeros((len(rows), len(rows))) if covariance is None else covariance[np.ix_(filled, filled)]
+    large, large_error, large_noise = _logistic(np.ones((len(odds), 1)), odds, own, rows, unsure)
+    centred = np.column_stack([np.ones(len(odds)), odds - np.average(odds, weights=rows)])
+    slope, slope_error, slope_noise = _logistic(centred, np.zeros(len(odds)), own, rows, unsure)
+    slopes = (np.square(given) - brier) / rows.sum(), (np.square(1 - given) - brier) / rows.sum()
+    noise = math.sqrt(sum(max(float(part @ unsure @ part), 0.0) for part in slopes))
+    return Agreement(large, large_error, slope, slope_error, brier, spread, large_noise, slope_noise, noise)
 
 
 def _logistic(
@@ -163,8 +198,9 @@ def _logistic(
     offset: NDArray[np.float64],
     own: NDArray[np.float64],
     rows: NDArray[np.float64],
-) -> tuple[float | None, float | None]:
-    """Return the last coefficient of a logistic regression on counts and its standard error, by Newton's method.
+    covariance: NDArray[np.float64],
+) -> tuple[float | None, float | None, float]:
+    """Return the last coefficient of a logistic regression on counts, by Newton's method; its error, and its noise.
 
     Steps are bounded, as far from the optimum the whole one leads further away. None if it does not converge: then the
     most likely coefficient is not finite.
@@ -174,12 +210,16 @@ def _logistic(
         fitted = expit(design @ found + offset)
         information = design.T @ (design * (rows * fitted * (1 - fitted))[:, None])
         if not np.linalg.cond(information) < 1e12:
-            return None, None
+            return None, None, 0.0
         step = np.linalg.solve(information, design.T @ (own - rows * fitted)).clip(-reach, reach)
         found += step
         if np.abs(step).max() < 1e-9:
-            return float(found[-1]), math.sqrt(np.linalg.inv(information)[-1, -1])
-    return None, None
+            inverse = np.linalg.inv(information)
+            # How the coefficient changes with a row more of the class, and with one more of the others.
+            slopes = (design * (1 - fitted)[:, None]) @ inverse[-1], (design * fitted[:, None]) @ inverse[-1]
+            noise = sum(max(float(part @ covariance @ part), 0.0) for part in slopes)
+            return float(found[-1]), math.sqrt(inverse[-1, -1]), math.sqrt(noise)
+    return None, None, 0.0
 
 
 @dataclass(frozen=True)
@@ -202,6 +242,8 @@ class Evaluation:
     # they were not asked for.
     squares: tuple[tuple[float, ...], ...] | None = None
     count_noise: float = 0.0  # standard deviation of the noise in each of these counts; 0 if they are exact
+    bin_noise: float = 0.0  # and in each count of groups
+    auc_noise: float | None = None  # and in the area
     # Rows by decision value, as many as there are histograms (:mod:`flower_pansvm.metrics`).
     groups: tuple[tuple[DecisionGroup, ...], ...] = ()
     agreement: Agreement | None = None  # of the probabilities of two classes

@@ -151,6 +151,8 @@ def patients_that_tell_as_much(result: Mapping[str, Any]) -> float | None:
     cells = cells_of(result)
     if not result.get("patient_id") or cells is None:
         return None
+    if result.get("count_noise"):
+        return float(np.maximum(cells, 0.0).sum()) / float(result["config"]["rows-per-patient"])
     if result.get("patient_squares") is None:
         return 0.0
     return float(cells.sum() ** 2 / np.sum(result["patient_squares"]))
@@ -166,9 +168,14 @@ def share_of_cells(result: Mapping[str, Any], right: Sequence[int], wrong: Seque
     return share(good, bad, noise, effective_rows(result, right, wrong))
 
 
-def share_by_patient(result: Mapping[str, Any], right: float, wrong: float) -> Share | None:
-    """Return the share of some test rows by whatever they were counted: as many of a patient as of all test rows."""
-    return share(right, wrong, rows=_part_that_counts(result) * (max(right, 0.0) + max(wrong, 0.0)))
+def share_by_patient(
+    result: Mapping[str, Any], right: float, wrong: float, noise: float = 0.0
+) -> Share | None:
+    """Return the share of some test rows by whatever they were counted: as many of a patient as of all test rows.
+
+    ``noise`` is as of :func:`share`.
+    """
+    return share(right, wrong, noise, _part_that_counts(result) * (max(right, 0.0) + max(wrong, 0.0)))
 
 
 def _part_that_counts(result: Mapping[str, Any]) -> float:
@@ -258,6 +265,7 @@ def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
     classes' numbers replaced by their mean in its second part, reaches to the one that was found. It holds for areas
     near 1, too. Where patients have several rows, as many rows count as there are patients that tell as much. Of
     several classes the means of the ends of each class's interval: they hold however much the areas have in common.
+    Noise in the counts adds its variance.
     """
     area, confusion = result.get("auc"), result.get("confusion")
     areas = [area] if confusion and len(confusion) == 2 else result.get("auc_by_class")
@@ -269,8 +277,9 @@ def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
         for one, own in zip(areas, rows[-len(areas) :], strict=True)
         if one is not None
     ]
+    noise = Z * (result.get("auc_noise") or 0.0)
     low, high = (sum(end) / len(ends) for end in zip(*ends, strict=True))
-    return low, high
+    return max(area - math.hypot(area - low, noise), 0.0), min(area + math.hypot(high - area, noise), 1.0)
 
 
 def _area_ends(area: float, own: float, others: float) -> tuple[float, float]:
@@ -296,23 +305,22 @@ def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, flo
     found = result.get("agreement")
     if not found:
         return {}
-    wider = Z / math.sqrt(max(_part_that_counts(result), 1 / result.get("rows_test", 1)))
-    return {
-        name: (
-            found[name],
-            found[name] - wider * found[f"{name}_error"],
-            found[name] + wider * found[f"{name}_error"],
-        )
+    wider = 1 / math.sqrt(max(_part_that_counts(result), 1 / result.get("rows_test", 1)))
+    halves = {
+        name: Z * math.hypot(wider * found[f"{name}_error"], found.get(f"{name}_noise", 0.0))
         for name in ("intercept", "slope", "brier")
         if found[name] is not None
     }
+    return {name: (found[name], found[name] - half, found[name] + half) for name, half in halves.items()}
 
 
 def caution_of_copies(result: Mapping[str, Any]) -> str:
     """Return what to keep in mind of probabilities that were fitted on perturbed records; nothing of others."""
     if result.get("level") != "perturbed" or not (result.get("config") or {}).get("probability"):
         return ""
-    slope = agreement_intervals(result).get("slope") if result.get("tested_on") == "true records" else None
+    slope = (
+        agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
+    )
     if slope is None:
         found = "How they hold for true ones was not measured; most often they are too moderate, sometimes too extreme"
     else:

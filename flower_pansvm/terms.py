@@ -53,9 +53,7 @@ class Terms:
     kernel: str = setting("rbf", one_of("rbf", "linear"), "The kernel, as in scikit-learn's SVC.")
     class_weight: str = setting("none", text(), "none, or rows of the classes weigh differently.")
     colluders: int = setting(
-        1,
-        whole(0),
-        "Sites that may collude with the coordinator or fail: the others' noise is enough.",
+        1, whole(0), "Sites that may collude with the coordinator or fail: the others' noise is enough."
     )
     rows_per_patient: int = setting(
         1,

@@ -1,6 +1,7 @@
 """Thresholds of a model for two classes: what a stricter or laxer one finds, by the test rows of its run."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,17 +78,30 @@ def _point(result: Mapping[str, Any], first: int) -> OperatingPoint | None:
     own, others = ([group[part] for group in groups] for part in COUNTED)
     found, alarms = sum(own[first:]), sum(others[first:])
     missed, spared = sum(own) - found, sum(others) - alarms
-    sensitive, specific = share_by_patient(result, found, missed), share_by_patient(result, spared, alarms)
+    noise = _noise(result, groups, first)
+    sensitive, specific = (
+        share_by_patient(result, *counts, noise) for counts in ((found, missed), (spared, alarms))
+    )
     assert sensitive is not None
     assert specific is not None
     return OperatingPoint(
         sensitivity=sensitive,
         specificity=specific,
-        ppv=share_by_patient(result, found, alarms),
-        npv=share_by_patient(result, spared, missed),
+        ppv=share_by_patient(result, found, alarms, noise),
+        npv=share_by_patient(result, spared, missed, noise),
         decision=groups[first].get("least") if first < len(groups) else None,
         probability=groups[first]["probability"] if first < len(groups) else None,
     )
+
+
+def _noise(result: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], first: int) -> float:
+    """Return the standard deviation, at most, of the noise in counts of the rows below or from a group on.
+
+    They are sums of groups; or of the counts at the model's own boundary and the groups between.
+    """
+    of_group, of_side = result.get("bin_noise") or 0.0, result.get("count_noise") or 0.0
+    between = abs(first - sum(one.get("least") is None or one["least"] < 0 for one in groups))
+    return math.sqrt(min(max(first, len(groups) - first) * of_group**2, of_side**2 + between * of_group**2))
 
 
 @dataclass(frozen=True)
@@ -99,10 +113,14 @@ class Limit:
     decision: float | None = None
 
 
-def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: float | None) -> Limit:
-    """Return the limit that was asked for, else that of the model's own run; SettingError if it cannot be used."""
+def limit_of(
+    model: Model, result: Mapping[str, Any], threshold: float | None, sensitivity: float | None
+) -> Limit:
+    """Return the limit that was asked for, else that of the model's own run; SettingError if it cannot be used.
+
+    ``result`` is as :func:`result_of` returns it.
+    """
     classes = model.schema_.classes
-    result = _result_of(model, folder)
     own = bool(result)
     lacking = ""
     if threshold is None and sensitivity is None and own:
@@ -159,15 +177,15 @@ def limit_of(model: Model, folder: Path, threshold: float | None, sensitivity: f
     return Limit(f"{lacking}Classes are predicted at the model's own boundary." if lacking else "")
 
 
-def _result_of(model: Model, folder: Path) -> Mapping[str, Any]:
+def result_of(model: Model, folder: Path) -> Mapping[str, Any]:
     """Return the result of a model's own run in its folder; nothing of another, whose thresholds have another scale."""
     result = read_result(folder) if (folder / RESULT_FILE).exists() else {}
     return result if result.get("model_sha256") == model.sha256() else {}
 
 
-def caution_of(model: Model, folder: Path) -> str:
-    """Return what to keep in mind of a model's probabilities, as far as the result of its run beside it tells."""
-    return caution_of_copies(_result_of(model, folder)) if hasattr(model, "predict_proba") else ""
+def caution_of(model: Model, result: Mapping[str, Any]) -> str:
+    """Return what to keep in mind of a model's probabilities, as far as the result of its run tells."""
+    return caution_of_copies(result) if hasattr(model, "predict_proba") else ""
 
 
 def boundary_of(model: Model | None) -> float | None:

@@ -32,7 +32,8 @@ from strategies.steps.feature_maps import (
 )
 from strategies.steps.joining import join, refusal
 from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
+from strategies.steps.private_tests import PrivateTest, edges_around, private_test
+from strategies.steps.private_training import Budget, warn_of_early_end
 from strategies.steps.public_ranges import join_with_ranges
 from strategies.steps.scaling import (
     ColumnSums,
@@ -73,6 +74,7 @@ __all__ = [
     "PanSvmSettings",
     "PhasedStrategy",
     "PointSearch",
+    "PrivateTest",
     "Problems",
     "Progress",
     "PromiseSettings",
@@ -85,9 +87,9 @@ __all__ = [
     "Trial",
     "binary_problems",
     "check_classes",
+    "edges_around",
     "evaluate",
     "evaluate_counts",
-    "evaluated",
     "fit_feature_map",
     "fit_map",
     "frame",
@@ -106,6 +108,7 @@ __all__ = [
     "pack_duals",
     "pack_problems",
     "pairs_of",
+    "private_test",
     "refusal",
     "scale_gamma",
     "scaling_of_rows",

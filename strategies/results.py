@@ -140,6 +140,8 @@ def _of_test(found: Evaluation) -> dict[str, Any]:
         "wrong_and_right": found.wrong_and_right and [list(counts) for counts in found.wrong_and_right],
         "patient_squares": found.squares and [list(map(_whole, sums)) for sums in found.squares],
         "count_noise": found.count_noise,
+        "bin_noise": found.bin_noise,
+        "auc_noise": found.auc_noise,
         "decision_groups": [[asdict(group) for group in groups] for groups in found.groups] or None,
     }
 

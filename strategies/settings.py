@@ -76,7 +76,7 @@ class Settings:
     by: str = setting(
         "",
         text(),
-        "Subgroups to be told of: a category or yes/no column, or numbers and where groups begin, age:50,70.",
+        "Subgroups to be told of: a category or yes/no column, numbers and where groups begin, age:50,70, or site.",
     )
     colluders: int = term("colluders")
     rows_per_patient: int = term("rows_per_patient")
@@ -271,24 +271,18 @@ def _check_level(settings: Settings) -> None:
             f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. "
             "Leave privacy out, or choose another strategy."
         )
-    can_be, why = (
-        settings.level == "perturbed",
-        "is for level perturbed: elsewhere true records are tested anyway",
-    )
     if settings.test_epsilon > 0:
-        _check_test(settings, "test-epsilon", can_be, why)
-    if settings.by and settings.test_epsilon > 0:
-        raise SettingError(
-            "by counts perturbed copies, and test-epsilon tests true records. Leave one of them out."
-        )
+        if settings.level != "perturbed":
+            raise SettingError(
+                "test-epsilon is for level perturbed: elsewhere true records are tested anyway. Leave it out."
+            )
+        _check_test(settings, "test-epsilon")
     if settings.by:
-        _check_test(settings, "by", settings.level != "dp", "has no counts at level dp")
+        _check_test(settings, "by")
 
 
-def _check_test(settings: Settings, key: str, can_be: bool, why: str) -> None:
-    """Check that a model can be tested as a key asks for; SettingError if not at this level, or for another reason."""
-    if not can_be:
-        raise SettingError(f"{key} {why}. Leave {key} out.")
+def _check_test(settings: Settings, key: str) -> None:
+    """Check that a model can be tested as a key asks for; SettingError if not."""
     if not STRATEGIES[settings.strategy].makes_model:
         raise SettingError(
             f"{settings.strategy} makes no model that could be tested by itself. Leave {key} out, or choose another "

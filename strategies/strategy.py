@@ -24,7 +24,7 @@ from strategies.own_app import (
 from strategies.registry import STRATEGIES
 from strategies.settings import Settings
 from strategies.steps.joining import with_simulated_nodes
-from strategies.steps.private_training import tested_on_true_records
+from strategies.steps.private_tests import test_budget, tested_on_true_records
 from strategies.steps.subgroups import by_subgroups
 
 
@@ -151,10 +151,10 @@ class PhasedStrategy(ABC):
         self.outcome = self.fit(self.federation)
         if self.settings.test_epsilon > 0 and self.outcome.model is not None:
             self.outcome = tested_on_true_records(
-                self.federation, self.settings, self.outcome.model, self.outcome
+                test_budget(self.federation), self.settings, self.outcome.model, self.outcome
             )
-        if self.settings.by:
-            self.outcome = by_subgroups(self.federation, self.settings.by, self.outcome)
+        if self.settings.by and self.settings.level != "dp" and "subgroups" not in self.outcome.figures:
+            self.outcome = by_subgroups(self.federation, self.outcome)
         trips, evaluation = self.federation.costs.round_trips, self.outcome.evaluation
         show(trips + 1)
         result = result_of(self.outcome.model, self.federation.costs)

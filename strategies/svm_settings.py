@@ -177,10 +177,6 @@ class PanSvmSettings(NystroemSettings):
             raise SettingError("threshold and sensitivity both say what is predicted. Leave one of them out.")
         if self.sensitivity and not self.test_fraction:
             raise SettingError("test-fraction is 0, so sensitivity has no records. Leave one of them out.")
-        if self.sensitivity and self.test_epsilon:
-            raise SettingError(
-                "sensitivity goes by decision values, and a test with test-epsilon counts none. Leave one of them out."
-            )
         if self.threshold and not self.probability:
             raise SettingError(
                 f"threshold is a probability ({self.threshold:g}), and the model would give none. Set "

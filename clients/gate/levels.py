@@ -43,16 +43,7 @@ LEARNED = {
 def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion | None = None) -> str:
     """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
 
-    Parameters
-    ----------
-    hospital : Hospital
-        That is asked.
-    name : str
-        The task's name.
-    row : TaskRow
-        What the table says of it.
-    question : JoinQuestion, optional
-        What is asked of a site that joins.
+    ``question`` is that of a site that joins.
 
     Raises
     ------

@@ -42,12 +42,7 @@ def enter_run(hospital: Hospital) -> bytes:
 def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
     """Remember the epochs of the hospitals in a run, and check what they have heard of this one's.
 
-    Parameters
-    ----------
-    hospital : Hospital
-        Of a site that has entered the run.
-    published : mapping of str to bytes
-        What :func:`enter_run` returned at each site, with a signature that was checked.
+    ``published`` is what :func:`enter_run` returned at each site, with a signature that was checked.
 
     Raises
     ------

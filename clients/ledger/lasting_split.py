@@ -61,15 +61,6 @@ class LastingSplit:
 def lasting_split(folder: Path, table: Table, test_fraction: float) -> LastingSplit:
     """Return which records are kept for evaluation, and by what records and patients are put in order.
 
-    Parameters
-    ----------
-    folder : Path
-        The hospital's state folder.
-    table : Table
-        The true records.
-    test_fraction : float
-        What the run asks for.
-
     Raises
     ------
     SettingError

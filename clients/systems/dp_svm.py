@@ -11,29 +11,18 @@ import numpy as np
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import answers
+from clients.tested import tested_answer
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.class_columns import positive_classes, winners
+from flower_pansvm.class_columns import positive_classes
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, is_exact, row_blocks, shortened
-from flower_pansvm.systems.dp_svm import (
-    PRIVATE_BINS,
-    PRIVATE_MAP,
-    PRIVATE_MOMENTS,
-    PRIVATE_SCORES,
-    PRIVATE_STEP,
-    BinsAnswer,
-    BinsQuestion,
-    PrivateMomentsAnswer,
-    PrivateMomentsQuestion,
-    PrivateScoresAnswer,
-    PrivateStepAnswer,
-    PrivateWeightsQuestion,
-)
+from flower_pansvm.systems import dp_svm as tasks
+from flower_pansvm.systems.tested import TestedAnswer
 
 
-@answers(PRIVATE_BINS)
-def private_bins(site: Site, question: BinsQuestion) -> BinsAnswer:
+@answers(tasks.PRIVATE_BINS)
+def private_bins(site: Site, question: tasks.BinsQuestion) -> tasks.BinsAnswer:
     """Count the training rows, and the cells of each column by bin."""
     X = site.train().X
     columns = X.shape[1]
@@ -44,11 +33,11 @@ def private_bins(site: Site, question: BinsQuestion) -> BinsAnswer:
         found, there = bins(places(X[block], question.low, question.high)), ~np.isnan(X[block])
         for j in range(columns):
             cells[j] += np.bincount(found[there[:, j], j], minlength=BINS)
-    return BinsAnswer(np.array([float(len(X))]), cells)
+    return tasks.BinsAnswer(np.array([float(len(X))]), cells)
 
 
-@answers(PRIVATE_MOMENTS)
-def private_moments(site: Site, question: PrivateMomentsQuestion) -> PrivateMomentsAnswer:  # noqa: ARG001
+@answers(tasks.PRIVATE_MOMENTS)
+def private_moments(site: Site, question: tasks.PrivateMomentsQuestion) -> tasks.PrivateMomentsAnswer:  # noqa: ARG001
     """Add up z z' and z y' of the training rows."""
     rows = site.train()
     size = _map(site, rows).size
@@ -57,11 +46,11 @@ def private_moments(site: Site, question: PrivateMomentsQuestion) -> PrivateMome
         sides = _sides(site, classes)
         squares += z.T @ z
         products += z.T @ (sides if sides.shape[1] == 1 else np.maximum(sides, 0.0))
-    return PrivateMomentsAnswer(np.diag(squares), squares[np.triu_indices(size, 1)], products)
+    return tasks.PrivateMomentsAnswer(np.diag(squares), squares[np.triu_indices(size, 1)], products)
 
 
-@answers(PRIVATE_STEP)
-def private_step(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAnswer:
+@answers(tasks.PRIVATE_STEP)
+def private_step(site: Site, question: tasks.PrivateWeightsQuestion) -> tasks.PrivateStepAnswer:
     """Add up the slopes of the training rows' losses."""
     rows = site.train()
     weights = _weights(site, rows, question.weights)
@@ -70,18 +59,16 @@ def private_step(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAns
         sides = _sides(site, classes)
         slopes = np.trunc(sides * np.clip(1 - sides * (z @ weights), 0.0, 1.0) / STEP) * STEP
         slope += z.T @ shortened(slopes, STEP, longest=1.0, least=1.0)
-    return PrivateStepAnswer(slope)
+    return tasks.PrivateStepAnswer(slope)
 
 
-@answers(PRIVATE_SCORES)
-def private_scores(site: Site, question: PrivateWeightsQuestion) -> PrivateScoresAnswer:
+@answers(tasks.PRIVATE_SCORES)
+def private_scores(site: Site, question: tasks.PrivateScoresQuestion) -> TestedAnswer:
     """Count the test rows by class and by what a model says of them."""
-    rows, classes = site.test(), len(site.schema().classes)
-    weights, cells = _weights(site, rows, question.weights), np.zeros((classes, 2))
-    for z, true in _mapped(site, rows):
-        said = winners(z @ weights)
-        np.add.at(cells, (true, said if classes == 2 else (said == true).astype(np.int64)), 1.0)
-    return PrivateScoresAnswer(cells)
+    rows = site.test()
+    weights = _weights(site, rows, question.weights)
+    decisions = [np.empty((0, weights.shape[1])), *(z @ weights for z, _ in _mapped(site, rows))]
+    return tested_answer(site, question, rows, np.concatenate(decisions))
 
 
 def _mapped(site: Site, rows: Rows) -> Iterator[tuple[Floats, Ints]]:
@@ -93,7 +80,7 @@ def _mapped(site: Site, rows: Rows) -> Iterator[tuple[Floats, Ints]]:
 
 def _map(site: Site, rows: Rows) -> FourierMap:
     """Return the feature map that the site was told, after checking it."""
-    feature_map = site.get_broadcast(PRIVATE_MAP)
+    feature_map = site.get_broadcast(tasks.PRIVATE_MAP)
     if not feature_map.fits(rows.X.shape[1]):
         raise _misfit(site)
     return feature_map

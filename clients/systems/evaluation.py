@@ -12,26 +12,19 @@ from random import SystemRandom
 
 import numpy as np
 
+from clients.groups import group_of_rows
 from clients.site import Site
 from clients.systems import answers
+from clients.tested import tested_answer
 from flower_pansvm import records
-from flower_pansvm.arrays import Floats, Ints, blocks
-from flower_pansvm.class_columns import winners
-from flower_pansvm.counts import confusion_counts
-from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
+from flower_pansvm.arrays import Floats, blocks
+from flower_pansvm.class_columns import positive_classes, winners
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.models.decisions import DecidingModel
 from flower_pansvm.models.model import MODELS, model_of
 from flower_pansvm.models.model_file import schema_to_arrays
-from flower_pansvm.systems.evaluation import (
-    MODEL_TEST,
-    SUBGROUPS,
-    TIME_SHARE,
-    ModelTestAnswer,
-    ModelTestQuestion,
-    SubgroupsAnswer,
-    SubgroupsQuestion,
-    groups_of,
-)
+from flower_pansvm.schema import Schema
+from flower_pansvm.systems import evaluation as tasks
 
 MOST_BYTES = 2**26
 """Of a model's file."""
@@ -44,24 +37,24 @@ STEPS = 25
 """Scales of the wait that are its mean: it would be negative with a chance of exp(-STEPS) / 2, and tell more."""
 
 
-@answers(MODEL_TEST)
-def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
+@answers(tasks.MODEL_TEST)
+def model_test(site: Site, question: tasks.ModelTestQuestion) -> tasks.ModelTestAnswer:
     """Count the test records by class and by what a model says of them."""
     model, rows, schema = _model(site, question), site.test(), site.schema()
     X = rows.X
-    columns, classes = [schema.columns.index(name) for name in model.schema_.columns], len(schema.classes)
-    cells, row = np.zeros((classes, 2)), np.empty((1, len(columns)))
-    for number, true in enumerate(rows.classes):
+    columns, sides = [schema.columns.index(name) for name in model.schema_.columns], _sides(schema)
+    decisions, row = np.empty((len(X), sides)), np.empty((1, len(columns)))
+    for number in range(len(X)):
         row[0] = X[number, columns]
-        said = _said(model, row, classes)
-        cells[true, said if classes == 2 else int(said == true)] += 1.0
+        decisions[number] = _decided(model, row, sides)
+    counted = tested_answer(site, question, rows, decisions)
     if not site.simulated:
-        _wait(site.terms.rows_per_patient * _most_seconds(model, classes), question.rho)
-    return ModelTestAnswer(cells)
+        _wait(site.terms.rows_per_patient * _most_seconds(model, sides), question.rho)
+    return tasks.ModelTestAnswer(counted.cells)
 
 
-@answers(SUBGROUPS)
-def subgroups(site: Site, question: SubgroupsQuestion) -> SubgroupsAnswer:
+@answers(tasks.SUBGROUPS)
+def subgroups(site: Site, question: tasks.SubgroupsQuestion) -> tasks.SubgroupsAnswer:
     """Count the test records by group, class and predicted class: once a run.
 
     Two kinds of groups would tell of the records between them. A group of fewer than ``min-cluster`` patients counts
@@ -70,9 +63,9 @@ def subgroups(site: Site, question: SubgroupsQuestion) -> SubgroupsAnswer:
     digest = records.digest(records.values_of(question))
     site.require_same("subgroups", digest, "to count by two kinds of groups in this run")
     model, rows, schema = _model(site, question), site.test(), site.schema()
-    groups, classes = groups_of(question), len(schema.classes)
+    groups, classes = question.groups, len(schema.classes)
     site.check_size(float(groups) * classes**2)
-    group = _groups(site, question, rows.X)
+    group = group_of_rows(site, question, rows.X)
     columns = [schema.columns.index(name) for name in model.schema_.columns]
     with np.errstate(all="ignore"):
         said = [winners(model.decisions_of(rows.X[block][:, columns])) for block in blocks(len(rows.X))]
@@ -83,28 +76,13 @@ def subgroups(site: Site, question: SubgroupsQuestion) -> SubgroupsAnswer:
     small = [number for number in range(groups - 1) if patients[number] < site.least_patients]
     group[np.isin(group, small)] = groups - 1
     if 0 < len(np.unique(whose[group == groups - 1])) < site.least_patients:
-        return SubgroupsAnswer(np.zeros((groups, classes, classes)))
-    return SubgroupsAnswer(
-        np.stack(
-            [
-                confusion_counts(rows.classes[group == number], predicted[group == number], classes)
-                for number in range(groups)
-            ]
-        )
-    )
+        return tasks.SubgroupsAnswer(np.zeros((groups, classes, classes)))
+    counts = np.zeros((groups, classes, classes))
+    np.add.at(counts, (group, rows.classes, predicted), 1.0)
+    return tasks.SubgroupsAnswer(counts)
 
 
-def _groups(site: Site, question: SubgroupsQuestion, X: Floats) -> Ints:
-    """Return the group of each record; FederationError if the question is no column's or category's."""
-    schema, features, cuts = site.schema(), question.features, question.cuts
-    if not features or not set(features) <= set(schema.columns) or (np.diff(cuts) <= 0).any():
-        raise FederationError(f"Site '{site.name}' was asked for groups that there are not. {NOT_FOLLOWED}")
-    cells = X[:, [schema.columns.index(name) for name in features]]
-    found = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
-    return np.where(np.isnan(cells).any(axis=1), groups_of(question) - 1, found).astype(np.int64)
-
-
-def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> DecidingModel:
+def _model(site: Site, question: tasks.ModelTestQuestion | tasks.SubgroupsQuestion) -> DecidingModel:
     """Return the model, after checking that it is one of the run's columns and classes, and all its numbers doubles.
 
     Texts where numbers belong, or complex numbers, would take longer with one record than `_most_seconds` allows for.
@@ -130,21 +108,25 @@ def _has_doubles(model: DecidingModel) -> bool:
     return all(part.dtype in (np.float64, np.int64) for part in numbers)
 
 
-def _said(model: DecidingModel, row: Floats, classes: int) -> int:
-    """Return the class index that a model gives a record: whatever it makes of one, some class."""
+def _sides(schema: Schema) -> int:
+    return len(positive_classes(len(schema.classes)))
+
+
+def _decided(model: DecidingModel, row: Floats, sides: int) -> Floats:
+    """Return the decision values that a model gives a record: whatever it makes of one, some values."""
     try:
         with np.errstate(all="ignore"):
-            return min(int(winners(model.decisions_of(row))[0]), classes - 1)
+            return model.decisions_of(row).reshape(sides)
     except Exception:  # a model could be made to fail for one record
-        return 0
+        return np.zeros(sides)
 
 
-def _most_seconds(model: DecidingModel, classes: int) -> float:
+def _most_seconds(model: DecidingModel, sides: int) -> float:
     """Return how long one record can take, by a made-up one; the first call may have to import something."""
     made_up = np.full((1, len(model.schema_.columns)), np.nan)
-    _said(model, made_up, classes)
+    _decided(model, made_up, sides)
     started = time.perf_counter()
-    _said(model, made_up, classes)
+    _decided(model, made_up, sides)
     numbers = sum(part.size for part in model.to_arrays().values())
     return ROW_SECONDS + 2 * (time.perf_counter() - started) + NUMBER_SECONDS * numbers
 
@@ -154,6 +136,6 @@ def _wait(seconds: float, rho: float) -> None:
 
     With a scale of seconds / epsilon it costs epsilon² / 2 (Bun and Steinke 2016).
     """
-    scale = seconds / math.sqrt(2 * TIME_SHARE * rho)
+    scale = seconds / math.sqrt(2 * tasks.TIME_SHARE * rho)
     draw = SystemRandom()
     time.sleep(max(0.0, STEPS * scale + draw.expovariate(1 / scale) - draw.expovariate(1 / scale)))

@@ -12,6 +12,7 @@ from clients.classes import allowed_classes
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import answers
+from clients.tested import tested_answer
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
@@ -20,6 +21,7 @@ from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import class_names
 from flower_pansvm.systems import output_perturbation as tasks
 from flower_pansvm.systems.pan_svm.cuts import Labels, Question, cuts_at
+from flower_pansvm.systems.tested import TestedAnswer
 
 PUBLIC_STREAM = 3
 """Distinguishes the draw of public rows from other draws by the same seed."""
@@ -127,17 +129,16 @@ def weights_of(signed: Floats, C: float, tol: float) -> Floats:
 
 
 @answers(tasks.RFF_PRIVATE_SCORES)
-def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> tasks.RffPrivateScoresAnswer:
-    """Count the test rows by class and predicted class."""
-    rows, counts = site.test(), np.zeros((2, 2))
+def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> TestedAnswer:
+    """Count the test rows by class and by what the model says of them."""
+    rows = site.test()
     # The map, too, before there is a row: a refusal must not tell whether there is one.
     feature_map, weights = _map(site, rows.X.shape[1]), _fitting(site, question.weights)
     if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
         raise _misfit(site)
-    for block in row_blocks(len(rows.X), len(weights)):
-        said = (feature_map.transform(rows.X[block]) @ weights > 0).astype(np.int64)
-        counts += confusion_counts(rows.classes[block], said, 2)
-    return tasks.RffPrivateScoresAnswer(counts)
+    blocks = row_blocks(len(rows.X), len(weights))
+    decisions = [np.empty(0), *(feature_map.transform(rows.X[block]) @ weights for block in blocks)]
+    return tested_answer(site, question, rows, np.concatenate(decisions)[:, None])
 
 
 def _fitting(site: Site, weights: Floats) -> Floats:

@@ -26,10 +26,7 @@ MOST_FOOTER = 5
 
 
 def read_table(
-    path: Path,
-    label: str | None = None,
-    row_id: str | None = None,
-    form: TableForm = AS_IT_IS,
+    path: Path, label: str | None = None, row_id: str | None = None, form: TableForm = AS_IT_IS
 ) -> Table:
     """Read a site's table for training.
 

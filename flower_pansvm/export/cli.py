@@ -19,11 +19,11 @@ def export(
     """Write a model as ONNX, and compare the decisions of both."""
     from flower_pansvm.export.export import TRIED_ROWS, export  # noqa: PLC0415
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
-    from flower_pansvm.thresholds import limit_of  # noqa: PLC0415
+    from flower_pansvm.thresholds import limit_of, result_of  # noqa: PLC0415
 
     check_file(out, overwrite, model)
     found = load_model(model)
-    limit = limit_of(found, model.parent, None, None)
+    limit = limit_of(found, result_of(found, model.parent), None, None)
     difference = export(found, out, overwrite)
     typer.echo(
         f"{out} has the model. On {TRIED_ROWS} generated rows its decision values differ from the model's by at most "

@@ -47,10 +47,7 @@ def check_server(address: str, authority: str, seconds: float = SECONDS) -> None
     host, port = check_address(address)
     context = ssl.create_default_context(cadata=authority)
     try:
-        with (
-            _connected(host, port, seconds) as plain,
-            context.wrap_socket(plain, server_hostname=host),
-        ):
+        with _connected(host, port, seconds) as plain, context.wrap_socket(plain, server_hostname=host):
             return
     except ssl.SSLCertVerificationError as error:
         raise SettingError(_text(address, error)) from None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import BINS, FourierMap
+from flower_pansvm.systems.tested import TestedAnswer, TestedQuestion
 from flower_pansvm.tasks import Broadcast, Task, dp
 
 
@@ -70,7 +71,7 @@ PRIVATE_MOMENTS = Task("private_moments", "train", PrivateMomentsQuestion, Priva
 
 @dataclass(frozen=True)
 class PrivateWeightsQuestion:
-    """Asks for the slope of the loss at these weights, or how well they tell the test rows' classes."""
+    """Asks for the slope of the loss at these weights."""
 
     rho: float
     weights: Floats  # (features, columns of y)
@@ -87,15 +88,8 @@ PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStep
 
 
 @dataclass(frozen=True)
-class PrivateScoresAnswer:
-    """Test rows by class, and by predicted class or, of more than two, as wrong or right. A row is in one cell."""
-
-    cells: Floats = dp(lambda _: 1.0, shape=("classes", 2), not_negative=True)
+class PrivateScoresQuestion(TestedQuestion, PrivateWeightsQuestion):
+    """Asks how well these weights tell the test rows' classes."""
 
 
-PRIVATE_SCORES = Task(
-    "private_scores",
-    "evaluate",
-    PrivateWeightsQuestion,
-    PrivateScoresAnswer,
-)
+PRIVATE_SCORES = Task("private_scores", "evaluate", PrivateScoresQuestion, TestedAnswer)

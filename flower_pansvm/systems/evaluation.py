@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Octets
+from flower_pansvm.systems.tested import TestedQuestion, sensitivity, shape
 from flower_pansvm.tasks import COUNT, Task, dp, summed
 
 TIME_SHARE = 0.1
@@ -15,7 +16,7 @@ TEST_DELTA = 1e-5
 
 
 @dataclass(frozen=True)
-class ModelTestQuestion:
+class ModelTestQuestion(TestedQuestion):
     """A model to be tried on the test records, at a cost."""
 
     rho: float
@@ -24,31 +25,25 @@ class ModelTestQuestion:
 
 @dataclass(frozen=True)
 class ModelTestAnswer:
-    """Test records by class, and by predicted class or, of more than two, as wrong or right. One is in one cell.
+    """Test records as in :class:`flower_pansvm.systems.tested.TestedAnswer`.
 
-    So one record changes the cells by 1 in 2-norm. A larger number is declared, so that the noise costs so much less
-    than the answer as its time may cost.
+    A larger sensitivity is declared than the cells have, so that the noise costs so much less than the answer as its
+    time may cost.
     """
 
-    cells: Floats = dp(lambda _: 1.0 / math.sqrt(1 - TIME_SHARE), shape=("classes", 2), not_negative=True)
+    cells: Floats = dp(
+        lambda answer: sensitivity(answer) / math.sqrt(1 - TIME_SHARE), shape=shape, not_negative=True
+    )
 
 
 MODEL_TEST = Task("model_test", "evaluate", ModelTestQuestion, ModelTestAnswer)
 
 
 @dataclass(frozen=True)
-class SubgroupsQuestion:
-    """A model to be tried on test records, by groups of them: of one column's numbers, or of a category."""
+class SubgroupsQuestion(TestedQuestion):
+    """A model to be tried on test records, by groups of them."""
 
     model: Octets
-    features: tuple[str, ...]  # the column, or all features of the category
-    cuts: Floats  # (cuts,): numbers of the column at which another group begins, increasing
-
-
-def groups_of(question: SubgroupsQuestion) -> int:
-    """Return how many groups there are; the last is of missing cells, and of groups too small to be shown."""
-    features = len(question.features)
-    return 1 + (features if features > 1 else len(question.cuts) + 1)
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class SubgroupsAnswer:
     """Test records by group, class and predicted class."""
 
     confusion: Floats = summed(
-        COUNT, "subgroups", shape=lambda asked: (groups_of(asked), "classes", "classes"), count=True
+        COUNT, "subgroups", shape=lambda asked: (asked.groups, "classes", "classes"), count=True
     )
 
 

@@ -12,6 +12,7 @@ from flower_pansvm.counts import BINS
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE
+from flower_pansvm.systems.tested import TestedAnswer, TestedQuestion
 from flower_pansvm.tasks import (
     COUNT,
     DECLARATION,
@@ -23,7 +24,6 @@ from flower_pansvm.tasks import (
     Declaration,
     Task,
     disclosed,
-    dp,
     summed,
 )
 from flower_pansvm.terms import Terms
@@ -132,23 +132,11 @@ LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeight
 
 
 @dataclass(frozen=True)
-class RffPrivateScoresQuestion:
+class RffPrivateScoresQuestion(TestedQuestion):
     """A model to be tried on the test rows, at a cost."""
 
     rho: float
     weights: Floats  # (coordinates,)
 
 
-@dataclass(frozen=True)
-class RffPrivateScoresAnswer:
-    """Test rows by class and predicted class. A row is in one cell."""
-
-    cells: Floats = dp(lambda _: 1.0, shape=(2, 2), not_negative=True)
-
-
-RFF_PRIVATE_SCORES = Task(
-    "rff_private_scores",
-    "evaluate",
-    RffPrivateScoresQuestion,
-    RffPrivateScoresAnswer,
-)
+RFF_PRIVATE_SCORES = Task("rff_private_scores", "evaluate", RffPrivateScoresQuestion, TestedAnswer)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import wrightomega
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.fourier_map import BINS, MIDDLES, WIDTHS, FourierMap
+from flower_pansvm.fourier_map import BINS, CONSTANT, MIDDLES, WIDTHS, FourierMap
 from flower_pansvm.privacy.exact import in_turns
 
 PRIOR = WIDTHS / 2 + 0.5 / BINS
@@ -17,6 +17,9 @@ SMOOTHEST, ROUGHEST = 0.5, 1.5
 """Least and largest gamma of the kernel for one column; for d columns 1 / d of it."""
 
 LEAST_LINEAR = 0.5
+
+LEAST_SPREAD = 0.01
+"""Of decision values, where noise says less."""
 
 
 def shares(cells: Floats, rows: float, deviation: float) -> Floats:
@@ -141,6 +144,12 @@ class NoisyRidge:
     def weights(self) -> Floats:
         """The weights of the best penalty, shape (features, columns)."""
         return self.solve(self.B, self.penalty)
+
+    def spread(self, weights: Floats, rows: float) -> tuple[float, float]:
+        """Return mean and standard deviation of the decision values of one column of weights, as the sums have it."""
+        mean = float(self.A[-1] @ weights) / (rows * CONSTANT)
+        variance = float(weights @ self.A @ weights) / rows - mean**2
+        return mean, math.sqrt(max(variance, LEAST_SPREAD**2))
 
     def _penalties(self) -> Floats:
         return self.deviation * math.sqrt(2 * len(self.A)) * 2.0 ** np.arange(-3.0, 9.0)

@@ -16,7 +16,6 @@ from flower_pansvm.class_columns import positive_classes
 from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import BudgetError, TrainingError
 from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
-from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, rounded
@@ -36,11 +35,13 @@ from strategies.api import (
     Federation,
     Outcome,
     PhasedStrategy,
+    PrivateTest,
     Problems,
     PromiseSettings,
-    evaluated,
+    edges_around,
     join_with_ranges,
     log,
+    private_test,
     warn_of_early_end,
 )
 from strategies.dp_svm.fit import NoisyRidge, fitted_map, shares, symmetric
@@ -109,12 +110,14 @@ class DpSvm(PhasedStrategy):
             ridge = self._moments(feature_map.size, sides)
         with costs.phase("private steps"):
             weights = self._steps(ridge, rows)
-        evaluation, noise = None, None
+        test = PrivateTest()
         if settings.test_fraction > 0:
+            edges = edges_around(*ridge.spread(weights[:, 0], rows))
             with costs.phase("private scores"):
-                evaluation, noise = self._score(weights, len(schema.classes))
-        figures = {"privacy": {**self._privacy(federation), "rows": round(rows), "accuracy_noise": noise}}
-        return Outcome(FourierSVC.from_parts(schema, feature_map, weights), evaluation, figures)
+                test = private_test(self.budget, PRIVATE_SCORES, self.budget.rho, weights, edges)
+        told = {**self._privacy(federation), "rows": round(rows), "accuracy_noise": test.accuracy_noise}
+        model = FourierSVC.from_parts(schema, feature_map, weights)
+        return Outcome(model, test.evaluation, {"privacy": told, **test.figures})
 
     def _scale(self, low: Floats, high: Floats) -> tuple[FourierMap, float]:
         """Return the feature map, and how many training rows there are, give or take the noise."""
@@ -173,17 +176,6 @@ class DpSvm(PhasedStrategy):
             momentum = plan.momentum * momentum + ridge.solve(slope, penalty)
             weights.append(as_asked(weights[-1] + momentum))
         return as_asked(np.mean(weights[-plan.averaged :], axis=0))
-
-    def _score(self, weights: Floats, classes: int) -> tuple[Evaluation | None, float | None]:
-        """Return the figures of the test rows and the noise in their accuracy; None if their budget is spent."""
-        rho = self.budget.rho
-        try:
-            question = PrivateWeightsQuestion(rho, weights)
-            cells = self.budget.ask(PRIVATE_SCORES, question, cells=(classes, 2)).cells
-        except BudgetError as error:
-            log(INFO, "the model is not tried: %s", error)
-            return None, None
-        return evaluated(cells, self.budget.deviation(PRIVATE_SCORES, "cells", rho))
 
     def _privacy(self, federation: Federation) -> dict[str, Any]:
         """Return what was promised, what was spent, and what the promise does not cover, for ``result.json``."""

@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from dataclasses import dataclass
-from logging import INFO, WARNING
+from logging import WARNING
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import number, setting, text, whole
-from flower_pansvm.errors import BudgetError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.fourier_svc import RandomFourierSVC
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
@@ -33,19 +33,21 @@ from flower_pansvm.systems.output_perturbation import (
     RFF,
     RFF_PRIVATE_SCORES,
     LocalWeightsQuestion,
-    RffPrivateScoresQuestion,
 )
 from strategies.api import (
+    SPREAD,
     Budget,
     Federation,
     KernelSettings,
     Outcome,
     PhasedStrategy,
+    PrivateTest,
     PromiseSettings,
     check_classes,
-    evaluated,
+    edges_around,
     join_with_ranges,
     log,
+    private_test,
     term,
 )
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance
@@ -191,25 +193,21 @@ class PrivateSvm(PhasedStrategy):
         with phase("local training"):
             total = budget.ask(LOCAL_WEIGHTS, question, weights=(question.size,)).weights
             weights = total / len(federation.sites)
-        evaluation, accuracy_noise = None, None
+        test = PrivateTest()
         if settings.test_fraction > 0:
+            asked = rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT)
+            edges = edges_around(0.0, SPREAD * float(np.linalg.norm(asked)) or 1.0)
             with phase("private scores"):
-                try:
-                    asked = RffPrivateScoresQuestion(on_test, rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT))
-                    cells = budget.ask(RFF_PRIVATE_SCORES, asked, cells=(2, 2)).cells
-                    deviation = budget.deviation(RFF_PRIVATE_SCORES, "cells", on_test)
-                    evaluation, accuracy_noise = evaluated(cells, deviation)
-                except BudgetError as error:
-                    log(INFO, "the model is not tried: %s", error)
+                test = private_test(budget, RFF_PRIVATE_SCORES, on_test, asked, edges)
         told = self._told(None, question.tol * question.C)
         told["guarantee"] |= {
             "lambda_times_rows": question.scale(1) * settings.rows_per_patient,
             "delta": settings.delta,
             "epsilon_of_ledger": epsilon_of(budget.total("train"), settings.delta),
             "epsilon_test": epsilon_of(budget.total("test"), settings.delta),
-            "accuracy_noise": accuracy_noise,
+            "accuracy_noise": test.accuracy_noise,
         }
-        return weights, evaluation, told
+        return weights, test.evaluation, {**told, **test.figures}
 
     def _key(self) -> bytes:
         """Return a key of noise: from the seed, so that runs repeat, where all sites have shown to be simulated."""

@@ -1,5 +1,6 @@
 """Sections that a clinician reads: what the model is good for. What they say is in ``clinician.html.j2``."""
 
+import math
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any
@@ -197,22 +198,23 @@ def mistakes(result: Result) -> str:
 def subgroups(result: Result) -> str:
     """Return how good the model is for subgroups of patients, each share with its interval."""
     classes, lines = result["classes"], []
+    noise = result["subgroups"].get("count_noise") or 0.0
     for group in result["subgroups"]["groups"]:
-        counts = group["confusion"]
-        found = [line[number] for number, line in enumerate(counts)]
-        right, by_class = sum(found), [sum(line) for line in counts]
-        shares = [share_by_patient(result, right, sum(by_class) - right)]
-        shares += [
-            share_by_patient(result, good, total - good) for good, total in zip(found, by_class, strict=True)
+        pairs = group.get("wrong_and_right") or [
+            (sum(line) - line[number], line[number]) for number, line in enumerate(group["confusion"])
         ]
-        lines.append((group["name"], sum(by_class), shares if len(classes) <= MOST_CLASSES else shares[:1]))
+        wrong, right = (sum(part) for part in zip(*pairs, strict=True))
+        shares = [share_by_patient(result, right, wrong, noise * math.sqrt(len(pairs)))]
+        shares += [share_by_patient(result, good, bad, noise) for bad, good in pairs]
+        lines.append((group["name"], right + wrong, shares if len(classes) <= MOST_CLASSES else shares[:1]))
     return filled(
         *(TEMPLATES, "subgroups"),
         unit=unit(result),
         column=result["subgroups"]["column"],
         classes=classes if len(classes) <= MOST_CLASSES else [],
         lines=lines,
-        of_copies=result["level"] == "perturbed" and result["tested_on"] != "true records",
+        of_copies=result["level"] == "perturbed" and result["tested_on"] == "perturbed records",
+        noise=noise,
     )
 
 

@@ -1,5 +1,6 @@
 """ROC curves and calibration from rows that are grouped by decision value."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ class RocCurve:
 class Band:
     """Test rows with similar decision values."""
 
-    rows: int  # how many
+    rows: float  # how many; not whole where counts carry noise
     probability: float  # mean probability that the model gives them
     share: Share  # share that has the class
 
@@ -63,7 +64,8 @@ def bands_of(result: Mapping[str, Any], bands: int = BANDS) -> list[Band]:
     for place in np.unique(places):
         own = [group for group, where in zip(groups, places, strict=True) if where == place]
         of_class, others = (sum(group[part] for group in own) for part in ("of_class", "others"))
-        measured = share_by_patient(result, of_class, others)
+        noise = (result.get("bin_noise") or 0.0) * math.sqrt(len(own))
+        measured = share_by_patient(result, of_class, others, noise)
         if measured is not None:
             given = np.average([group["probability"] for group in own], weights=rows[places == place])
             found.append(Band(of_class + others, float(given), measured))

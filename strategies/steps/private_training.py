@@ -7,18 +7,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import BudgetError, FederationError
-from flower_pansvm.metrics import Evaluation
-from flower_pansvm.models.model import Model
-from flower_pansvm.privacy.accountant import admits, rho_of
-from flower_pansvm.systems.evaluation import MODEL_TEST, TEST_DELTA, ModelTestQuestion
+from flower_pansvm.errors import FederationError
+from flower_pansvm.privacy.accountant import admits
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import Relations
 from strategies.federation.federation import Federation
 from strategies.log import log
-from strategies.outcome import Outcome
-from strategies.settings import Settings
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -28,9 +22,6 @@ SURE = 20.0
 
 ROUNDING = 1e-9
 """Share of a budget that is not spent, so that rounding never makes its parts more than the whole."""
-
-
-TRUE_RECORDS = "true records, with differential privacy"
 
 
 @dataclass(frozen=True)
@@ -144,69 +135,3 @@ class Budget:
 def warn_of_early_end(steps: int) -> None:
     """Log that the hospitals pay for no more steps."""
     log(WARNING, "the budget is spent after %d steps; the model is what they have made of it", steps)
-
-
-def evaluated(cells: Floats, deviation: float) -> tuple[Evaluation, float | None]:
-    """Return figures of noisy counts of test rows, and the standard deviation of the accuracy by their noise alone.
-
-    Parameters
-    ----------
-    cells : ndarray of shape (classes, 2)
-        Noisy numbers of rows by class, and by predicted class or, of more than two classes, as wrong or right.
-    deviation : float
-        Of the noise of each.
-    """
-    classes = len(cells)
-    counts = np.maximum(cells, 0.0)
-    total, by_class = float(counts.sum()), counts.sum(axis=1)
-    if total < 1:
-        return Evaluation(0, None, None, None, None), None
-    right = np.diag(counts) if classes == 2 else counts[:, 1]
-    accuracy = float(right.sum() / total)
-    seen = by_class > 0
-    balanced = float(np.mean(right[seen] / by_class[seen])) if np.count_nonzero(seen) > 1 else None
-    f1 = (
-        float(2 * counts[1, 1] / (by_class[1] + counts[:, 1].sum()))
-        if classes == 2 and counts[1, 1] > 0
-        else None
-    )
-    noise = deviation * math.sqrt(classes * (accuracy**2 + (1 - accuracy) ** 2)) / total
-    evaluation = Evaluation(round(total), accuracy, balanced, f1, None, count_noise=deviation)
-    known = tuple(map(tuple, counts.tolist()))
-    if classes == 2:
-        return replace(evaluation, confusion=known), noise
-    return replace(evaluation, wrong_and_right=known), noise
-
-
-def tested_on_true_records(
-    federation: Federation, settings: Settings, model: Model, outcome: Outcome
-) -> Outcome:
-    """Return the outcome with the model's figures on true test records in place of those on their copies.
-
-    They stay as they are, with a warning, where a hospital's budget for test records is spent.
-    """
-    budget = Budget(
-        federation, rho_of(settings.test_epsilon, TEST_DELTA), settings.colluders, resumed=settings.resume
-    )
-    question = ModelTestQuestion(budget.rho, np.frombuffer(model.to_bytes(), dtype=np.uint8))
-    with federation.costs.phase("test on true records"):
-        try:
-            cells = budget.ask(MODEL_TEST, question, cells=(len(model.schema_.classes), 2)).cells
-        except BudgetError as error:
-            log(WARNING, "the model is tested on copies only: %s", error)
-            return outcome
-    evaluation, noise = evaluated(cells, budget.deviation(MODEL_TEST, "cells", budget.rho))
-    before = outcome.evaluation or Evaluation(0, None, None, None, None)
-    told: dict[str, Any] = {
-        "epsilon": settings.test_epsilon,
-        "delta": TEST_DELTA,
-        "colluders": settings.colluders,
-        "answers": sum(one.answers for one in budget.spent),
-        "accuracy_noise": noise,
-    }
-    if all(site.simulated for site in federation.sites.values()):
-        told["true_accuracy"] = before.accuracy
-    else:
-        told["accuracy_of_copies"] = before.accuracy
-    told_of_test = {"tested_on": TRUE_RECORDS, "test_on_true_records": told}
-    return replace(outcome, evaluation=evaluation, figures={**outcome.figures, **told_of_test})

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from logging import WARNING
+from typing import Any
 
 import numpy as np
 
@@ -18,19 +19,31 @@ from strategies.outcome import Outcome
 REST = "missing, or too few at a hospital"
 """The last group."""
 
+SITE = "site"
+
+UNKNOWN = "how good the model is for subgroups is not known: %s"
+
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of patients by a column: the names of the groups, the column's features, and where groups begin."""
+    """Groups of patients by a column, or by site: their names, the column's features, and where groups begin."""
 
     column: str
     names: tuple[str, ...]
-    features: tuple[str, ...]
+    features: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
+    sites: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a question says of them (:class:`flower_pansvm.systems.tested.TestedQuestion`)."""
+        return {"features": self.features, "cuts": np.array(self.cuts), "sites": self.sites}
 
 
-def groups_by(by: str, features: Sequence[str], described: Sequence[TableColumn]) -> Groups:
-    """Return the groups that ``by`` names: ``sex``, of a category or yes/no column, or ``age:50,70`` of numbers.
+def groups_by(
+    by: str, features: Sequence[str], described: Sequence[TableColumn], sites: Sequence[str] = ()
+) -> Groups:
+    """Return the groups that ``by`` names: ``sex``, of a category or yes/no column, ``age:50,70`` of numbers, ``site``.
 
     Parameters
     ----------
@@ -40,6 +53,8 @@ def groups_by(by: str, features: Sequence[str], described: Sequence[TableColumn]
         Columns of numbers of a run.
     described : sequence of TableColumn
         Columns of the schema file.
+    sites : sequence of str
+        Names of the sites. A column that is called ``site`` goes before them.
 
     Raises
     ------
@@ -55,10 +70,13 @@ def groups_by(by: str, features: Sequence[str], described: Sequence[TableColumn]
     of = next((one.name for one in described if one.categories and column in (one.name, *one.features)), "")
     if of:
         raise SettingError(f"by is '{by}', and '{of}' is a category: its groups are its own. Write by={of}.")
+    if by == SITE and column not in features:
+        return Groups(SITE, (*sites, REST), sites=tuple(sites))
     if column not in features:
         raise SettingError(
             f"by names the column '{column}', and the tables have none of this name that is a number, a category or "
-            "yes/no. Correct the name; before a colon stands the column, behind it where groups begin: by=age:50,70."
+            "yes/no. Correct the name, or write by=site; before a colon stands the column, behind it where groups "
+            "begin: by=age:50,70."
         )
     if known is not None and known.kind == YES_NO and not text:
         return Groups(column, ("no", "yes", REST), (column,), (0.5,))
@@ -76,21 +94,30 @@ def groups_by(by: str, features: Sequence[str], described: Sequence[TableColumn]
     return Groups(column, (*names, f"{cuts[-1]:g} or more", REST), (column,), cuts)
 
 
-def by_subgroups(federation: Federation, by: str, outcome: Outcome) -> Outcome:
-    """Return the outcome with a model's counts by subgroup; without them, and with a warning, where a site refuses."""
-    model, schema = outcome.model, federation.schema
-    if model is None or schema is None:
-        return outcome
+def groups_of_run(federation: Federation) -> Groups | None:
+    """Return the groups that a run asks for; None, with a warning if there are no such, without."""
+    by, schema = federation.settings.by, federation.schema
+    if not by or schema is None:
+        return None
     described = TableSchema.from_json(schema.table).columns if schema.table else ()
     try:
-        groups = groups_by(by, schema.columns, described)
-        question = SubgroupsQuestion(
-            np.frombuffer(model.to_bytes(), dtype=np.uint8), groups.features, np.array(groups.cuts)
-        )
+        return groups_by(by, schema.columns, described, list(federation.sites))
+    except SettingError as error:
+        log(WARNING, UNKNOWN, error)
+        return None
+
+
+def by_subgroups(federation: Federation, outcome: Outcome) -> Outcome:
+    """Return the outcome with a model's counts by subgroup; without them, and with a warning, where a site refuses."""
+    model, groups = outcome.model, groups_of_run(federation)
+    if model is None or groups is None:
+        return outcome
+    try:
+        question = SubgroupsQuestion(np.frombuffer(model.to_bytes(), dtype=np.uint8), **groups.asked)
         with federation.costs.phase("subgroups"):
             counts = federation.secure_sum(SUBGROUPS, question, relations=wrong_counts).confusion
     except PanSVMError as error:
-        log(WARNING, "how good the model is for subgroups is not known: %s", error)
+        log(WARNING, UNKNOWN, error)
         return outcome
     found = [
         {"name": name, "confusion": own.astype(int).tolist()}

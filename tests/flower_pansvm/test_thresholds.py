@@ -116,8 +116,6 @@ def test_the_threshold_of_a_runs_settings_is_in_its_report_and_predictions(
         {"probability": True, "threshold": 0.3, "sensitivity": 0.9},
         {"sensitivity": 1},
         {"sensitivity": 0.9, "test_fraction": 0.0},
-        {"sensitivity": 0.9, "test_epsilon": 1.0},
-        {"by": "age:50", "test_epsilon": 1.0},
     ],
 )
 def test_a_threshold_that_cannot_be_is_refused_before_the_run(asked: dict[str, float]) -> None:

@@ -32,7 +32,7 @@ from strategies.dp_svm.fit import (
     symmetric,
 )
 from strategies.settings import Settings, make_settings
-from strategies.steps.private_training import evaluated
+from strategies.steps.private_tests import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
 from tests.conftest import MakeGrid
 from tests.grids import KilledError, from_message, kill, silence

@@ -32,7 +32,7 @@ from strategies.settings import make_settings
 from strategies.steps.subgroups import REST, by_subgroups, groups_by
 from tests.clients.fake_site import FakeSite
 from tests.command_line import finished
-from tests.conftest import MakeGrid, write_hospitals
+from tests.conftest import MakeGrid, kept_rows, write_hospitals
 
 COLUMN = "mean radius"
 MODEL = PanSVC.from_parts(
@@ -91,7 +91,9 @@ def test_no_group_of_a_hospital_is_of_fewer_than_five_patients(
     )
     patients = generator.integers(len(ages), size=len(ages))
     rows = Rows(X, generator.integers(2, size=len(ages)), patients=patients)
-    question = SubgroupsQuestion(np.frombuffer(MODEL.to_bytes(), np.uint8), ("age",), np.array([30.0, 60.0]))
+    question = SubgroupsQuestion(
+        np.frombuffer(MODEL.to_bytes(), np.uint8), features=("age",), cuts=np.array([30.0, 60.0])
+    )
     site = CountingSite(rows, 2, columns=("age", "dose"))
     site.level = level
     whose = patients if level == "exact" else np.arange(len(ages))
@@ -120,9 +122,7 @@ def test_categories_and_yes_no_columns_are_their_own_groups() -> None:
     assert groups_by("a:b:3", features, described).column == "a:b"
 
 
-@pytest.mark.parametrize(
-    "values", [{"strategy": "dp-svm"}, {"strategy": "local-only"}, {"test_fraction": 0.0}]
-)
+@pytest.mark.parametrize("values", [{"strategy": "local-only"}, {"test_fraction": 0.0}])
 def test_runs_without_such_counts_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
         make_settings(by="age:1", **values)
@@ -148,7 +148,22 @@ def test_a_second_kind_of_groups_in_a_run_is_refused(hospitals: MakeGrid, tmp_pa
     strategy = PanSVM(settings)
     strategy.start(grid)
     before = replace(strategy.outcome, figures={})
-    assert by_subgroups(strategy.federation, "age:0", before).figures == {
-        "subgroups": strategy.outcome.figures["subgroups"]
-    }
-    assert by_subgroups(strategy.federation, "age:1", before) == before
+    federation = strategy.federation
+    assert by_subgroups(federation, before).figures == {"subgroups": strategy.outcome.figures["subgroups"]}
+    federation.settings = replace(settings, by="age:1")
+    assert by_subgroups(federation, before) == before
+
+
+def test_by_site_each_hospitals_counts_are_its_own_and_a_small_one_shows_none(
+    hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    settings = make_settings(sites=3, min_cluster=2, by="site", privacy="exact")
+    files = write_hospitals(tmp_path, 300)
+    small = pd.read_csv(files[0])
+    small.groupby("label").head(8).to_csv(files[0], index=False)
+    run(hospitals(settings, files, {"privacy": "exact", "subgroups": "agreed"}), settings, tmp_path / "out")
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    found = {one["name"]: np.sum(one["confusion"]) for one in result["subgroups"]["groups"]}
+    tested = {file.stem: int(np.count_nonzero(kept_rows(file))) for file in files}
+    assert found == {**{name: count if count >= 5 else 0 for name, count in tested.items()}, REST: 0}
+    assert 0 < tested[files[0].stem] < 5

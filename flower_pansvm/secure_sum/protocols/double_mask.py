@@ -165,8 +165,5 @@ def _to_remove(this: SumRound, there: tuple[str, ...] | list[str]) -> list[tuple
     return [
         entry
         for owner in there
-        for entry in (
-            (owner, 0, ""),
-            *((owner, 1 + _others(this, owner).index(name), name) for name in lost),
-        )
+        for entry in ((owner, 0, ""), *((owner, 1 + _others(this, owner).index(name), name) for name in lost))
     ]

@@ -88,12 +88,7 @@ def _maximised(X: Floats, shares: Floats, diagonal: bool) -> Mixture:
     return Mixture(rows / rows.sum(), means, covariances)
 
 
-def adaptive_em(
-    start: Mixture,
-    X: Floats,
-    rivals: Rivals | None,
-    generator: np.random.Generator,
-) -> Mixture:
+def adaptive_em(start: Mixture, X: Floats, rivals: Rivals | None, generator: np.random.Generator) -> Mixture:
     """Return the best mixture of the rows of a class that was seen, components by weight (Algorithm 1).
 
     Parameters

@@ -16,15 +16,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE, Answer, Problem, Question
 from flower_pansvm.systems.scaling import HEADROOM, LARGEST_CELL, scaled
-from flower_pansvm.tasks import (
-    COUNT,
-    MOST_ROWS,
-    SQUARES,
-    UNKNOWN,
-    Broadcast,
-    Task,
-    summed,
-)
+from flower_pansvm.tasks import COUNT, MOST_ROWS, SQUARES, UNKNOWN, Broadcast, Task, summed
 from flower_pansvm.terms import Terms
 
 

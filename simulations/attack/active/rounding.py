@@ -29,6 +29,7 @@ from flower_pansvm.systems.dp_svm import (
     PRIVATE_SCORES,
     PRIVATE_STEP,
     PrivateMomentsQuestion,
+    PrivateScoresQuestion,
     PrivateWeightsQuestion,
 )
 from flower_pansvm.systems.output_perturbation import RFF, RFF_PRIVATE_SCORES, RffPrivateScoresQuestion
@@ -61,6 +62,10 @@ STEP = 2.0**-10
 """Frequencies are multiples of it, and so of any finer grid that they may have to be on."""
 
 DRAWS = 2
+
+NEAR_ZERO = np.array([-(2.0**-40), 0.0, 2.0**-40])
+"""Decision values between which test rows are counted: those that rounding alone makes differ."""
+
 TEST_SHARE = 0.999999
 """Share of rows kept for evaluation that leaves no other rows."""
 
@@ -132,7 +137,7 @@ def change_moments(folder: Path) -> Attempt:
 )
 def change_scores(folder: Path) -> Attempt:
     """Search for the counts that one test row changes most."""
-    return _attempt(search(folder, PRIVATE_SCORES, private_scores, fourier_choices, TEST_SHARE))
+    return _attempt(search(folder, PRIVATE_SCORES, private_scores, scores_choices, TEST_SHARE))
 
 
 @attack(
@@ -230,6 +235,13 @@ def fourier_choices(rows: int) -> Iterator[ChosenQuestion]:
                 yield ChosenQuestion({PRIVATE_MAP: feature_map}, question, classes, listed)
 
 
+def scores_choices(rows: int) -> Iterator[ChosenQuestion]:
+    """Yield the same for test rows, with edges between decision values that differ by rounding."""
+    for choice in fourier_choices(rows):
+        weights = choice.question.weights
+        yield replace(choice, question=PrivateScoresQuestion(1.0, weights, edges=NEAR_ZERO))
+
+
 def moments_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - a map's size does not follow from it
     """Yield maps."""
     for feature_map in fourier_maps(USUAL_SIZE):
@@ -244,7 +256,9 @@ def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG0
     for end, scale in product((1.0, HUGE), STEEP):
         feature_map = RandomFourierMap(0.0 * ends if end == 1 else -end * ends, end * ends, scale * usual)
         for weights in weights_that_cancel(one_row(feature_map), 1):
-            yield ChosenQuestion({RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0]))
+            yield ChosenQuestion(
+                {RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0], edges=NEAR_ZERO)
+            )
 
 
 def critical_size(rows: int, sides: int) -> int:

@@ -14,7 +14,7 @@ WORDS = SystemWords(
         "private_moments": ("Sums of products of the model’s coordinates", "to find the first weights"),
         "private_step": ("How the loss changes with the weights", "to better the weights"),
         "private_scores": (
-            "Test patients by class, and by whether the model is right",
+            "Test patients by class, and by what the model says and how clearly",
             "to say how good the model is",
         ),
     },

@@ -8,11 +8,11 @@ from strategies.report.words.system import SystemWords
 WORDS = SystemWords(
     words={
         "model_test": (
-            "Test patients by class, and by whether the model is right",
+            "Test patients by class, and by what the model says and how clearly",
             "to say how good the model is for true records",
         ),
         "subgroups": (
-            "Test patients by subgroup and class, and by what the model says",
+            "Test patients by subgroup or site and class, and by what the model says",
             "to say how good the model is for each subgroup",
         ),
     },

@@ -46,6 +46,7 @@ from flower_pansvm.systems.dp_svm import (
     PRIVATE_STEP,
     BinsQuestion,
     PrivateMomentsQuestion,
+    PrivateScoresQuestion,
     PrivateWeightsQuestion,
 )
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
@@ -93,7 +94,9 @@ QUESTIONS: dict[Task[Any, Any], Any] = {
     PRIVATE_BINS: BinsQuestion(RHO, MAP.low, MAP.high),
     PRIVATE_MOMENTS: PrivateMomentsQuestion(RHO),
     PRIVATE_STEP: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -LARGEST_WEIGHT)),
-    PRIVATE_SCORES: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -LARGEST_WEIGHT)),
+    PRIVATE_SCORES: PrivateScoresQuestion(
+        RHO, np.full((MAP.size, 1), -LARGEST_WEIGHT), edges=np.array([-1.0, 0.0, 1.0])
+    ),
     MODEL_TEST: ModelTestQuestion(RHO, np.frombuffer(MODEL.to_bytes(), np.uint8)),
 }
 WORK: dict[Task[Any, Any], Callable[..., Any]] = {

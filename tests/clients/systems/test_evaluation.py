@@ -14,6 +14,7 @@ from clients.gate.private import LEAST_RHO
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import evaluation
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.fourier_svc import RandomFourierSVC
@@ -28,6 +29,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.evaluation import ModelTestQuestion
 from flower_pansvm.systems.mixture.tasks import ClassModels
+from flower_pansvm.systems.tested import FINE
 from tests.clients.fake_site import FakeSite
 from tests.clocks import set_clock
 
@@ -106,9 +108,14 @@ def table(rows: int, classes: int, seed: int = 0) -> Rows:
     return Rows(X, generator.integers(classes, size=rows))
 
 
-def cells_of(model: Model, rows: Rows, classes: int, rho: float = 0.01) -> NDArray[np.float64]:
-    question = ModelTestQuestion(rho, np.frombuffer(model.to_bytes(), np.uint8))
-    return evaluation.model_test(cast(Site, FakeSite(rows, classes, columns=COLUMNS)), question).cells
+NONE: Floats = np.empty(0)
+
+
+def cells_of(
+    model: Model, rows: Rows, classes: int, rho: float = 0.01, edges: Floats = NONE
+) -> NDArray[np.float64]:
+    question = ModelTestQuestion(rho, np.frombuffer(model.to_bytes(), np.uint8), edges=edges)
+    return evaluation.model_test(cast(Site, FakeSite(rows, classes, columns=COLUMNS)), question).cells[0]
 
 
 @pytest.fixture(autouse=True)
@@ -125,13 +132,19 @@ def test_a_records_part_is_the_same_whichever_others_there_are(name: str) -> Non
     model = MODELS[name]()
     classes = len(model.schema_.classes)
     rows = table(61, classes)
-    alone = np.stack([cells_of(model, Rows(rows.X[[i]], rows.classes[[i]]), classes) for i in range(61)])
-    assert (alone.sum(axis=(1, 2)) == 1).all()
-    assert np.isin(alone, [0.0, 1.0]).all()
+    edges = np.array([-1.0, -1e-9, 0.0, 1e-9, 1.0])
+    alone = np.stack(
+        [cells_of(model, Rows(rows.X[[i]], rows.classes[[i]]), classes, edges=edges) for i in range(61)]
+    )
+    assert (np.count_nonzero(alone, axis=(1, 2)) == 2).all()
+    assert (alone[:, :, :2].sum(axis=(1, 2)) == 1).all()
+    assert (alone[:, :, 2:].sum(axis=(1, 2)) == FINE).all()
     generator = np.random.default_rng(3)
     for size in (2, 3, 8, 30, 61):
         some = generator.permutation(61)[:size]
-        together = cells_of(model, Rows(np.asfortranarray(rows.X[some]), rows.classes[some]), classes)
+        together = cells_of(
+            model, Rows(np.asfortranarray(rows.X[some]), rows.classes[some]), classes, edges=edges
+        )
         assert (together == alone[some].sum(axis=0)).all()
 
 

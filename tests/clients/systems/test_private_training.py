@@ -30,6 +30,7 @@ from flower_pansvm.systems.dp_svm import (
     PRIVATE_STEP,
     BinsQuestion,
     PrivateMomentsQuestion,
+    PrivateScoresQuestion,
     PrivateWeightsQuestion,
 )
 from flower_pansvm.systems.output_perturbation import RFF, RffPrivateScoresQuestion
@@ -106,7 +107,7 @@ def answers(site: FakeSite, weights: NDArray[np.float64], task: Task[Any, Any]) 
         PRIVATE_BINS: BinsQuestion(0.01, told.low, told.high),
         PRIVATE_MOMENTS: PrivateMomentsQuestion(0.01),
         PRIVATE_STEP: PrivateWeightsQuestion(0.01, weights),
-        PRIVATE_SCORES: PrivateWeightsQuestion(0.01, weights),
+        PRIVATE_SCORES: PrivateScoresQuestion(0.01, weights),
     }
     return WORK[task](cast(Site, site), questions[task])
 

@@ -1,0 +1,21 @@
+"""Which group a row is in: of a column's numbers, of a category, or its site."""
+
+import numpy as np
+
+from clients.site import Site
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError
+from flower_pansvm.systems.tested import TestedQuestion
+
+
+def group_of_rows(site: Site, question: TestedQuestion, X: Floats) -> Ints:
+    """Return the group of each row; FederationError if the question is of no column, category or site of these."""
+    columns, features, cuts = site.schema().columns, question.features, question.cuts
+    known = site.name in question.sites and not features if question.sites else set(features) <= set(columns)
+    if not known or cuts.ndim != 1 or (np.diff(cuts) <= 0).any():
+        raise FederationError(f"Site '{site.name}' was asked for groups that there are not. {NOT_FOLLOWED}")
+    if not features:
+        return np.full(len(X), question.sites.index(site.name) if question.sites else 0)
+    cells = X[:, [columns.index(name) for name in features]]
+    found = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
+    return np.where(np.isnan(cells).any(axis=1), question.groups - 1, found).astype(np.int64)

@@ -1,0 +1,28 @@
+"""Test rows by group, class and what a model makes of them. Each row is in the same cells whatever the others are."""
+
+import numpy as np
+
+from clients.rows import Rows
+from clients.site import Site
+from flower_pansvm.arrays import Floats
+from flower_pansvm.class_columns import winners
+from flower_pansvm.systems.tested import FINE, TestedAnswer, TestedQuestion
+
+
+def tested_answer(site: Site, question: TestedQuestion, rows: Rows, decisions: Floats) -> TestedAnswer:
+    """Count rows with these decision values, shape (rows, sides)."""
+    classes, said, group = (
+        len(site.schema().classes),
+        winners(decisions),
+        np.zeros(len(rows.X), dtype=np.int64),
+    )
+    if question.groups > 1:
+        from clients.groups import group_of_rows  # noqa: PLC0415 - few runs ask for groups
+
+        group = group_of_rows(site, question, rows.X)
+    where = group, rows.classes
+    cells = np.zeros((question.groups, classes, question.columns))
+    np.add.at(cells, (*where, said if classes == 2 else (said == rows.classes).astype(np.int64)), 1.0)
+    if question.columns > 2:
+        np.add.at(cells, (*where, 2 + np.searchsorted(question.edges.ravel(), decisions[:, 0])), FINE)
+    return TestedAnswer(cells)
