@@ -117,7 +117,7 @@ def test_an_attack_whose_questions_are_all_refused_says_so(
 ) -> None:
     monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
     no_weights = rounding.ChosenQuestion(
-        next(iter(rounding.fourier_choices(11))).told, PrivateWeightsQuestion(1.0, np.zeros((1, 1)))
+        next(iter(rounding.fourier_choices(11))).broadcasts, PrivateWeightsQuestion(1.0, np.zeros((1, 1)))
     )
     with pytest.raises(PanSVMError, match="questions"):
         rounding.search(tmp_path / "study", PRIVATE_STEP, private_step, lambda _: iter([no_weights]))
