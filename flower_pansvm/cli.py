@@ -36,7 +36,7 @@ COMMANDS = {
     "select": Row(
         "simulations.cli.run:select",
         TRAINING,
-        "Choose features, all sites together, and train with these; without --strategy, voted-wrapper selects.",
+        "Select features, all sites together, and train with them; the default strategy is voted-wrapper.",
     ),
     "compare": Row(
         "simulations.cli.compare:compare",
@@ -46,12 +46,12 @@ COMMANDS = {
     "reproduce": Row(
         "simulations.cli.experiments:reproduce",
         TRAINING,
-        "Run the tables and figures of a paper again, and compare them with the paper's.",
+        "Reproduce tables and figures of a paper, and compare them with the paper's.",
     ),
     "attack": Row(
         "simulations.cli.experiments:attack",
         STUDIES,
-        "Play a malicious coordinator against simulated hospitals; exit code 1 if a privacy promise is broken.",
+        "Attack simulated hospitals as a malicious coordinator; exit code 1 if a privacy promise is broken.",
     ),
     "demo": Row(
         "simulations.cli.experiments:demo",

@@ -1,4 +1,4 @@
-"""The ClientApp of a simulation: the hospital's own, at sites whose tables follow from the settings of the run."""
+"""The ClientApp of a simulation: the hospital's own, at sites whose tables follow from the run's settings."""
 
 from flwr.app import Context, Message
 from flwr.clientapp.typing import ClientAppCallable
@@ -11,7 +11,7 @@ __all__ = ["app"]
 
 
 def with_tables(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Answer with these tables: Flower's workers get the app as references, and import what these name only."""
+    """Use these tables: Flower's workers get the app as references, and import only the modules of these."""
     use_tables(sites)
     return call_next(message, context)
 

@@ -1,9 +1,9 @@
 """Makes a SuperLink misbehave, or moves the clock of hospitals: for tests and for the benchmark of faults.
 
-A process that is started with the variables of `variables_for` does what a file says at that moment: ``agent`` (a run
-is one of Flower's agents), ``toml``, ``zip`` and ``bomb`` (its bundle cannot be read, or unpacks to 64 MB), ``full``
-(the server answers with HTTP's 500, as if its disk were full), ``clock`` (a hospital's clock is an hour ahead).
-Anything else, and all are honest.
+A process with the environment variables of `variables_for` reads the current fault from a file: ``agent`` (a run is
+one of Flower's agents), ``toml``, ``zip`` and ``bomb`` (its bundle is unreadable, or unpacks to 64 MB), ``full`` (the
+server replies with HTTP 500, as with a full disk), ``clock`` (a hospital's clock is an hour ahead). Any other text is
+no fault.
 """
 
 import io
@@ -21,7 +21,7 @@ HOUR = 3600.0
 
 
 def variables_for(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Return the file that says what to do, in a folder, and the variables of whom shall read it."""
+    """Return the file of the current fault, in a folder, and the environment variables of its readers."""
     python = folder / "disturbance"
     python.mkdir()
     # Python imports a module of this name by itself.
@@ -32,7 +32,7 @@ def variables_for(folder: Path) -> tuple[Path, dict[str, str]]:
 
 
 def begin() -> None:
-    """Disturb this process from now on, if it is a SuperLink or a hospital's SuperNode."""
+    """Disturb this process if it is a SuperLink or a hospital's SuperNode."""
     if "flower-superlink" in sys.orig_argv:
         misbehave()
     if "clients.node.node" in sys.orig_argv:
@@ -40,12 +40,12 @@ def begin() -> None:
 
 
 def kind() -> str:
-    """Return what to do now."""
+    """Return the current fault."""
     return Path(os.environ[VARIABLE]).read_text(encoding="utf-8").strip()
 
 
 def move_clock() -> None:
-    """Let this process sign and compare times by a clock that is an hour ahead while that is to be done."""
+    """Let this process's clock be an hour ahead while the fault is ``clock``."""
     from flwr.supercore.date import now  # noqa: PLC0415 - in a SuperNode only
     from flwr.supernode import node_auth_http_interceptor as signing  # noqa: PLC0415
 
@@ -56,44 +56,42 @@ def move_clock() -> None:
 
     time.time = lambda: true_time() + ahead()
     # Not the class datetime: libraries in C know that of Python by its size.
-    changed = {"now": lambda: now() + timedelta(seconds=ahead())}
-    for name, function in changed.items():
-        setattr(signing, name, function)
+    vars(signing)["now"] = lambda: now() + timedelta(seconds=ahead())
 
 
 def with_project(bundle: bytes, project: bytes) -> bytes:
     """Return a bundle with another ``pyproject.toml``."""
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(bundle)) as source,
-        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as target,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target,
     ):
         for name in source.namelist():
             target.writestr(name, project if name == "pyproject.toml" else source.read(name))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def misbehave() -> None:
-    """Put changed handlers in the place of Flower's."""
+    """Replace Flower's handlers."""
     from flwr.superlink.servicer.fleet import fleet_handlers as handlers  # noqa: PLC0415 - in a SuperLink only
 
     honest_run, honest_fab = handlers.get_run, handlers.get_fab
 
     def get_run(**arguments: Any) -> Any:
-        answer = honest_run(**arguments)
+        reply = honest_run(**arguments)
         if kind() == "agent":
-            answer.run.primary_task_type = "flwr-agentapp"
-        return answer
+            reply.run.primary_task_type = "flwr-agentapp"
+        return reply
 
     def get_fab(**arguments: Any) -> Any:
-        answer = honest_fab(**arguments)
+        reply = honest_fab(**arguments)
         if kind() == "toml":
-            answer.fab.content = with_project(answer.fab.content, BAD_TOML)
+            reply.fab.content = with_project(reply.fab.content, BAD_TOML)
         if kind() == "bomb":
-            answer.fab.content = with_project(answer.fab.content, BOMB)
+            reply.fab.content = with_project(reply.fab.content, BOMB)
         if kind() == "zip":
-            answer.fab.content = b"no zip at all"
-        return answer
+            reply.fab.content = b"no zip at all"
+        return reply
 
     def full(honest: Any) -> Any:
         def handler(**arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A federation as an estimator of scikit-learn: ``fit`` deals the rows to simulated sites and trains a PAN-SVM."""
+"""A federation as an estimator of scikit-learn: ``fit`` partitions the rows over simulated sites and trains PAN-SVM."""
 
 import logging
 import tempfile
@@ -30,7 +30,7 @@ from strategies.settings import Settings, make_settings
 LARGEST_SEED = 2**31 - 1
 PATIENT = "patient"
 NOT_HERE = ("audit", "data-dir", "drop", "label", "out", "positive", "resume", "schema")
-"""Settings of runs of files, from which and into which ``fit`` reads and writes nothing."""
+"""Settings of runs with files; ``fit`` has none."""
 
 _ONE_AT_A_TIME = Lock()
 
@@ -41,24 +41,24 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     C : float, 'auto' or tuple of float
-        Penalty of rows on the wrong side; of several, cross-validation chooses.
+        Penalty of margin violations; cross-validation chooses among several.
     kernel : {'rbf', 'linear'}
         The kernel.
     gamma : float, 'scale', 'auto' or tuple of float
-        Of the kernel; 'scale' as in ``SVC``, of 'auto' or several cross-validation chooses.
+        Kernel coefficient; 'scale' as in ``SVC``; cross-validation chooses among several, or with 'auto'.
     landmarks : float, int or 'auto'
-        A share of all rows, or how many.
+        Share of all rows, or number.
     class_weight : {'balanced', None} or dict
-        'balanced': both sides of each binary problem weigh as much; or the weight of each label, 1 if it is not there.
-        With more than two labels and weights for them, binary problems have two classes each, as in ``SVC``.
+        'balanced': both sides of each binary problem have equal weight; or the weight of each label, by default 1.
+        With weights and more than two labels, training is one-vs-one, as in ``SVC``.
     probability : bool
-        Whether there is ``predict_proba``.
+        Whether to enable ``predict_proba``.
     aggregation : str
-        The secure sum; the model is the same with each.
+        The secure sum; it does not change the model.
     privacy : {'auto', 'exact', 'perturbed'}
         The level, as docs/threat-model.md explains them; 'auto' is 'perturbed'.
     sites : int
-        Number of sites that rows are dealt to where ``fit`` is not told whose they are.
+        Number of simulated sites if ``fit`` gets no ``sites``.
     min_cluster : int
         Fewest rows behind a landmark.
     random_state : int, RandomState or None
@@ -73,7 +73,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_, feature_names_in_
         As in scikit-learn.
     model_ : PanSVC
-        The trained model; its columns are ``x0``, ``x1``, …, its classes the places in ``classes_``.
+        The trained model; its columns are ``x0``, ``x1``, …, its classes the indices in ``classes_``.
     round_trips_ : int
         Round trips of the federation.
 
@@ -126,41 +126,37 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (rows,)
             The labels.
         sites : array-like of shape (rows,), optional
-            Whose each row is: equal values are one site's. By default rows are dealt to ``self.sites``.
+            Site of each row. By default rows are partitioned over ``self.sites`` sites.
         groups : array-like of shape (rows,), optional
-            Which patient each row is of, as in scikit-learn's splitters: rows of a patient are in one fold and at one
-            site, and ``min_cluster`` counts patients. By default each row is a patient.
+            Patient of each row, as in scikit-learn's splitters: rows of a patient are in one fold and at one site,
+            and ``min_cluster`` counts patients. By default each row is a patient.
 
         Raises
         ------
         PanSVMError
-            If a setting cannot be, a site has too few rows, or the training fails.
+            If a setting is invalid, a site has too few rows, or the training fails.
         ValueError
             If rows, labels, sites and groups do not fit together.
         """
         cells, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         if pd.isna(labels).any():
             raise ValueError(
-                f"y does not say of {np.count_nonzero(pd.isna(labels))} rows which class they have: they are None or "
-                "NaN. Fill them in, or leave these rows out."
+                f"y is None or NaN in {np.count_nonzero(pd.isna(labels))} rows. Fill them in, or leave these rows out."
             )
         check_classification_targets(labels)
-        whose, patients = _codes("sites", sites, len(cells)), _codes("groups", groups, len(cells))
-        if whose is not None and whose.max(initial=0) == 0:
+        site_codes, patient_codes = _codes("sites", sites, len(cells)), _codes("groups", groups, len(cells))
+        if site_codes is not None and site_codes.max(initial=0) == 0:
             raise ValueError(
-                "All rows are one site's. Leave sites out, and rows are dealt to simulated sites."
+                "All rows belong to one site. Leave sites out to partition the rows over simulated sites."
             )
-        self.classes_, places = np.unique(labels, return_inverse=True)
+        self.classes_, class_indices = np.unique(labels, return_inverse=True)
         if not 2 <= len(self.classes_) <= MOST_CLASSES:
-            raise ValueError(
-                f"There have to be 2 to {MOST_CLASSES} classes to tell apart, and y has {len(self.classes_)} "
-                f"class{'' if len(self.classes_) == 1 else 'es'}."
-            )
+            raise ValueError(f"y must have 2 to {MOST_CLASSES} classes, and it has {len(self.classes_)}.")
         frame = _frame(cells)
-        frame[LABEL] = places.astype(str)
-        # The level of the log, warnings and threads of the libraries are the process's.
+        frame[LABEL] = class_indices.astype(str)
+        # Log level, warnings and thread limits belong to the process.
         with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
-            files, schema = _write(frame, whose, patients, Path(folder))
+            files, schema = _write(frame, site_codes, patient_codes, Path(folder))
             settings = self._settings(files, schema, labels)
             check(settings)
             strategy = train_in_process(settings)
@@ -169,52 +165,47 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self, files: list[str], schema: str, labels: NDArray[Any]) -> Settings:
-        own: dict[str, Any] = {"class_weight": self.class_weight or "none"}
+        fixed: dict[str, Any] = {"class_weight": self.class_weight or "none"}
         if isinstance(self.class_weight, dict):
             weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
             if not (weights > 0).all():
-                raise ValueError(
-                    "class_weight has a weight that is not above 0. Leave rows of that label out."
-                )
-            own = {"class_weight": tuple(map(float, weights))}
+                raise ValueError("class_weight must be above 0. To ignore a label, leave its rows out.")
+            fixed = {"class_weight": tuple(map(float, weights))}
             if len(self.classes_) > 2:
-                own["multi_class"] = "ovo"
+                fixed["multi_class"] = "ovo"
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
-        own |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
-        own |= {"schema": schema} if schema else {}
-        given = self.get_params(deep=False)
-        others = {key_of(name): value for name, value in (given.pop("settings") or {}).items()}
-        twice = sorted({*others} & {*map(key_of, {**given, **own}), *NOT_HERE})
+        fixed |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
+        fixed |= {"schema": schema} if schema else {}
+        parameters = self.get_params(deep=False)
+        more = {key_of(name): value for name, value in (parameters.pop("settings") or {}).items()}
+        twice = sorted({*more} & {*map(key_of, {**parameters, **fixed}), *NOT_HERE})
         if twice:
             raise SettingError(
-                f"settings names {', '.join(twice)}, which is a parameter of FederatedSVC, is set by fit, or means "
-                "nothing to it. Leave it out there, and give the parameter (for seed random_state, for positive a y of "
-                "two classes)."
+                f"settings contains {', '.join(twice)}, which is a parameter of FederatedSVC, is set by fit, or has no "
+                "effect here. Leave it out, and give the parameter (for seed random_state, for positive a y of two "
+                "classes)."
             )
-        if others.get("threshold"):
+        if more.get("threshold"):
             raise SettingError(
-                "settings names threshold, which the predictions of a run's folder follow, and FederatedSVC has none. "
-                "Compare predict_proba with it."
+                "settings contains threshold, which FederatedSVC does not apply. Compare predict_proba with it."
             )
-        del given["random_state"]
-        return with_sites_of_data(make_settings(**{**given, **own, **others}))
+        del parameters["random_state"]
+        return with_sites_of_data(make_settings(**{**parameters, **fixed, **more}))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the decision values, as :meth:`flower_pansvm.models.pan_svc.PanSVC.decision_function` does."""
-        cells = self._cells(X)
-        return self.model_.decision_function(cells)
+        return self.model_.decision_function(self._cells(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each row, shape (rows,)."""
-        cells = self._cells(X)
-        labels: NDArray[Any] = self.classes_[np.asarray(self.model_.predict(cells), dtype=np.int64)]
+        indices = np.asarray(self.model_.predict(self._cells(X)), dtype=np.int64)
+        labels: NDArray[Any] = self.classes_[indices]
         return labels
 
     @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class, shape (rows, classes); only with ``probability=True``."""
-        cells = self._cells(X)
-        probabilities: NDArray[np.float64] = self.model_.predict_proba(cells)
+        probabilities: NDArray[np.float64] = self.model_.predict_proba(self._cells(X))
         return probabilities
 
     def _cells(self, X: ArrayLike) -> pd.DataFrame:
@@ -222,50 +213,50 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return _frame(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"))
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that missing cells are allowed."""
+        """Declare that missing cells are allowed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
 
 def _frame(cells: NDArray[np.float64]) -> pd.DataFrame:
-    """Return rows as a table whose columns are called after their places."""
-    return pd.DataFrame(cells, columns=[f"x{number}" for number in range(cells.shape[1])])
+    """Return rows as a table with columns ``x0``, ``x1``, …."""
+    return pd.DataFrame(cells, columns=[f"x{index}" for index in range(cells.shape[1])])
 
 
-def _codes(name: str, given: ArrayLike | None, rows: int) -> NDArray[Any] | None:
-    """Return a number for each row, equal ones for equal values of sites or groups; None if there are none."""
-    if given is None:
+def _codes(name: str, keys: ArrayLike | None, rows: int) -> NDArray[Any] | None:
+    """Return an integer code of each row's site or group, shape (rows,); None without ``keys``."""
+    if keys is None:
         return None
-    values = column_or_1d(given)
+    values = column_or_1d(keys)
     if len(values) != rows:
         raise ValueError(
-            f"{name} says of {len(values)} rows whose they are, and X has {rows}. Give one value for each row."
+            f"{name} has {len(values)} values, and X has {rows} rows. Give one value for each row."
         )
     missing = pd.isna(values)
     if missing.any():
         raise ValueError(
-            f"{name} does not say of {np.count_nonzero(missing)} rows whose they are, the first at index "
-            f"{int(missing.argmax())}: they are None or NaN. Fill them in, or leave these rows out."
+            f"{name} is None or NaN in {np.count_nonzero(missing)} rows, the first at index {int(missing.argmax())}. "
+            "Fill them in, or leave these rows out."
         )
     codes: NDArray[Any] = pd.factorize(values, sort=True)[0]
     return codes
 
 
 def _write(
-    frame: pd.DataFrame, whose: NDArray[Any] | None, patients: NDArray[Any] | None, folder: Path
+    frame: pd.DataFrame, site_codes: NDArray[Any] | None, patients: NDArray[Any] | None, folder: Path
 ) -> tuple[list[str], str]:
-    """Write a file for each site, or one that is dealt out, and a schema file if there are patients."""
+    """Write a file for each site, or one to be partitioned, and a schema file if there are patients."""
     schema = ""
     if patients is not None:
         columns = "".join(f"[columns.{name}]\n" for name in frame.columns if name != LABEL)
         schema = str(folder / "schema.toml")
         Path(schema).write_text(f'label = "{LABEL}"\npatient-id = "{PATIENT}"\n{columns}', encoding="utf-8")
         frame = frame.assign(**{PATIENT: patients})
-    codes = np.zeros(len(frame), dtype=np.int64) if whose is None else whose
+    codes = np.zeros(len(frame), dtype=np.int64) if site_codes is None else site_codes
     files = []
-    for number in np.unique(codes):
-        files.append(str(folder / f"site-{number:04d}.parquet"))
-        # Names of sites are no names of files.
-        frame[codes == number].to_parquet(files[-1], index=False)
+    for code in np.unique(codes):
+        # The site's name may be no file name.
+        files.append(str(folder / f"site-{code:04d}.parquet"))
+        frame[codes == code].to_parquet(files[-1], index=False)
     return files, schema

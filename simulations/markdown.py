@@ -6,14 +6,14 @@ import pandas as pd
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], align: str = "---:") -> str:
-    """Return a Markdown table; the first column is left-aligned, the others as ``align`` says, which is right."""
+    """Return a Markdown table; the first column is left-aligned, the others by default right-aligned."""
     lines = [header, ["---", *[align] * (len(header) - 1)], *rows]
     cells = ([cell.replace("|", r"\|") for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
 
 
 def table_of(header: Sequence[str], frame: pd.DataFrame, *formats: str) -> str:
-    """Return a table with the index as its first column; of one format for all columns, or one each."""
+    """Return a table with the index as its first column; ``formats`` is one for all columns, or one each."""
     each = formats if len(formats) > 1 else formats * frame.shape[1]
     lines = (
         [

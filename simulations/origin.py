@@ -1,4 +1,4 @@
-"""Where a figure comes from: commit, date, and versions of what it was measured with."""
+"""The origin of a figure: commit, date, and package versions."""
 
 import platform
 import subprocess
@@ -21,12 +21,12 @@ def commit() -> str | None:
 
 
 COMMIT = commit()
-"""Of the code that is measured; the checkout may have another by the end of a long measurement."""
+"""Taken when the measurement starts; the checkout may change before it ends."""
 
 
 def versions_text(versions: Mapping[str, str]) -> str:
     """Return names and versions on one line."""
-    return ", ".join(f"{name} {number}" for name, number in versions.items())
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def origin() -> dict[str, Any]:

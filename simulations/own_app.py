@@ -1,4 +1,4 @@
-"""The ClientApp of somebody else's Flower app, whose simulated sites have the rows that a function returns."""
+"""The ClientApp for a Flower app of the user's own, whose simulated sites get their rows from a function."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
@@ -31,116 +31,116 @@ Rows = Callable[[Context], Any]
 ARRAY_MODS = ("LocalDpMod", "adaptiveclipping_mod", "fixedclipping_mod")
 """Flower's mods that rewrite the arrays of a reply."""
 
-_asked: ContextVar[Context] = ContextVar("the context of the message that is answered")
+_context: ContextVar[Context] = ContextVar("the context of the current request")
 
 
 def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> ClientApp:
     """Return a ClientApp that trains with the plugin's strategies on rows of the app's own.
 
-    Its settings are the keys under ``pansvm.`` of the app's run config; it leaves all others alone.
+    Its settings are the keys under ``pansvm.`` of the app's run config; it ignores all others.
 
     Parameters
     ----------
     data : callable
-        Given Flower's context of a simulated node, with ``partition-id`` in its ``node_config`` and the app's whole run
-        config, returns the node's rows: a DataFrame with a label column, or ``(X, y)``, or ``(X, y, names)``. It has to
-        return the same rows whenever it is called in a run.
+        Function of Flower's context of a simulated node, with ``partition-id`` in its ``node_config`` and the app's
+        whole run config. Returns the node's rows: a DataFrame with a label column, ``(X, y)`` or ``(X, y, names)``;
+        the same rows in every call of a run.
     mods : sequence
-        Flower mods. They may look at messages. One that fails, or changes a message or its reply, is refused by name;
-        so are those of Flower's that rewrite arrays, at once.
+        Flower mods. They may read messages. A mod that fails, or changes a message or its reply, is refused by name;
+        Flower's own mods that rewrite arrays are refused at once.
     label : str
         Label column of a DataFrame, unless the run config has ``pansvm.label``.
 
     Returns
     -------
     ClientApp
-        An app with all tasks; other handlers may be registered besides.
+        An app with all tasks; other handlers may be added.
 
     Raises
     ------
     SettingError
-        If ``data`` is no function, or a mod rewrites arrays.
+        If ``data`` is not callable, or a mod rewrites arrays.
     """
     if not callable(data):
         raise SettingError(
-            f"data is {type(data).__name__}. Give a function, data=my_rows: each node calls it for its rows."
+            f"data is {type(data).__name__}, not a function. Give a function that returns a node's rows: data=my_rows."
         )
     for mod in map(_name_of, mods):
         if mod in ARRAY_MODS:
             raise SettingError(
-                f"{mod} rewrites the arrays of a reply, and here replies are exact or masked numbers. Leave it out; "
-                "dp-svm gives differential privacy, and the setting 'privacy' says what the sites' sums hold."
+                f"{mod} rewrites the arrays of a reply, which are exact or masked numbers here. Leave it out; for "
+                "differential privacy use dp-svm, or another level of the setting 'privacy'."
             )
     return app_of_tasks([*map(_Unchanged, mods), _OwnSettings(_Tables(data, label))])
 
 
 def _name_of(mod: Mod) -> str:
-    """Return the name of a mod, which is a function or an object that can be called."""
+    """Return the name of a mod, a function or a callable object."""
     return getattr(mod, "__name__", type(mod).__name__)
 
 
 @dataclass(frozen=True)
 class _Unchanged:
-    """A mod around another: refuses in its name what it has changed, and says if it failed; nothing waits for it."""
+    """A mod around another: replies with an error that names the other if it fails or changes a message."""
 
     mod: Mod
 
     def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-        asked, answered = copy.deepcopy(message.content), []
+        original, contents = copy.deepcopy(message.content), []
 
-        def passed_on(request: Message, context: Context) -> Message:
-            if request.content != asked:
+        def call_app(request: Message, context: Context) -> Message:
+            if request.content != original:
                 raise SettingError("it changed the request")
-            answered.append(_said(reply := call_next(request, context)))
+            contents.append(_content_of(reply := call_next(request, context)))
             return reply
 
         try:
-            reply = self.mod(message, context, passed_on)
-            if answered != [_said(reply)]:
-                raise SettingError("it changed the reply" if answered else "it answered itself")
-        except Exception as error:  # anybody's mod
+            reply = self.mod(message, context, call_app)
+            if contents != [_content_of(reply)]:
+                raise SettingError("it changed the reply" if contents else "it replied itself")
+        except Exception as error:
             why = str(error) if isinstance(error, SettingError) else f"{type(error).__name__}: {error}"
-            text = f"The mod {_name_of(self.mod)} cannot be used here: {why}. Correct it, or leave it out of mods."
+            text = f"The mod {_name_of(self.mod)} failed: {why}. Correct it, or leave it out of mods."
             return Message(Error(SettingError.code, printable(text)), reply_to=message)
         return reply
 
 
-def _said(reply: Message) -> tuple[RecordDict | None, int]:
-    """Return a copy of what a reply says, to be compared: its content, or the code of its error."""
+def _content_of(reply: Message) -> tuple[RecordDict | None, int]:
+    """Return a copy of a reply's content, or the code of its error."""
     return (copy.deepcopy(reply.content), 0) if reply.has_content() else (None, reply.error.code)
 
 
 @dataclass(frozen=True)
 class _OwnSettings:
-    """A mod: answers with the plugin's part of the run config and the app's tables; the state stays the context's.
+    """A mod that passes on the plugin's part of the run config, with the app's tables; the state stays the context's.
 
-    A real SuperNode that runs the app is a simulated site, too: a hospital's node runs what is installed there.
+    A real SuperNode that runs the app is a simulated site, too: a hospital's node runs the installed package.
     """
 
     tables: "_Tables"
 
     def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-        # Flower's workers get the app as a copy: what they import registers nothing.
+        # Flower's workers get a copy of the app: imports there register nothing.
         use_tables(self.tables)
         if not is_simulated(context):
-            log(WARNING, "the app's own rows count as a researcher's: no policy and no ledger protects them")
-        token = _asked.set(context)
-        own = SimulatedContext(
+            log(WARNING, "the app's rows count as a researcher's: no policy and no ledger protects them")
+        token = _context.set(context)
+        plugin_context = SimulatedContext(
             context.run_id, context.node_id, context.node_config, context.state, own_keys(context.run_config)
         )
         try:
-            return call_next(message, own)
+            return call_next(message, plugin_context)
         finally:
-            _asked.reset(token)
+            _context.reset(token)
 
 
 _read: dict[tuple[int, int, int, Rows], Table] = {}
-"""The tables that this process has of the latest run."""
+"""This process's tables of the latest run."""
 
 
 @dataclass(frozen=True)
 class _Tables:
-    """The tables of simulated sites (`clients.table.simulated.SimulatedTables`), as a function returns them."""
+    """The tables of simulated sites (`clients.table.simulated.SimulatedTables`) from a function."""
 
     rows: Rows
     label: str
@@ -156,14 +156,14 @@ class _Tables:
         return str(own_keys(_asked.get().run_config).get("label") or self.label)
 
     def _read(self) -> Table:
-        context = copy.copy(_asked.get())
+        context = copy.copy(_context.get())
         context.state = RecordDict()
         frame = as_frame(call(self.rows, self.name, context, logged=True), self.name, self.column)
         return table_from_frame(checked_frame(frame, self.name, AS_IT_IS), self.column, self.name)
 
     def table_of_node(self, config: Mapping[str, Scalar], site: int, count: int) -> Table:  # noqa: ARG002
-        """Return the site's table; TableError if the function fails, or returns what is none."""
-        key = _asked.get().run_id, site, count, self.rows
+        """Return the site's table; TableError if the function fails or returns no table."""
+        key = _context.get().run_id, site, count, self.rows
         if key not in _read:
             if any(run != key[0] for run, *_ in _read):
                 _read.clear()
@@ -171,20 +171,20 @@ class _Tables:
         return _read[key]
 
     def stamp_of_node(self, config: Mapping[str, Scalar], site: int) -> str:
-        """Return a digest of the table: one that has become another is refused."""
-        count = int(_asked.get().node_config["num-partitions"])
+        """Return a digest of the table: a changed table is refused."""
+        count = int(_context.get().node_config["num-partitions"])
         return digest(self.table_of_node(config, site, count)).hex()
 
     def label_place_of_node(self, config: Mapping[str, Scalar], site: int) -> str:  # noqa: ARG002
-        """Return where a site's labels are from, for errors."""
+        """Return the source of a site's labels, for errors."""
         return f"column '{self.column}' of the function {self.name}"
 
     def labels_of_run(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return no labels: what other sites' functions return is not known here."""
+        """Return no labels: those of other sites are unknown here."""
         return ()
 
     def split_of_node(
         self, config: Mapping[str, Scalar], site: int, classes: Any, patients: Any, fraction: float, seed: int
     ) -> LastingSplit:
-        """Return which rows are kept for evaluation, and how others are dealt to folds."""
+        """Return the split into rows for evaluation and folds."""
         return sites.split_of_node({**config, "split": "iid"}, site, classes, patients, fraction, seed)

@@ -1,4 +1,4 @@
-"""What benchmarks have written, for the tables and plots of pages."""
+"""The result files of benchmarks, for the tables and plots of pages."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,11 @@ import pandas as pd
 ROOT = Path(__file__).parents[1]
 
 EXACT, NOISES = "exact", ("perturbed, noise 0.25", "perturbed, noise 0.5")
-"""What levels are called in results."""
+"""Names of levels in results."""
 
 
 class Result(NamedTuple):
-    """What a benchmark has written."""
+    """The result file of a benchmark."""
 
     name: str
     commit: str
@@ -23,11 +23,11 @@ class Result(NamedTuple):
     tables: dict[str, list[dict[str, Any]]]
 
     def frame(self, table: str) -> pd.DataFrame:
-        """Return one of the tables."""
+        """Return a table of the file."""
         return pd.DataFrame(self.tables[table])
 
     def origin(self) -> str:
-        """Return a line that says where the figures come from."""
+        """Return file, date, commit and machine of the figures on one line."""
         load = self.machine["load"][1]
         return (
             f"`results/{self.name}.json`: {self.date[:10]}, commit {self.commit[:8]}, {self.machine['cores']} cores "
@@ -37,5 +37,5 @@ class Result(NamedTuple):
 
 def result(name: str, folder: Path = ROOT / "results") -> Result:
     """Return the result file of a benchmark."""
-    found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    return Result(name, *(found[key] for key in ("commit", "date", "machine", "versions", "tables")))
+    content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return Result(name, *(content[key] for key in ("commit", "date", "machine", "versions", "tables")))

@@ -8,25 +8,27 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 
 def plot_private_accuracy(models: Result) -> Figure:
-    """Draw accuracy against ε: one panel a data set, one line a method, bars of one standard error."""
-    found = models.frame("models").query(
+    """Plot accuracy against ε: a panel per data set, a line per method, bars of one standard error."""
+    frame = models.frame("models").query(
         "data in ('heart', 'diabetes', 'breast_cancer', 'australian', 'spambase', 'letter')"
     )
     figure = Figure(figsize=(12, 6.5), layout="constrained")
     for panel, (name, of_set) in zip(
-        figure.subplots(2, 3).flat, found.groupby("data", sort=False), strict=True
+        figure.subplots(2, 3).flat, frame.groupby("data", sort=False), strict=True
     ):
         for method, line in of_set.groupby("method", sort=False):
-            known = 100 * line["accuracy"]
+            accuracies = 100 * line["accuracy"]
             if line["epsilon"].isna().all():
                 style = "-" if method == "exact SVM" else ":"
                 panel.axhline(
-                    float(known.iloc[0]), color="black", linestyle=style, linewidth=1.2, label=method
+                    float(accuracies.iloc[0]), color="black", linestyle=style, linewidth=1.2, label=method
                 )
             else:
                 error = 100 * line["deviation"] / line["splits"] ** 0.5
-                panel.errorbar(line["epsilon"], known, error, marker="o", capsize=2, label=method)
-        panel.set(title=name, xscale="log", xticks=EPSILONS, xticklabels=[f"{one:g}" for one in EPSILONS])
+                panel.errorbar(line["epsilon"], accuracies, error, marker="o", capsize=2, label=method)
+        panel.set(
+            title=name, xscale="log", xticks=EPSILONS, xticklabels=[f"{epsilon:g}" for epsilon in EPSILONS]
+        )
         panel.minorticks_off()
         panel.grid(alpha=0.3)
     figure.supxlabel("ε of the whole run, δ = 1e-5")
@@ -38,15 +40,17 @@ def plot_private_accuracy(models: Result) -> Figure:
 
 
 def plot_found(privacy: Result) -> Figure:
-    """Draw the accuracy of each system against the share of all records that its attacker finds, by data set."""
-    known = privacy.frame("attacks").dropna(subset=["accuracy"]).fillna({"test_within_10": 0})
+    """Plot accuracy against the share of records that an attacker reconstructs: a panel per data set."""
+    attacks = privacy.frame("attacks").dropna(subset=["accuracy"]).fillna({"test_within_10": 0})
     figure = Figure(figsize=(12, 5), layout="constrained")
     styles = {
-        name: {"marker": marker, "color": f"C{place}"}
-        for place, (name, marker) in enumerate(zip(dict.fromkeys(known["system"]), "os^vDP*Xph", strict=True))
+        name: {"marker": marker, "color": f"C{index}"}
+        for index, (name, marker) in enumerate(
+            zip(dict.fromkeys(attacks["system"]), "os^vDP*Xph", strict=True)
+        )
     }
     for panel, (name, of_set) in zip(
-        figure.subplots(1, known["data"].nunique()), known.groupby("data", sort=False), strict=True
+        figure.subplots(1, attacks["data"].nunique()), attacks.groupby("data", sort=False), strict=True
     ):
         rows = of_set["train_rows"] + of_set["test_rows"]
         shares = 100 * (of_set["train_within_10"] + of_set["test_within_10"]) / rows
@@ -67,13 +71,13 @@ def plot_found(privacy: Result) -> Figure:
 
 
 def plot_secure_sums(secure_sums: Result) -> Figure:
-    """Draw the CPU seconds of one sum by number of values, and by number of sites."""
-    found = secure_sums.frame("sums")
+    """Plot the CPU seconds of one sum against its number of values and of sites."""
+    sums = secure_sums.frame("sums")
     figure = Figure(figsize=(12, 4.5), layout="constrained")
     panels = figure.subplots(1, 2)
     for panel, axis, of_panel, title in (
-        (panels[0], "values", found.query("sites == 5"), "5 sites"),
-        (panels[1], "sites", found.query("values == 10_000"), "10,000 values"),
+        (panels[0], "values", sums.query("sites == 5"), "5 sites"),
+        (panels[1], "sites", sums.query("values == 10_000"), "10,000 values"),
     ):
         for name, line in of_panel.groupby("aggregation", sort=False):
             panel.plot(

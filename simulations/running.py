@@ -33,57 +33,61 @@ from strategies.steps.subgroups import groups_by
 
 ENGINES = ("simulation", "in-process")
 RESUMED_WITH = ("timeout", "min-sites")
-"""Settings that may be others in a run that goes on than in what it goes on with."""
+"""Settings that may change when a run is resumed."""
 
 
 def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) -> Settings:
-    """Return the settings to go on with the stopped run of a folder; of `RESUMED_WITH` some may be changed.
+    """Return the settings that resume a folder's stopped run; those of `RESUMED_WITH` may change.
 
-    SettingError if the folder has no checkpoint, or another setting is to change.
+    SettingError if the folder has no checkpoint, or another setting would change.
     """
     before = config_before(folder)
     fixed = [key for key in changed if key not in RESUMED_WITH]
     if fixed:
         raise SettingError(
-            f"A run that is resumed keeps its settings, but for {' and '.join(RESUMED_WITH)}. Leave out "
+            f"A resumed run keeps its settings, except {' and '.join(RESUMED_WITH)}. Leave out "
             f"{', '.join(fixed)}, or start a new run."
         )
     return settings_from({**before, **changed, "out": str(folder.absolute()), "resume": True})
 
 
 def check(settings: Settings) -> None:
-    """Check the data of a run and that its strategy fits them, before anything is started; PanSVMError if not."""
+    """Check data and strategy of a run before it starts; PanSVMError if they do not fit."""
     check_strategy(settings, check_data(settings))
 
 
 def check_strategy(settings: Settings, classes: Sequence[str]) -> None:
     """Check that a strategy can train on these classes, split and patients; SettingError if it cannot."""
-    if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
-        _check_by_columns(settings.strategy)
+    of_columns = settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1
+    if of_columns and not STRATEGIES[settings.strategy].by_columns:
+        able = [name for name, kind in STRATEGIES.items() if kind.by_columns]
+        raise SettingError(
+            f"The split gives each site a block of columns, and the strategy {settings.strategy} needs all columns. "
+            f"Choose one of {', '.join(able)}; or one block of columns, such as checkerboard:4x1."
+        )
     check_rows_per_patient(settings.rows_per_patient, form_of(settings).schema)
     check_classes(settings.strategy, classes)
 
 
 def check_data(settings: Settings) -> tuple[str, ...]:
-    """Read every site's table once, whatever is trained on them, and return the classes.
+    """Read every site's table once and return the classes.
 
     PanSVMError if a table cannot be read, the tables do not fit together, or the split cannot be made.
     """
     if settings.min_sites > settings.sites:
         raise SettingError(
-            f"min-sites is {settings.min_sites}, but there are {settings.sites} sites. Give more sites, or lower "
-            "min-sites."
+            f"min-sites is {settings.min_sites}, but there are {settings.sites} sites. Add sites, or lower min-sites."
         )
-    tables, positive, by_place = whole_rows_of(settings), settings.positive_labels, defaultdict(list)
-    for number, table in enumerate(tables):
+    tables, positive, labels_of = whole_rows_of(settings), settings.positive_labels, defaultdict(list)
+    for site, table in enumerate(tables):
         labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
-        by_place[label_place(settings, number)].append(labels)
-    for place, parts in by_place.items():
-        # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
-        check_labels(np.concatenate(parts), positive, place, least=1)
-    if settings.positive:  # a label of the schema file may be nobody's
+        labels_of[label_place(settings, site)].append(labels)
+    for column, parts in labels_of.items():
+        # A site of a partitioned data set may have few enough patients for their names to pass as classes.
+        check_labels(np.concatenate(parts), positive, column, least=1)
+    if settings.positive:  # no row may have a label of the schema file
         _check_positive(
-            positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
+            positive, np.unique(np.concatenate([part for parts in labels_of.values() for part in parts]))
         )
     schema = schema_of_tables(tables, positive)
     if settings.by:
@@ -93,12 +97,12 @@ def check_data(settings: Settings) -> tuple[str, ...]:
 
 
 def doubts_of(settings: Settings) -> list[str]:
-    """Return what is doubtful about the files of a run, at most three lines of each, and about all of them together."""
+    """Return warnings about each file of a run, at most three, and about all of them together."""
     form, together = form_of(settings), []
     patients = [table.patients for table in whole_rows_of(settings) if table.patients is not None]
     rows = sum(map(len, patients))
-    # Of a site that is sound, where another one has patients with several rows.
-    if form.schema and rows >= FEW and all(len(np.unique(own)) == len(own) for own in patients):
+    # One site alone may have a row a patient while others have several.
+    if form.schema and rows >= FEW and all(len(np.unique(ids)) == len(ids) for ids in patients):
         together = [f"patient-id {another_in_every_row(form.schema.patient_id, rows)}"]
     if settings.split.startswith("by:"):
         form = replace(form, drop=(*form.drop, plain_name(settings.split.removeprefix("by:"))))
@@ -112,29 +116,19 @@ def doubts_of(settings: Settings) -> list[str]:
 
 
 def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
-    """Raise a SettingError if a label that is to count as positive is in no table; it may be misspelt."""
+    """Raise a SettingError if a positive label is in no table, for instance misspelt."""
     known = list(map(str, labels))
     missing = [label for label in positive if label not in known]
     if missing and len(known) <= MOST_CLASSES:
         quoted = " A label that holds a comma stands in double quotes." * any("," in label for label in known)
         raise SettingError(
-            f"No row of any site has the label '{missing[0]}', which is to count as positive. "
+            f"No row of any site has the positive label '{missing[0]}'. "
             f"{near_matches(missing[0], known)}{quoted}"
         )
 
 
-def _check_by_columns(strategy: str) -> None:
-    known = STRATEGIES
-    if not known[strategy].by_columns:
-        able = [name for name, kind in known.items() if kind.by_columns]
-        raise SettingError(
-            f"The split deals out blocks of columns, and the strategy {strategy} needs all columns at each site. "
-            f"Choose one of {', '.join(able)}; or one block of columns, such as checkerboard:4x1."
-        )
-
-
 def with_sites_of_data(settings: Settings) -> Settings:
-    """Return the settings with the number of sites that the data say, if they say one."""
+    """Return the settings with the data's number of sites, if the data determine it."""
     return replace(settings, sites=number_of_sites(settings))
 
 
@@ -146,14 +140,14 @@ def run(
     audit: str = "sums",
     minutes: float = 0.0,
     also: Sequence[Path] = (),
-    tell: Callable[[Path], None] = lambda _: None,
+    finished: Callable[[Path], None] = lambda _: None,
 ) -> Path:
-    """Train, evaluate, audit if the settings say so, write ``result.json``, ``model.npz``, ``report.html``; say where.
+    """Train, evaluate and audit, write ``result.json``, ``model.npz`` and ``report.html``, and return their folder.
 
-    The settings' ``out`` is an absolute path. The engine is one of `ENGINES`; ``show`` receives each line of
-    progress. The audit is by ``sums`` alone, by an ``attack`` of so many minutes, which uses the records of other
-    runs of the same sites, too; or a later one's, with ``record``, which keeps that of the sums. ``tell`` is called
-    with the folder before the report, whose plots take seconds, is written. PanSVMError if the run fails.
+    The settings' ``out`` is an absolute path. ``engine`` is one of `ENGINES`; ``show`` receives each line of progress.
+    ``audit`` is ``sums``, ``attack`` (for so many minutes, ``also`` with the records of other runs of the same sites)
+    or ``record``, which keeps the sums for the audit of a later run. ``finished`` is called with the folder before the
+    report, whose plots take seconds. PanSVMError if the run fails.
     """
     folder = Path(settings.out)
     if engine == "in-process":
@@ -166,9 +160,9 @@ def run(
     try:
         if settings.audit and audit != "record":
             _audit(settings, folder, show, minutes if audit == "attack" else 0.0, also)
-        tell(folder)
+        finished(folder)
     finally:
-        # The run itself has succeeded, whatever an attack does not know how to read.
+        # The run itself has succeeded, even if the audit fails.
         write_report(folder)
     return folder
 
@@ -176,15 +170,14 @@ def run(
 def _audit(
     settings: Settings, folder: Path, show: Callable[[str], None], minutes: float, also: Sequence[Path]
 ) -> None:
-    """Audit a finished run, attack it for so many minutes if any, and forget what was asked."""
-    # Few runs are audited.
-    from simulations.attack.attack import attack  # noqa: PLC0415
+    """Audit a finished run, attack it for ``minutes`` if above 0, and delete its transcript."""
+    from simulations.attack.attack import attack  # noqa: PLC0415 - few runs are audited
     from simulations.attack.audit import add_to_result, audit  # noqa: PLC0415
 
     try:
-        found = audit(settings, folder)
-        show(str(found))
-        add_to_result(folder, {"audit": found.entries})
+        findings = audit(settings, folder)
+        show(str(findings))
+        add_to_result(folder, {"audit": findings.entries})
         if minutes:
             attacked = attack(settings, folder, minutes, show, also)
             show(str(attacked))

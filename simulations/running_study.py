@@ -1,4 +1,4 @@
-"""A study of drawn tables whose processes can be started, killed and listened to: for tests and a benchmark."""
+"""A study of synthetic tables whose processes can be started, killed and watched: for tests and a benchmark."""
 
 import contextlib
 import os
@@ -19,30 +19,27 @@ from strategies.deployment.coordinator import FLOWER_FOLDER
 from strategies.deployment.superlink import checkout
 
 PATIENCE = 900.0
-"""Longest wait for what should come; a machine that does other work as well is slow."""
+"""Longest wait for an expected event; a loaded machine is slow."""
 
 COORDINATOR = "coordinator"
 
 
-def processes_about(folder: Path, part: str = "") -> dict[int, str]:
-    """Return number and command line of each other process of this machine that a study's folder is named to.
-
-    Of those only whose command line has a part.
-    """
-    found = {}
+def processes_about(folder: Path, fragment: str = "") -> dict[int, str]:
+    """Return pid and command line of each other process that names a study's folder; only those with a fragment."""
+    processes = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             named = f"FLWR_HOME={folder}/".encode() in (process / "environ").read_bytes()
-            if (named or str(folder) in command) and part in command and int(process.name) != os.getpid():
-                found[int(process.name)] = command
-    return found
+            if (named or str(folder) in command) and fragment in command and int(process.name) != os.getpid():
+                processes[int(process.name)] = command
+    return processes
 
 
 class RunningStudy:
-    """A coordinator and hospitals with drawn tables, as ``pansvm demo`` has them.
+    """A coordinator and hospitals with synthetic tables, as of ``pansvm demo``.
 
-    All are started with the variables in ``environment``, besides those of this process.
+    ``environment`` is added to the environment of this process.
     """
 
     def __init__(
@@ -57,7 +54,7 @@ class RunningStudy:
         self.names = list(tables)
         self.coordinator, _ = set_up(folder, tables, settings)
         for name in self.names:
-            set_key(folder / name, "min-sites", 3)  # so that runs go on without a hospital that is killed
+            set_key(folder / name, "min-sites", 3)  # so that runs continue without a killed hospital
         self._running: dict[str, contextlib.ExitStack] = {}
         self._read: dict[str, int] = {}
 
@@ -74,7 +71,7 @@ class RunningStudy:
             self.end(name)
 
     def start(self, name: str, *, wait: bool = True, **environment: str) -> "subprocess.Popen[str]":
-        """Run ``pansvm hospital start`` or ``pansvm coordinator start``, in an environment with some more variables."""
+        """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with more environment variables."""
         self.end(name)
         self._read[name] = 0
         stack = self._running[name] = contextlib.ExitStack()
@@ -91,36 +88,38 @@ class RunningStudy:
         return process
 
     def end(self, name: str) -> None:
-        """End it as Ctrl-C would."""
+        """End a hospital or the coordinator as Ctrl-C would."""
         if name in self._running:
             self._running.pop(name).close()
 
-    def signal(self, name: str, part: str = "", number: int = signal.SIGKILL) -> None:
-        """Send a signal to the processes of a hospital or the coordinator that have a part in the command line.
+    def signal(self, name: str, fragment: str = "", number: int = signal.SIGKILL) -> None:
+        """Send a signal to the processes of a hospital or the coordinator with a fragment in their command line.
 
-        Without a part to all of Flower's, and not to those that start them. One that is about to be started again is
-        waited for; EngineError if that takes too long.
+        Without a fragment to all of Flower's, but not to their parents. A process that is being restarted is waited
+        for; EngineError if that takes too long.
         """
         deadline = time.monotonic() + PATIENCE
         reached: list[int] = []
         while not reached:
             if time.monotonic() > deadline:
                 raise EngineError(
-                    f"No process of '{name}' has '{part}' in its command line. Has it ended? See its log."
+                    f"No process of '{name}' has '{fragment}' in its command line. Has it ended? See its log."
                 )
-            found = processes_about(self.folder / name, part)
-            reached = [pid for pid, command in found.items() if part or "-m flower_pansvm" not in command]
+            processes = processes_about(self.folder / name, fragment)
+            reached = [
+                pid for pid, command in processes.items() if fragment or "-m flower_pansvm" not in command
+            ]
             time.sleep(0.0 if reached else 0.2)
         for pid in reached:
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
 
     def log(self, name: str) -> str:
-        """Return what is in the log of a hospital or the coordinator since :meth:`forget`."""
+        """Return the log of a hospital or the coordinator since :meth:`forget`."""
         return (self.folder / f"{name}.log").read_text(errors="replace")[self._read[name] :]
 
     def wait(self, name: str, sign: str) -> None:
-        """Wait until a sign is in a log; EngineError if that takes too long."""
+        """Wait until a log contains a sign; EngineError if that takes too long."""
         deadline = time.monotonic() + PATIENCE
         while sign not in self.log(name):
             if time.monotonic() > deadline:
@@ -128,7 +127,7 @@ class RunningStudy:
             time.sleep(0.1)
 
     def forget(self) -> None:
-        """Leave out from now on what is in the logs, so that signs in them are new ones."""
+        """Skip the present contents of the logs, so that signs are new ones."""
         for name in self._running:
             self._read[name] += len(self.log(name))
 
@@ -156,14 +155,14 @@ class RunningStudy:
 
 
 class RunningTraining:
-    """A training that runs beside, with its log."""
+    """A training in the background, with its log."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path, out: Path) -> None:
         self.process, self.out, self._log = process, out, log
 
     @property
     def log(self) -> str:
-        """What the coordinator's window shows."""
+        """The coordinator's output."""
         return self._log.read_text(errors="replace")
 
     def end(self) -> int:

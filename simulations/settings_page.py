@@ -1,4 +1,4 @@
-"""``docs/settings.md``: the settings that there are; ``python -m simulations.settings_page`` writes the page."""
+"""``docs/settings.md``, the table of all settings: ``python -m simulations.settings_page`` writes the page."""
 
 from collections.abc import Mapping
 from dataclasses import Field
@@ -18,7 +18,7 @@ BRIEFER = (
     (", separated by", " by"), (" of at least ", " ≥ "), (" and at most ", ", ≤ "), (" and below ", ", < "),
     (" above ", " > "),
 )  # fmt: skip
-"""How the page shortens what a setting may be."""
+"""Abbreviations of the page for the values of a setting."""
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 
@@ -35,7 +35,7 @@ Hospitals have a [node config](node-configuration.md).
 
 
 def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, ...]]:
-    """Return of each setting what :data:`COLUMNS` names."""
+    """Return a row of :data:`COLUMNS` and the owners for each setting."""
     usual = default_config()
     named = {"strategy": list(STRATEGIES), "aggregation": list(PROTOCOLS)}
     found: list[tuple[str, ...]] = []
@@ -49,7 +49,7 @@ def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, ...]]:
 
 
 def _owners(key: str) -> str:
-    """Return whose a setting is; all selections under one name."""
+    """Return the strategies or secure sums of a setting; all selections under one name."""
     names, selections = set(owners(key)), set(owners("features"))
     return ", ".join(sorted(names - selections | {"selections"} if names >= selections else names))
 

@@ -1,12 +1,12 @@
-"""What every strategy has to do, as checks for the tests of whoever writes one.
+"""Checks that every strategy must pass, for the tests of authors of strategies.
 
-Each check is a function of a strategy's name; it trains with simulated sites on two moons beside a column of noise, and
-raises an AssertionError that says what is wrong. Where nothing else is said it is at the strategy's usual level. A
-check of :data:`CHECKS` takes seconds, one of :data:`LONG_CHECKS` up to a minute.
+Each check is a function of a strategy's name. It trains with simulated sites on two moons beside a column of noise, at
+the strategy's usual level unless it says otherwise, and raises an AssertionError that names the fault. A check of
+:data:`CHECKS` takes seconds, one of :data:`LONG_CHECKS` up to a minute.
 
 Examples
 --------
-In a file of pytest's, for a strategy that is registered:
+In a test file for pytest, for a registered strategy:
 
 >>> import pytest
 >>> from simulations.testing import CHECKS
@@ -44,10 +44,10 @@ from strategies.registry import STRATEGIES
 from strategies.settings import Settings, setting_fields, settings_from
 
 Result = Mapping[str, Any]
-"""What a run writes into ``result.json``."""
+"""The content of ``result.json``."""
 
 SITES = 4
-LOST = "site-001"
+DROPPED = "site-001"
 QUICK: dict[str, Scalar] = {
     "landmarks": "20",
     "tol": 0.1,
@@ -57,14 +57,13 @@ QUICK: dict[str, Scalar] = {
     "C-total": 30.0,
     "frequencies": 25,
 }
-"""Settings that keep a run short, for strategies that have them."""
+"""Settings that keep a run short; each strategy gets those that it has."""
 
 LEARNED = 0.85
-"""Accuracy that a strategy must reach on the two moons, of which 60 rows are test rows."""
+"""Least accuracy on the two moons, of which 60 rows are test rows."""
 
 LEAST_ACCURACY: dict[str, float] = {"random-kernel": 0.75}
-"""The same of strategies that need not reach as much. With three columns a random matrix has two rows at the most, and
-30 draws of them had 0.83 in the middle."""
+"""Lower least accuracies. With three columns a random matrix has two rows at most; the median of 30 draws was 0.83."""
 
 QUICK_OF: dict[str, dict[str, Scalar]] = {
     "random-kernel": {"C-random-kernel": 100.0},
@@ -72,31 +71,31 @@ QUICK_OF: dict[str, dict[str, Scalar]] = {
     "private-svm": {"gamma": "11"},
     "hybrid-svm": {"gamma": "11"},
 }
-"""Settings with which single strategies learn the two moons, or do so in seconds, besides `QUICK`."""
+"""Further settings of single strategies, which make them learn the two moons in seconds."""
 
 SAME = ("model_sha256", "accuracy", "auc", "round_trips", "disclosed")
-"""What two runs of the same training agree in."""
+"""Entries of the result that two runs of the same training share."""
 
 
 def check_learns(strategy: str) -> None:
-    """Check that, at every level, `LEARNED` of the test rows are classified right, or `LEAST_ACCURACY`."""
+    """Check the accuracy at every level: `LEARNED`, or `LEAST_ACCURACY`."""
     for level in levels(strategy):
         result = _trained(strategy, level)
-        assert result["level"] == level, f"the run was at level {result['level']} in place of {level}"
+        assert result["level"] == level, f"the run was at level {result['level']}, not {level}"
         accuracy = result["accuracy"]
         least = LEAST_ACCURACY.get(strategy, LEARNED)
         assert accuracy >= least, f"accuracy {accuracy} on the two moons at level {level}"
 
 
 def check_same_without_masks(strategy: str) -> None:
-    """Check that another run gives the same model, and with sums that hide nothing."""
+    """Check that another run, with unmasked sums, gives the same model."""
     with _folder() as folder:
         again = _train(_settings(strategy, folder, {"aggregation": "plain"}))
     _same(_trained(strategy), again, "in another run with plain", SAME[:3])
 
 
 def check_resumes(strategy: str) -> None:
-    """Check that a run that is killed half way, or after its first sum if that is later, goes on to the same model."""
+    """Check that a run killed half way, or after its first sum if that is later, resumes to the same model."""
     whole = _trained(strategy)
     for stop in range(max(2, whole["round_trips"] // 2), whole["round_trips"]):
         with _folder() as folder:
@@ -106,28 +105,28 @@ def check_resumes(strategy: str) -> None:
             with contextlib.suppress(_Stopped):
                 run(stopping, settings, Path(settings.out))
             assert stopping.left < 0, f"the run was over before its round trip {stop}"
-            # Before the end of its first sum there is nothing to go on from.
+            # Before its first sum there is no checkpoint.
             if sums_in(Path(settings.out)):
                 again = _train(running.resumed(Path(settings.out)))
-                _same(whole, again, f"when it goes on at round trip {stop}", SAME[:3])
+                _same(whole, again, f"when resumed at round trip {stop}", SAME[:3])
                 return
 
 
 def check_survives_a_lost_site(strategy: str) -> None:
-    """Check that the others go on when a site falls silent half way, and that the result says so."""
+    """Check that training continues when a site drops out half way, and that the result names the site."""
     with _folder() as folder:
         settings = _settings(strategy, folder, {"timeout": 0.05})
         losing = grid_of(_LosingGrid, settings)
         losing.left = _trained(strategy)["round_trips"] // 2
         result = _train(settings, losing)
-    assert result["dropped_sites"] == [LOST], f"dropped_sites is {result['dropped_sites']} in place of {LOST}"
-    assert result["sites"] == SITES - 1, "the lost site is counted"
+    assert result["dropped_sites"] == [DROPPED], f"dropped_sites is {result['dropped_sites']}, not {DROPPED}"
+    assert result["sites"] == SITES - 1, "the dropped site is counted"
     least = LEAST_ACCURACY.get(strategy, LEARNED) - 0.1
-    assert result["accuracy"] >= least, f"accuracy {result['accuracy']} after the loss of a site"
+    assert result["accuracy"] >= least, f"accuracy {result['accuracy']} after a site dropped out"
 
 
 def check_refuses_bad_settings(strategy: str) -> None:
-    """Check that misspelt names are answered with the near ones, and that values that cannot work are refused."""
+    """Check that misspelt names and invalid values are refused with an error that names them."""
     refused: list[tuple[dict[str, Scalar], str]] = [
         ({"strategy": f"{strategy}x"}, f"'{strategy}'"),
         ({"strategy": strategy, "min-site": 3}, "min-sites"),
@@ -135,23 +134,25 @@ def check_refuses_bad_settings(strategy: str) -> None:
         ({"strategy": strategy, "test-fraction": 1.5}, "test-fraction"),
         ({"strategy": strategy, "seed": "many"}, "seed"),
     ]
-    for config, told in refused:
+    for config, expected in refused:
         text = ""
         try:
             settings_from(config)
         except SettingError as error:
             text = str(error)
-        assert told in text, f"{config} must be refused with a SettingError that has {told} in it: {text!r}"
+        assert expected in text, (
+            f"{config} must be refused with a SettingError that contains {expected}: {text!r}"
+        )
 
 
 def check_declares_what_leaves(strategy: str) -> None:
-    """Check that the result lists all that the sites have sent: what was only in sums, and what was open to read."""
+    """Check that the result lists all values that sites have sent, in sums or disclosed."""
     result, replies = _whole_run(strategy, levels(strategy)[0])
     sent: dict[tuple[str, str], set[str]] = {}
     for reply in replies:
         task = reply.metadata.message_type.split(".")[1]
         shapes = records.get(reply.content, "shapes")
-        # A part of no numbers was not asked for, in this message at least.
+        # An empty array was not requested by this message.
         sent.setdefault((task, "summed"), set()).update(
             name for name, sides in shapes.items() if np.prod(np.asarray(sides))
         )
@@ -167,21 +168,20 @@ def check_declares_what_leaves(strategy: str) -> None:
 
 
 def check_same_with_every_protocol(strategy: str) -> None:
-    """Check that every secure sum that is registered gives the same model, at every level.
+    """Check that every registered secure sum, with its first combination of options, gives the same model.
 
-    Each with the first combination of its options, and those in many steps not at all: that all of them add up the same
-    words is for :mod:`flower_pansvm.secure_sum.testing` to check.
+    At every level; protocols of many steps are left to :mod:`flower_pansvm.secure_sum.testing`.
     """
     for level, name in product(levels(strategy), PROTOCOLS):
         if name.endswith("-hops"):
             continue
         protocol = variants(PROTOCOLS[name])[0]
-        own = setting_fields(type(protocol))
-        options = {key: getattr(protocol, option.name) for key, option in own.items()}
+        fields = setting_fields(type(protocol))
+        options = {key: getattr(protocol, option.name) for key, option in fields.items()}
         config = {**{"privacy": level}, **options, "aggregation": name}
         with _folder() as folder:
-            found = _train(_settings(strategy, folder, config))
-        _same(_trained(strategy, level), found, f"with {protocol} at level {level}", SAME[:3])
+            result = _train(_settings(strategy, folder, config))
+        _same(_trained(strategy, level), result, f"with {protocol} at level {level}", SAME[:3])
 
 
 def check_same_on_both_engines(strategy: str) -> None:
@@ -206,12 +206,12 @@ LONG_CHECKS: tuple[Callable[[str], None], ...] = (check_same_with_every_protocol
 """The checks that take longer."""
 
 
-class _Stopped(Exception):  # noqa: N818 - what is raised is the coordinator's end and no error
+class _Stopped(Exception):  # noqa: N818 - the end of the coordinator, not an error
     """The coordinator's process is killed."""
 
 
 class _StoppingGrid(InProcessGrid):
-    """A grid whose coordinator is killed after some round trips."""
+    """A grid whose coordinator is killed after ``left`` round trips."""
 
     left = 0
 
@@ -223,7 +223,7 @@ class _StoppingGrid(InProcessGrid):
 
 
 class _LosingGrid(InProcessGrid):
-    """A grid on which the second site falls silent after some round trips."""
+    """A grid whose second site drops out after ``left`` round trips."""
 
     left = 0
 
@@ -231,16 +231,16 @@ class _LosingGrid(InProcessGrid):
         self.left -= 1
         if self.left >= 0:
             return super().push_messages(messages)
-        lost = list(self.get_node_ids())[1]
-        asked = list(messages)
+        dropped = list(self.get_node_ids())[1]
+        requests = list(messages)
         ids = iter(
-            super().push_messages(message for message in asked if message.metadata.dst_node_id != lost)
+            super().push_messages(message for message in requests if message.metadata.dst_node_id != dropped)
         )
-        return ["lost" if message.metadata.dst_node_id == lost else next(ids) for message in asked]
+        return ["dropped" if message.metadata.dst_node_id == dropped else next(ids) for message in requests]
 
 
 def levels(strategy: str) -> list[str]:
-    """Return the levels at which a strategy runs, first its usual one."""
+    """Return the levels of a strategy, its usual one first."""
     usual = settings_from({"strategy": strategy}).level
     if usual == "dp":
         return [usual]
@@ -253,7 +253,7 @@ def levels(strategy: str) -> list[str]:
 
 @lru_cache(maxsize=32)
 def _whole_run(strategy: str, level: str) -> tuple[Result, list[Message]]:
-    """Return the result of an undisturbed run and all that the sites have answered."""
+    """Return the result of an undisturbed run and all replies of its sites."""
     with _folder() as folder:
         settings = _settings(strategy, folder, {"privacy": level})
         grid = in_process_grid(settings)
@@ -270,13 +270,13 @@ def _train(settings: Settings, grid: InProcessGrid | None = None) -> Result:
 
 
 def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = None) -> Settings:
-    """Return the settings of a short run in a folder, which gets the table of the two moons."""
+    """Write the two moons into a folder, and return the settings of a short run on them."""
     data = Path(folder) / "moons.csv"
     X, y = make_moons(300, noise=0.1, random_state=0)
     noise = np.random.default_rng(0).normal(size=len(X))
     pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "noise": noise, "label": y}).to_csv(data, index=False)
-    own = map(key_of, setting_fields(STRATEGIES[strategy].settings_class))
-    quick = {key: QUICK[key] for key in own if key in QUICK} | QUICK_OF.get(strategy, {})
+    keys = map(key_of, setting_fields(STRATEGIES[strategy].settings_class))
+    quick = {key: QUICK[key] for key in keys if key in QUICK} | QUICK_OF.get(strategy, {})
     common: dict[str, Scalar] = {"data": str(data), "sites": SITES, "out": str(Path(folder) / "out")}
     return settings_from({**common, "strategy": strategy, **quick, **(config or {})})
 
@@ -285,8 +285,8 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="pansvm-check-")
 
 
-def _same(expected: Result, found: Result, where: str, names: Iterable[str]) -> None:
+def _same(expected: Result, actual: Result, where: str, names: Iterable[str]) -> None:
     for name in names:
-        assert found.get(name) == expected.get(name), (
-            f"{name} is {found.get(name)} {where}, and {expected.get(name)} otherwise"
+        assert actual.get(name) == expected.get(name), (
+            f"{name} is {actual.get(name)} {where}, and {expected.get(name)} otherwise"
         )

@@ -1,4 +1,4 @@
-"""A whole study on one machine: hospitals, coordinator, TLS and keys as in reality; all that is started is ended."""
+"""A whole study on one machine: hospitals, coordinator, TLS and keys as in reality; every started process is ended."""
 
 import contextlib
 import subprocess
@@ -42,13 +42,12 @@ START_SECONDS = 300.0
 READY, CONNECTED = "The server is ready", "connected; waits"
 TAIL_LINES = 15
 
-
 SCHEMA = "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
-"""The schema file of a trial's tables: what is public of the columns and the classes."""
+"""The schema file of a trial's tables."""
 
 
 def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> dict[str, Path]:
-    """Write so many hospitals' tables, with drawn rows, and return them by name: a disease of age and pressure."""
+    """Write synthetic tables, one a hospital, and return their paths by hospital: a disease of age and pressure."""
     generator, files = np.random.default_rng(0), {}
     for number in range(1, hospitals + 1):
         age, pressure = (
@@ -65,32 +64,32 @@ def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> dict[
 
 
 def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str], None]) -> Path:
-    """Set up a study in a new folder, train, end all that was started, and return the folder of the results.
+    """Set up a study in a new folder, train, end all started processes, and return the folder of the results.
 
-    The settings are those besides the recommended ones. SettingError if one cannot be or the folder is not empty,
+    ``settings`` are added to the recommended ones. SettingError if one is invalid or the folder is not empty,
     EngineError if SuperLink or SuperNodes do not start, RunFailedError if the training fails.
     """
     settings_from({"strategy": RECOMMENDED["strategy"], **settings})
     folder = new_folder(folder)
     with locked(folder):
         began = time.monotonic()
-        found = generated_tables(folder)
-        coordinator, words = set_up(folder, found, settings)
-        made = list(found)
-        show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
-        for word in words:
-            show(f"they agree to a run that is not differentially private: {word} in each node.toml")
-        with exit_on_signals(), started_study(folder, made):
+        tables = generated_tables(folder)
+        coordinator, agreements = set_up(folder, tables, settings)
+        names = list(tables)
+        show(f"{len(names)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
+        for agreement in agreements:
+            show(f"they agree to a run that is not differentially private: {agreement} in each node.toml")
+        with exit_on_signals(), started_study(folder, names):
             show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
             results = train(coordinator, folder / "results", show)
         hand_out(results, coordinator, results / FILE)
-        for name in made:
+        for name in names:
             write_report(receive(folder / name, results / FILE, folder / name / "results"))
         report = write_report(results)
         for text in cautions(read_result(results)):
             show(f"Caution: {text}")
         show(
-            f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
+            f"the study took {time.monotonic() - began:.0f} s; model: {results / MODEL_FILE}, report: {report}"
         )
         return results
 
@@ -100,22 +99,22 @@ def set_up(
 ) -> tuple[Coordinator, set[str]]:
     """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation.
 
-    Returns the coordinator, and what the hospitals agree to, as `agree` says.
+    Returns the coordinator and the hospitals' agreements, as of `agree`.
     """
     port = free_port()
     write(folder / "schema.toml", schema)
     coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
-    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.items()]
-    invitation = coordinator.invite(made, settings, folder / "schema.toml")
+    registrations = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.items()]
+    invitation = coordinator.invite(registrations, settings, folder / "schema.toml")
     for name in tables:
         accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
     return coordinator, {agree(folder / name, invitation) for name in tables} - {""}
 
 
 def agree(folder: Path, invitation: Invitation) -> str:
-    """Write into a hospital's node config the level and noise of a study, and return them; empty if it is `dp`.
+    """Write a study's level and noise into a hospital's node config, and return them; empty at level `dp`.
 
-    Whoever runs a trial speaks for all hospitals in it. Other agreements, such as to show rows, are not written.
+    The user of a trial decides for all its hospitals. Other agreements, such as to show rows, are not written.
     """
     if invitation.privacy == "dp":
         return ""
@@ -131,16 +130,16 @@ def agree(folder: Path, invitation: Invitation) -> str:
 def started_command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["subprocess.Popen[str]"]:
     """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with a log beside its folder."""
     command = [sys.executable, "-m", "flower_pansvm", kind, "start", "--folder", str(folder / name)]
-    # A trial's tables are nobody's.
+    # A trial has no patients.
     command += ["--shared-machine"] if kind == "coordinator" else []
     environment = flower_environment(folder / name / FLOWER_FOLDER)
-    # A trial spends nothing of the account's own tables; and these hospitals have an account each.
+    # Each hospital has a ledger of its own, not the account's.
     environment["XDG_STATE_HOME"] = str(folder / name)
     with started_process(command, checkout(), environment, folder / f"{name}.log") as process:
         try:
             yield process
         finally:
-            # It ends what it has started, in process groups of their own, and takes so long at the most.
+            # Its own processes, in groups of their own, end within this time.
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(6 * GRACE_SECONDS)
@@ -148,7 +147,7 @@ def started_command(kind: str, folder: Path, name: str = "coordinator") -> Itera
 
 @contextlib.contextmanager
 def started_study(folder: Path, hospitals: Iterable[str]) -> Iterator[None]:
-    """Run the coordinator and its hospitals, which are connected when the block begins; errors as of `wait_for`."""
+    """Run the coordinator and its hospitals, connected when the block begins; errors as of `wait_for`."""
     with contextlib.ExitStack() as running:
         link = running.enter_context(started_command("coordinator", folder))
         wait_for({"coordinator": link}, folder, READY)
@@ -158,7 +157,7 @@ def started_study(folder: Path, hospitals: Iterable[str]) -> Iterator[None]:
 
 
 def wait_for(processes: Mapping[str, "subprocess.Popen[str]"], folder: Path, sign: str) -> None:
-    """Wait until the log of each process has a sign; EngineError if one ends before, or it takes too long."""
+    """Wait until the log of each process contains a sign; EngineError if one ends before, or after `START_SECONDS`."""
     deadline = time.monotonic() + START_SECONDS
     waiting = dict(processes)
     while waiting:
@@ -168,5 +167,7 @@ def wait_for(processes: Mapping[str, "subprocess.Popen[str]"], folder: Path, sig
                 del waiting[name]
             elif process.poll() is not None or time.monotonic() > deadline:
                 tail = "\n".join(log.splitlines()[-TAIL_LINES:])
-                raise EngineError(f"'{name}' did not get ready. The end of {folder / name}.log:\n{tail}")
+                raise EngineError(
+                    f"'{name}' did not start in time or ended. The end of {folder / name}.log:\n{tail}"
+                )
         time.sleep(0.2)

@@ -1,8 +1,8 @@
-"""The attack of ``pansvm run --audit=attack``: everything that is tried on a run, and what came of it.
+"""The attack of ``pansvm run --audit=attack``: all kinds of attack on the sums of a run.
 
-The attacker has only what the coordinator has, of every feature map, fold and subset of the features, of one run or of
-several. The truth, which a simulation has, is used to count what was found. At level `perturbed` sums are over copies,
-and what was found is held against the true records, too.
+The attacker has only the coordinator's data, of every feature map, fold and subset of the features, of one or several
+runs. The simulation's true records are used to count reconstructed ones. At level `perturbed` sums are over copies, and
+guesses are compared with copies and true records.
 """
 
 import time
@@ -30,10 +30,10 @@ from strategies.results import shared_config
 from strategies.settings import Settings, settings_from
 
 SAME_SITES = ("data", "label", "schema", "drop", "positive", "sites", "split", "seed", "noise")
-"""Settings that runs have to share for a site to have one copy of its table in all of them."""
+"""Settings that runs must share for a site to have the same copy of its table in all of them."""
 
 FITTED = 0.5
-"""Share of the time in which rows are fitted to Hessians."""
+"""Share of the time for fitting rows to Hessians."""
 
 PROGRESS_SECONDS = 30.0
 
@@ -47,14 +47,12 @@ def attack(
     SettingError if a folder has no record, or one of other sites; or the sites hold different columns.
     """
     record = read_transcript(folder)
-    sites = [records_of(site) for site in SimulatedSites(settings).before(record[-1])]
-    if len({one.true.shape[1] for one in sites}) > 1:
-        raise SettingError(
-            "The attacker reads runs whose sites hold all columns. Leave out the checkerboard."
-        )
+    sites = records_of_sites(settings, record)
+    if not sites:
+        raise SettingError("The attack needs sites that hold all columns. Leave out the checkerboard.")
     for other in also:
         record = [*_record_of(settings, other), *record]
-    # BLAS threads on a busy machine wait for each other.
+    # BLAS threads on a loaded machine wait for each other.
     with threadpool_limits(limits=1):
         guesses = solve(record, 60.0 * minutes, show)
         return counted(settings.level, sites, guesses, record)
@@ -70,7 +68,7 @@ def records_of_sites(settings: Settings, record: Sequence[TranscriptSum]) -> lis
 def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
     """Return the record of another run of the same sites."""
     record, other = read_transcript(folder), settings_from(read_result(folder)["config"])
-    # Of another run only the names of its files are known.
+    # The other run's result names files without their folders.
     settings = settings_from(shared_config(settings))
     if not record:
         raise SettingError(
@@ -79,14 +77,14 @@ def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
     differing = [name for name in SAME_SITES if getattr(other, name) != getattr(settings, name)]
     if differing or other.level != settings.level:
         raise SettingError(
-            f"The run in {folder} is not of the same sites at the same level: {', '.join(differing) or 'privacy'} "
-            "differs, and its records or their copies with it. Name runs that differ in other settings."
+            f"The run in {folder} has other records or copies: {', '.join(differing) or 'privacy'} differs. Name runs "
+            "that differ in other settings only."
         )
     return record
 
 
 def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str], None]) -> dict[str, Floats]:
-    """Return the records that each way finds in so many CPU seconds, in the table's units; unknown columns are NaN."""
+    """Return the guesses of each kind of attack in so many CPU seconds, in the table's units; unknown columns are NaN."""
     begun = time.thread_time()
     guesses = {"moments": records_in_moments(record)}
     spread = _spread(record)
@@ -95,18 +93,18 @@ def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str],
         knowledge = None
     if knowledge is not None:
         seconds *= 1.0 - FITTED
-    for number, (known, sums) in enumerate(maps):
+    for index, (known_map, sums) in enumerate(maps):
         elapsed = time.thread_time() - begun
-        share = max(0.0, seconds - elapsed) / (len(maps) - number)
+        share = max(0.0, seconds - elapsed) / (len(maps) - index)
         rows = np.vstack([np.empty((0, len(spread))), *guesses.values()])
-        for name, more in _in_sums(known, sums, spread, rows, share).items():
+        for name, more in _in_sums(known_map, sums, spread, rows, share).items():
             guesses[name] = np.vstack([guesses.get(name, rows[:0]), more])
         if time.thread_time() - shown > PROGRESS_SECONDS:
             shown = time.thread_time()
             show(f"attack, {shown - begun:.0f} s: {len(rows)} guesses, some of parts of records")
     if knowledge is not None:
         share = seconds / (1.0 - FITTED) - (time.thread_time() - begun)
-        show(f"attack: fits rows to {len(knowledge.curvatures)} Hessians for {share:.0f} s")
+        show(f"attack: fits rows to {len(knowledge.hessians)} Hessians for {share:.0f} s")
         equations = Equations(knowledge)
         guess = fit(equations, start_from_landmarks(knowledge, equations, seed=0), share)
         guesses["fit to Hessians"] = knowledge.known.rows(guess.X)
@@ -114,29 +112,29 @@ def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str],
 
 
 def _in_sums(
-    known: KnownMap, sums: Floats, spread: Floats, rows: Floats, seconds: float
+    known_map: KnownMap, sums: Floats, spread: Floats, rows: Floats, seconds: float
 ) -> dict[str, Floats]:
-    """Return new rows from sums over one feature map, by the two ways of finding them."""
-    before, around = known.of_complete(rows), _about_landmarks(known, spread)
-    in_spaces = search_spaces(known.feature_map, sums, around, before, seconds / 2)
-    of_pairs = solve_differences(known.feature_map, sums[:, :-1], around, seconds / 2)
+    """Return new rows from sums over one feature map, by kind of attack."""
+    before, around = known_map.of_complete(rows), _about_landmarks(known_map, spread)
+    in_spaces = search_spaces(known_map.feature_map, sums, around, before, seconds / 2)
+    of_pairs = solve_differences(known_map.feature_map, sums[:, :-1], around, seconds / 2)
     return {
-        "spaces of sums": known.rows(in_spaces[len(before) :]),
-        "differences of sums": known.rows(of_pairs),
+        "spaces of sums": known_map.rows(in_spaces[len(before) :]),
+        "differences of sums": known_map.rows(of_pairs),
     }
 
 
 def _spread(record: Sequence[TranscriptSum]) -> Floats:
-    """Return the deviation of each column, as moments tell it; 1 for each of a run that asks for none."""
-    for one in record:
-        if one.task == MOMENTS.name:
-            count, total, square = (one.sums[part].sum(axis=0) for part in ("count", "total", "square"))
+    """Return the deviation of each column from the moments; empty without moments."""
+    for entry in record:
+        if entry.task == MOMENTS.name:
+            count, total, square = (entry.sums[name].sum(axis=0) for name in ("count", "total", "square"))
             variance: Floats = np.maximum(square / count - np.square(total / count), 0.0)
             return np.sqrt(variance)
     return np.empty(0)
 
 
-def _about_landmarks(known: KnownMap, spread: Floats) -> float:
+def _about_landmarks(known_map: KnownMap, spread: Floats) -> float:
     """Return the standard deviation of scaled rows about landmarks."""
-    scaled = np.square(spread / known.scaling.scale)[known.features].mean()
-    return float(np.sqrt(max(scaled - known.feature_map.landmarks.var(axis=0).mean(), 0.01)))
+    scaled = np.square(spread / known_map.scaling.scale)[known_map.features].mean()
+    return float(np.sqrt(max(scaled - known_map.feature_map.landmarks.var(axis=0).mean(), 0.01)))

@@ -1,9 +1,8 @@
-"""What a curious coordinator can find out from what it received in a run: ``pansvm run --audit``.
+"""What a semi-honest coordinator can learn from a run: ``pansvm run --audit``.
 
-Each system's file in `simulations.attack.systems` counts what its answers give away. Besides, the audit says how many
-numbers were received for each unknown cell, and what level the run was at: at `exact` how many records Hessians
-determine, at `perturbed` the most that can be made of all copies. A task that no system's words name as examined is
-named, and never counts as 0.
+Each system's file in `simulations.attack.systems` counts what its replies disclose. The audit adds the numbers received
+for each unknown cell and, at level `exact`, how many records Hessians determine, at `perturbed` the best use of all
+copies. A task that no system examines is named, and never counts as 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,37 +26,33 @@ from strategies.settings import Settings
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found."""
+    """The findings of an audit."""
 
-    # What the systems say (:attr:`strategies.report.words.system.SystemWords.texts`).
+    # Figures of the systems (:attr:`strategies.report.words.system.SystemWords.texts`).
     figures: dict[str, float | None] = field(default_factory=dict)
-    # How many numbers each result has brought the coordinator: each is an equation about the rows.
-    numbers: dict[str, int] = field(default_factory=dict)
-    unknown: int = 0  # how many cells the training rows have together
-    # Tasks whose results the coordinator has received and nobody has looked at.
-    not_examined: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)  # received values by result, each an equation
+    unknown: int = 0  # cells of all training rows
+    not_examined: list[str] = field(default_factory=list)  # tasks with results that no system examines
     rows: int = 0  # training records
-    # How many of them exact Hessians determine to 10 percent, made linear at the truth; None if unknown.
+    # Training records identifiable to 10 percent from exact Hessians, linearised at the truth; None if unknown.
     determined: int | None = None
-    # At level `perturbed`, the most that can be made of all that may ever leave.
-    whole_copy: WholeCopy | None = None
+    whole_copy: WholeCopy | None = None  # at level `perturbed`, the best use of all copies
 
     @property
     def entries(self) -> dict[str, Any]:
-        """The findings as entries of ``result.json``, which has the rows elsewhere."""
+        """The findings as entries of ``result.json``, which has ``rows`` elsewhere."""
         others = {name: value for name, value in asdict(self).items() if name not in ("figures", "rows")}
         return {**self.figures, **others}
 
     def __str__(self) -> str:
-        """Return the findings in one line, then equations against unknowns, and what was not looked at."""
+        """Return the findings, equations and unknowns, and unexamined tasks, a line each."""
         lines = ["; ".join(sentences(self.entries)) or "nothing about single rows was received"]
         if self.whole_copy:
             lines.append(f"level perturbed, {self.whole_copy}")
         elif self.determined is not None:
             lines.append(
                 f"exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a deviation: "
-                "whoever runs the coordinator can compute these, and others by differences of sums, which "
-                "--audit=attack tries"
+                "the coordinator can compute these, and others by differences of sums, as --audit=attack does"
             )
         if self.unknown:
             each = ", ".join(
@@ -73,7 +68,7 @@ class Audit:
 
 
 def audit(settings: Settings, folder: Path) -> Audit:
-    """Look at everything the coordinator received in a run of simulated sites, which its folder has the record of."""
+    """Audit a run of simulated sites by the transcript in its folder."""
     transcript = read_transcript(folder)
     sites = SimulatedSites(settings)
     figures: dict[str, float | None] = {}
@@ -85,23 +80,23 @@ def audit(settings: Settings, folder: Path) -> Audit:
         determined = (
             determined_by_hessians(transcript, records) if settings.level == "exact" and records else None
         )
+    examined = {task for system in every_system().values() for task in system.examined}
     return Audit(
         figures=figures,
         numbers=numbers_received(transcript),
         unknown=unknown_cells(transcript),
-        not_examined=sorted(
-            _answered(transcript, folder) - {task for one in every_system().values() for task in one.examined}
-        ),
-        rows=sum(int(one.trained.sum()) for one in records),
+        not_examined=sorted(_tasks_with_results(transcript, folder) - examined),
+        rows=sum(int(site.trained.sum()) for site in records),
         determined=determined,
         whole_copy=whole_copy(records) if settings.level == "perturbed" and records else None,
     )
 
 
-def _answered(transcript: Sequence[TranscriptSum], folder: Path) -> set[str]:
-    """Return the names of all tasks of which the coordinator has received a result, summed or disclosed."""
-    # What was summed before a run was resumed is in the record only.
-    return {one.task for one in transcript} | {one["task"] for one in read_result(folder)["disclosed"]}
+def _tasks_with_results(transcript: Sequence[TranscriptSum], folder: Path) -> set[str]:
+    """Return the names of all tasks with a received result, summed or disclosed."""
+    disclosed = {entry["task"] for entry in read_result(folder)["disclosed"]}
+    # Sums from before a run was resumed are in the transcript only.
+    return disclosed | {entry.task for entry in transcript}
 
 
 def add_to_result(folder: Path, findings: Mapping[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""Rows from differences of two cuts: where few rows are in one and not in the other, they can be solved for.
+"""Differencing attack: the few rows in which two cuts differ are solved for.
 
-The difference of two summed slopes is D = sum g_i f(x_i) over the rows whose c differ, g_i their unknown factors. With
-r coordinates and p columns, q rows follow from it as soon as q (p + 1) <= r + 1. Nobody tells the coordinator which
-differences are small enough; it tries, and sees by what is left over.
+The difference of two summed subgradients is D = sum g_i f(x_i) over the rows whose c differ, g_i their unknown factors.
+With r coordinates and p columns it determines q rows if q (p + 1) <= r + 1. The coordinator does not know which
+differences are small enough; the residual shows it.
 """
 
 import time
@@ -16,20 +16,20 @@ from flower_pansvm.nystroem import NystromMap
 from simulations.attack.spaces import slopes_of_map
 
 CANDIDATES = 3000
-"""Points around the landmarks among which rows are first looked for."""
+"""Points around the landmarks, the first candidates for rows."""
 
 TRIES = 4
 """Starts for each number of rows."""
 
 SOLVED = 1e-5
-"""A difference is solved if no larger share of it is left over."""
+"""A difference is solved if at most this share of it remains."""
 
 
 def solve_differences(feature_map: NystromMap, a: Floats, spread: float, seconds: float) -> Floats:
-    """Return the rows that differences of two cuts have given, shape (rows, features).
+    """Return the rows that solve differences of two cuts, the smallest first, shape (rows, features).
 
     ``a`` are the subgradients of all cuts over one map of the rbf kernel, shape (cuts, rank), and ``spread`` is the
-    standard deviation of rows about landmarks. The smallest differences come first.
+    standard deviation of rows about landmarks.
     """
     rows = [np.empty((0, feature_map.landmarks.shape[1]))]
     begun = time.thread_time()
@@ -44,7 +44,7 @@ def solve_differences(feature_map: NystromMap, a: Floats, spread: float, seconds
 
 
 def _smallest_first(a: Floats) -> Iterator[Floats]:
-    """Yield the differences of all pairs of subgradients that differ, those of least length first."""
+    """Yield the differences of all pairs of unequal subgradients, the shortest first."""
     first, second = np.triu_indices(len(a), 1)
     lengths = np.array([np.linalg.norm(a[i] - a[j]) for i, j in zip(first, second, strict=True)])
     for pair in np.argsort(lengths)[np.count_nonzero(lengths <= SOLVED) :]:
@@ -54,15 +54,15 @@ def _smallest_first(a: Floats) -> Iterator[Floats]:
 def _solved(
     difference: Floats, feature_map: NystromMap, spread: float, generator: np.random.Generator
 ) -> Floats | None:
-    """Return the rows that make up a difference, with as few rows as will do; None if none are found."""
+    """Return the fewest rows that solve a difference; None without a solution."""
     rank, p = len(difference), feature_map.landmarks.shape[1]
     enough = SOLVED * float(np.linalg.norm(difference))
     most = (rank + 1) // (p + 1)
     for count in sorted({1, 2, 3, 4, 6, 8, 10, most} & set(range(1, most + 1))):
         for _ in range(TRIES):
             X, g = _pursued(difference, count, feature_map, spread, generator)
-            X, left = _polished(difference, X, g, feature_map)
-            if left <= enough:
+            X, residual = _polished(difference, X, g, feature_map)
+            if residual <= enough:
                 return X
     return None
 
@@ -70,36 +70,36 @@ def _solved(
 def _pursued(
     target: Floats, count: int, feature_map: NystromMap, spread: float, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return points whose maps, one picked after the other, explain most of a target, and their factors."""
+    """Return points whose maps explain most of a target, by matching pursuit, and their factors."""
     near = generator.integers(len(feature_map.landmarks), size=CANDIDATES)
     X = feature_map.landmarks[near]
     X = X + spread * generator.standard_normal(X.shape)
     F = feature_map.transform(X)
     directions = F / np.linalg.norm(F, axis=1, keepdims=True)
     chosen: list[int] = []
-    left: Floats = target
+    residual: Floats = target
     g: Floats = np.empty(0)
     for _ in range(count):
-        # One of the best few, so that other tries begin elsewhere.
-        best = np.argsort(-np.abs(directions @ left))[:3]
+        # One of the best few, so that other tries start elsewhere.
+        best = np.argsort(-np.abs(directions @ residual))[:3]
         chosen.append(int(generator.choice(best)))
         g = np.asarray(np.linalg.lstsq(F[chosen].T, target, rcond=None)[0], dtype=np.float64)
-        left = target - g @ F[chosen]
+        residual = target - g @ F[chosen]
     return X[chosen], g
 
 
 def _polished(target: Floats, X: Floats, g: Floats, feature_map: NystromMap) -> tuple[Floats, float]:
-    """Return the points moved to where they explain a target best, and the length of what is left over."""
+    """Return the points moved to where they explain a target best, and the length of the residual."""
     count, p = X.shape
 
-    def left(values: Floats) -> Floats:
-        over: Floats = values[:count] @ feature_map.transform(values[count:].reshape(count, p)) - target
-        return over
+    def residual(values: Floats) -> Floats:
+        explained: Floats = values[:count] @ feature_map.transform(values[count:].reshape(count, p))
+        return explained - target
 
     def slopes(values: Floats) -> Floats:
         points, factors = values[count:].reshape(count, p), values[:count]
         by_cell = slopes_of_map(feature_map, points) * factors[:, None, None]
         return np.vstack([feature_map.transform(points), by_cell.reshape(count * p, -1)]).T
 
-    found = least_squares(left, np.append(g, X.ravel()), slopes, method="trf", max_nfev=60)
-    return found.x[count:].reshape(count, p), float(np.linalg.norm(found.fun))
+    solution = least_squares(residual, np.append(g, X.ravel()), slopes, method="trf", max_nfev=60)
+    return solution.x[count:].reshape(count, p), float(np.linalg.norm(solution.fun))

@@ -1,4 +1,4 @@
-"""How near guessed rows are to the true ones."""
+"""Distances of guessed rows from the true ones."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from sklearn.metrics import roc_auc_score
 from flower_pansvm.arrays import Bools, Floats, Ints
 
 EXACT, ONE, TEN = 1e-3, 1e-2, 1e-1
-"""Root mean square error of a row's cells, in standard deviations of a column, up to which it counts as found."""
+"""Largest root mean square errors of a reconstructed row's cells, in standard deviations of a column."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """How many of the true rows have a guess of their own nearby."""
+    """Numbers of reconstructed rows, each with a guess of its own."""
 
     # exact, within_1, within_10: rows whose cells are off by at most 0.1, 1 and 10 percent of a standard
     # deviation, root mean square.
@@ -30,7 +30,7 @@ class Found:
 
 
 def found(truth: Floats, guesses: Floats, spread: Floats) -> Found:
-    """Count the rows that guesses, shape (guesses, features), have found; each guess counts for one row only.
+    """Count the rows that guesses, shape (guesses, features), reconstruct; each guess counts for one row only.
 
     ``spread`` is the standard deviation of each feature; constant ones are left out.
     """
@@ -41,7 +41,7 @@ def found(truth: Floats, guesses: Floats, spread: Floats) -> Found:
 
 
 def guess_of_each(truth: Floats, guesses: Floats, spread: Floats) -> Ints:
-    """Return which guess has found each row to 10 percent, shape (rows,); -1 for none."""
+    """Return the index of the guess within 10 percent of each row, shape (rows,); -1 for none."""
     if not len(guesses) or not (spread > 0).any():
         return np.full(len(truth), -1)
     return _matched(distances(truth, guesses, spread) <= TEN)
@@ -56,17 +56,14 @@ def distances(truth: Floats, guesses: Floats, spread: Floats) -> Floats:
 
 
 def membership(members: Floats, others: Floats, known: Floats, spread: Floats) -> float | None:
-    """Return the area under the curve of telling members by the nearest known row; None without members or others.
-
-    0.5 is guessing. Who knows a person's record asks whether it took part.
-    """
+    """Return the AUC of membership inference by the nearest known row, 0.5 by chance; None without known rows."""
     if not len(known):
         return None
     return area(*(-distances(X, known, spread).min(axis=1) for X in (members, others)))
 
 
 def area(members: Floats, others: Floats) -> float | None:
-    """Return the area under the curve of scores, larger ones for members; None without members or others."""
+    """Return the AUC of scores, larger ones for members; None without members or others."""
     if not len(members) or not len(others):
         return None
     true = np.repeat([1, 0], [len(members), len(others)])
@@ -74,6 +71,6 @@ def area(members: Floats, others: Floats) -> float | None:
 
 
 def _matched(near: Bools) -> Ints:
-    """Return the largest matching of rows and guesses that are near each other: the guess of each row, -1 for none."""
+    """Return the guess of each row, -1 for none, in a maximum matching of near rows and guesses."""
     matching: Ints = maximum_bipartite_matching(csr_matrix(near), perm_type="column")
     return matching

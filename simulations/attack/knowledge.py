@@ -1,4 +1,4 @@
-"""What the coordinator knows after a run, read from the record of what it asked and what came back."""
+"""The coordinator's knowledge after a run, from the record of its requests and the sums."""
 
 import hashlib
 from collections import defaultdict
@@ -22,15 +22,15 @@ from strategies.master.packing import curvature_matrix, unpack_answers
 
 @dataclass(frozen=True)
 class KnownMap:
-    """A feature map that the sites have been told, and the scaling of what it looks at."""
+    """A broadcast feature map, and the scaling of its features."""
 
     feature_map: NystromMap  # the map, of scaled cells
-    features: Bools  # (columns,): which columns it looks at
+    features: Bools  # (columns,): mask of its columns
     scaling: Scaling  # of all columns
 
     @property
     def digest(self) -> str:
-        """Digest of the map: sums over the same map can be subtracted from one another."""
+        """Digest of the map: sums over the same map can be subtracted."""
         parts = (
             self.feature_map.landmarks,
             self.feature_map.normalization,
@@ -40,47 +40,46 @@ class KnownMap:
         return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
 
     def seen(self, X: Floats) -> Floats:
-        """Return rows of the table as the map looks at them, shape (rows, features of the map)."""
+        """Return the map's input for rows of the table, shape (rows, features of the map)."""
         return self.scaling.of(self.features).transform(X[:, self.features])
 
     def of_complete(self, X: Floats) -> Floats:
-        """Return the same of those rows of which all features of the map are known."""
+        """Return the map's input for the rows without unknown features."""
         return self.seen(X[~np.isnan(X[:, self.features]).any(axis=1)])
 
     def rows(self, seen: Floats) -> Floats:
-        """Return rows of the table; a column that the map does not look at is NaN."""
-        own, X = self.scaling.of(self.features), np.full((len(seen), len(self.features)), np.nan)
-        X[:, self.features] = seen * own.scale + own.shift
+        """Return rows of the table for inputs of the map; its other columns are NaN."""
+        scaling, X = self.scaling.of(self.features), np.full((len(seen), len(self.features)), np.nan)
+        X[:, self.features] = seen * scaling.scale + scaling.shift
         return X
 
 
 @dataclass(frozen=True)
 class SumsOfRows:
-    """Sums over the records themselves, in the table's units, of which it is known how many records each is over."""
+    """Sums over records, in the table's units, with their numbers of records."""
 
-    features: Bools  # (columns,): which columns they are of
+    features: Bools  # (columns,): mask of their columns
     # count, total, square: (sums, features): cells, their sum, and that of their squares.
     count: Floats
     total: Floats
     square: Floats
 
     def of(self, features: Bools) -> "SumsOfRows":
-        """Return the sums of some of their columns, which a mask of shape (columns,) picks."""
-        own = features[self.features]
-        return SumsOfRows(features, self.count[:, own], self.total[:, own], self.square[:, own])
+        """Return the sums of the columns of a mask of shape (columns,)."""
+        chosen = features[self.features]
+        return SumsOfRows(features, self.count[:, chosen], self.total[:, chosen], self.square[:, chosen])
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the coordinator has of a model that was trained on all rows."""
+    """The coordinator's knowledge of a model that was trained on all rows."""
 
-    # The model's feature map, of those coordinates between which the curvature was asked for. Of the others
-    # only the diagonal is known, which is left aside.
+    # The model's feature map, restricted to the coordinates of the requested Hessians. Of the others only the
+    # diagonal is known, which is not used.
     known: KnownMap
-    curvatures: Sequence[Floats]  # (rank + 1, rank + 1): Hessians of the smoothed hinge loss at some points
+    hessians: Sequence[Floats]  # (rank + 1, rank + 1): Hessians of the smoothed hinge loss at some points
     class_rows: Floats  # (classes,): training rows of each class
-    # total, square: (features,): sums of the scaled cells and of their squares over all rows, of the features
-    # that the map looks at.
+    # total, square: (features,): sums of the scaled cells and of their squares over all rows, of the map's features.
     total: Floats
     square: Floats
 
@@ -101,40 +100,42 @@ class Knowledge:
 
 
 def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
-    """Return what a coordinator knows of a model that was trained on all rows; None without a Hessian.
+    """Return the coordinator's knowledge of a model that was trained on all rows; None without a Hessian.
 
-    Of several models that of most features, of those the one with most Hessians.
+    The model is the one with most features, and among these with most Hessians.
     """
-    curvatures: dict[str, list[tuple[int, Floats]]] = {}
+    hessians: dict[str, list[tuple[int, Floats]]] = {}
     maps: dict[str, tuple[KnownMap, TranscriptSum]] = {}
-    for one, problem, question, answer in _cuts_of(record):
+    for entry, problem, question, answer in _cuts_of(record):
         if problem.fold == NO_FOLD and question.leading >= 0:
-            known = map_of(one, problem.feature_map)
-            maps[known.digest] = known, one
+            known_map = map_of(entry, problem.feature_map)
+            maps[known_map.digest] = known_map, entry
             H = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            curvatures.setdefault(known.digest, []).append((question.leading, H))
-    moments = [one for one in record if one.task == MOMENTS.name]
-    if not curvatures or not moments:
+            hessians.setdefault(known_map.digest, []).append((question.leading, H))
+    moments = [entry for entry in record if entry.task == MOMENTS.name]
+    if not hessians or not moments:
         return None
-    digest = max(curvatures, key=lambda one: (maps[one][0].features.sum(), len(curvatures[one])))
-    known, last = maps[digest]
-    asked = np.array([leading for leading, _ in curvatures[digest]])
-    # Early Hessians are of fewer coordinates than late ones: as many coordinates as give most numbers.
-    most = max(asked.tolist(), key=lambda leading: (asked >= leading).sum() * (leading + 1) * (leading + 2))
-    normalization = known.feature_map.normalization[:, :most]
+    digest = max(hessians, key=lambda digest: (maps[digest][0].features.sum(), len(hessians[digest])))
+    known_map, last = maps[digest]
+    leadings = np.array([leading for leading, _ in hessians[digest]])
+    # Early Hessians have fewer coordinates than late ones: take as many as give most numbers.
+    most = max(
+        leadings.tolist(), key=lambda leading: (leadings >= leading).sum() * (leading + 1) * (leading + 2)
+    )
+    normalization = known_map.feature_map.normalization[:, :most]
     inner = [*range(most), -1]
     total, square = _scaled_moments(moments[-1], scaling_of(last))
     return Knowledge(
-        known=replace(known, feature_map=replace(known.feature_map, normalization=normalization)),
-        curvatures=[H[np.ix_(inner, inner)] for leading, H in curvatures[digest] if leading >= most],
+        known=replace(known_map, feature_map=replace(known_map.feature_map, normalization=normalization)),
+        hessians=[H[np.ix_(inner, inner)] for leading, H in hessians[digest] if leading >= most],
         class_rows=moments[-1].sums["rows"].sum(axis=0),
-        total=total[known.features],
-        square=square[known.features],
+        total=total[known_map.features],
+        square=square[known_map.features],
     )
 
 
 def _scaled_moments(moments: TranscriptSum, scaling: Scaling) -> tuple[Floats, Floats]:
-    """Return sum and sum of squares of the scaled cells; missing ones are filled with the mean."""
+    """Return sum and sum of squares of the scaled cells; missing cells are filled with the mean."""
     count, total, square = (moments.sums[name].sum(axis=0) for name in ("count", "total", "square"))
     fill, shift, scale = scaling.fill, scaling.shift, scaling.scale
     rows = moments.sums["rows"].sum()
@@ -143,76 +144,76 @@ def _scaled_moments(moments: TranscriptSum, scaling: Scaling) -> tuple[Floats, F
     return scaled, (square - 2 * shift * total + rows * np.square(shift)) / np.square(scale)
 
 
-def map_of(one: TranscriptSum, number: int) -> KnownMap:
-    """Return one of the feature maps that the sites had been told by a sum."""
-    told = one.heard(FEATURE_MAP.numbered(number))
-    landmark_set = one.heard(LANDMARK_SET.numbered(told.landmark_set))
-    kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
-    landmarks = landmark_set.landmarks[:, told.features]
-    feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
-    return KnownMap(feature_map, told.features, scaling_of(one, landmark_set.scaling))
+def map_of(entry: TranscriptSum, index: int) -> KnownMap:
+    """Return a feature map that the sites had at the time of a sum."""
+    broadcast = entry.heard(FEATURE_MAP.numbered(index))
+    landmark_set = entry.heard(LANDMARK_SET.numbered(broadcast.landmark_set))
+    kernel = Kernel(broadcast.kernel, broadcast.gamma)  # type: ignore[arg-type]
+    landmarks = landmark_set.landmarks[:, broadcast.features]
+    feature_map = NystromMap(kernel, landmarks, broadcast.normalization.astype(np.float64))
+    return KnownMap(feature_map, broadcast.features, scaling_of(entry, landmark_set.scaling))
 
 
-def scaling_of(one: TranscriptSum, number: int = 0) -> Scaling:
-    """Return one of the scalings that the sites had been told by a sum."""
-    told = one.heard(SCALING)
-    return Scaling(told.fill[number], told.shift[number], told.scale[number])
+def scaling_of(entry: TranscriptSum, index: int = 0) -> Scaling:
+    """Return a scaling that the sites had at the time of a sum."""
+    broadcast = entry.heard(SCALING)
+    return Scaling(broadcast.fill[index], broadcast.shift[index], broadcast.scale[index])
 
 
 def sums_by_map(record: Sequence[TranscriptSum]) -> list[tuple[KnownMap, Floats]]:
-    """Return every feature map with all sums of weighted mapped rows (f, 1) over it that came, shape (sums, rank + 1).
+    """Return every feature map with all received sums of weighted (f, 1) over it, shape (sums, rank + 1).
 
-    Folds, classes, values of C and steps of the training that share a map share its sums.
+    Folds, classes, values of C and training steps with the same map share its sums.
     """
     maps: dict[str, KnownMap] = {}
     sums = defaultdict(list)
-    for known, total in chain(_sums_of_cuts(record), _sums_of_models(record)):
-        maps[known.digest] = known
-        sums[known.digest].append(total)
+    for known_map, total in chain(_sums_of_cuts(record), _sums_of_models(record)):
+        maps[known_map.digest] = known_map
+        sums[known_map.digest].append(total)
     return [(maps[digest], np.vstack(parts)) for digest, parts in sums.items()]
 
 
 def _sums_of_cuts(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap, Floats]]:
-    """Yield the subgradients and offsets of cuts: sums of signed rows on the wrong side of the margin."""
-    for one, problem, _, answer in _cuts_of(record):
-        yield map_of(one, problem.feature_map), np.column_stack([answer.cuts.a, answer.cuts.d])
+    """Yield the subgradients and offsets of cuts: sums of signed rows that violate the margin."""
+    for entry, problem, _, answer in _cuts_of(record):
+        yield map_of(entry, problem.feature_map), np.column_stack([answer.cuts.a, answer.cuts.d])
 
 
 def _sums_of_models(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap, Floats]]:
-    """Yield what is left of sums of consensus models without what the coordinator has sent: sum_i alpha_i y_i (f_i, 1).
+    """Yield sum_i alpha_i y_i (f_i, 1): sums of consensus models without the coordinator's own part.
 
-    From one step to the next only those alpha_i change whose rows are at a site's margin.
+    Between steps only the alpha_i of rows at a site's margin change.
     """
-    for one in record:
-        if one.task == CONSENSUS.name and one.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
-            question = one.question(CONSENSUS)
-            models = one.answer(CONSENSUS).models - len(one.sites) * question.z[-1]
+    for entry in record:
+        if entry.task == CONSENSUS.name and entry.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+            question = entry.question(CONSENSUS)
+            models = entry.answer(CONSENSUS).models - len(entry.sites) * question.z[-1]
             for problem, rho, model in zip(question.problems(), question.rho[-1], models, strict=True):
-                yield map_of(one, problem.feature_map), rho * model
+                yield map_of(entry, problem.feature_map), rho * model
 
 
 def _cuts_of(record: Sequence[TranscriptSum]) -> Iterator[tuple[TranscriptSum, Problem, Question, Answer]]:
     """Yield each problem of each sum of cuts over a map of the rbf kernel, its question and its answer."""
-    for one in record:
-        if one.task == CUTS.name and one.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
-            asked = one.question(CUTS)
-            questions = asked.questions()
-            answers = unpack_answers(one.answer(CUTS), questions)
-            for problem, question, answer in zip(asked.problems(), questions, answers, strict=True):
-                yield one, problem, question, answer
+    for entry in record:
+        if entry.task == CUTS.name and entry.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+            combined = entry.question(CUTS)
+            questions = combined.questions()
+            answers = unpack_answers(entry.answer(CUTS), questions)
+            for problem, question, answer in zip(combined.problems(), questions, answers, strict=True):
+                yield entry, problem, question, answer
 
 
 def numbers_received(record: Sequence[TranscriptSum]) -> dict[str, int]:
-    """Return how many numbers each result of each task has brought the coordinator, the largest first."""
-    found: dict[str, int] = {}
-    for one in record:
-        for name, total in one.sums.items():
-            kind = f"{one.task}: {name}"
-            found[kind] = found.get(kind, 0) + total.size
-    return {kind: count for kind, count in sorted(found.items(), key=lambda pair: -pair[1]) if count}
+    """Return the number of values received by task and result, the largest first."""
+    counts: dict[str, int] = {}
+    for entry in record:
+        for name, total in entry.sums.items():
+            kind = f"{entry.task}: {name}"
+            counts[kind] = counts.get(kind, 0) + total.size
+    return {kind: count for kind, count in sorted(counts.items(), key=lambda pair: -pair[1]) if count}
 
 
 def unknown_cells(record: Sequence[TranscriptSum]) -> int:
-    """Return how many cells all training rows have together; 0 if the record does not say."""
-    moments = [one.sums for one in record if one.task == MOMENTS.name]
+    """Return the number of cells of all training rows; 0 if the record does not contain it."""
+    moments = [entry.sums for entry in record if entry.task == MOMENTS.name]
     return int(moments[0]["rows"].sum()) * moments[0]["count"].shape[-1] if moments else 0

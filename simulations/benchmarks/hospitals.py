@@ -42,7 +42,7 @@ def lines(
         )
         for one in means_of(plan).to_dict("records"):
             figures = figures_of(one, FIGURES)
-            hospital = str(one["split"]).removeprefix("tried on heart-")
+            hospital = str(one["split"]).removeprefix("tested on heart-")
             found.append({"hospital": hospital, "system": one["strategy"], "level": one["level"], **figures})
     return found
 

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 DEFAULTS = Settings()
 ONCE = (*LISTS, "label", "schema", "data-dir", "seed")
-"""Settings that all runs share: they say what the data are."""
+"""Settings of the data, which all runs share."""
 
 
 class CompareCommand(SettingsCommand):
-    """The options of a comparison: of a setting that is given several times each value is compared."""
+    """The options of a comparison: each value of a repeated setting is compared."""
 
     without = (*OF_COMMANDS, "strategy", "split", "aggregation")
 
@@ -57,11 +57,11 @@ def compare(
         bool,
         typer.Option(
             "--leave-out",
-            help="Leave each site's file out in turn, and try what the others train on all of its rows.",
+            help="Leave each site's file out in turn, and test the others' model on all of its rows.",
         ),
     ] = False,
     repeats: Annotated[
-        int, typer.Option(min=1, help="Number of splits, each by a seed of its own from --seed on.")
+        int, typer.Option(min=1, help="Number of splits, with consecutive seeds from --seed on.")
     ] = 5,
     set_: Set = None,
     jobs: Annotated[
@@ -82,10 +82,10 @@ def compare(
 ) -> None:
     """Compare strategies and baselines on the same data, splits and seeds, with tests of the differences.
 
-    Each --data is a data set; 'a.csv|b.csv' is one file per site. Of another setting that is given several times each
-    value is compared, for all strategies that have it.
+    Each --data is a data set; 'a.csv|b.csv' is one file per site. Each value of any other repeated setting is compared,
+    for all strategies that have it.
     """
-    # Flower, scikit-learn and pandas take seconds to import; `pansvm --help` should not wait for them.
+    # Imports of seconds, for which `pansvm --help` should not wait.
     from joblib import cpu_count  # noqa: PLC0415
 
     from flower_pansvm.study.processes import exit_on_signals  # noqa: PLC0415
@@ -106,14 +106,14 @@ def compare(
         try:
             failed = run_comparison(plan, folder, jobs or cpu_count(), console, format_, remote(cluster))
         except (KeyboardInterrupt, SystemExit):
-            typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
+            typer.echo(f"Stopped. Continue with: {_command(folder)}", err=True)
             raise
     if failed:
         sys.exit(1)
 
 
 def _plan(
-    found: Given,
+    typed: Given,
     strategies: tuple[str, ...],
     splits: tuple[str, ...],
     aggregations: tuple[str, ...],
@@ -122,24 +122,24 @@ def _plan(
 ) -> "Plan":
     from simulations.comparison.plan import Plan  # noqa: PLC0415 - takes seconds to import
 
-    common = single({key: found[key] for key in ONCE if key in found})
+    common = single({key: typed[key] for key in ONCE if key in typed})
     paths = {key: str(Path(common[key]).absolute()) for key in ("schema", "data-dir") if common.get(key)}
     try:
         seed = int(common.pop("seed", DEFAULTS.seed))
     except ValueError:
-        raise SettingError(f"seed is '{found['seed'][0]}', but it must be a whole number.") from None
+        raise SettingError(f"seed is '{typed['seed'][0]}', but it must be a whole number.") from None
     return Plan(
-        data=found.get("data", (DEFAULTS.data,)),
+        data=typed.get("data", (DEFAULTS.data,)),
         strategies=strategies,
         splits=splits,
         aggregations=aggregations,
         repeats=repeats,
         seed=seed,
         common={"data-dir": "", **common, **paths},
-        # A simulation's rows are the researcher's own, and baselines train on the true ones.
+        # A simulation's rows are the researcher's own, and baselines train on true rows.
         varied={
             "privacy": ("exact",),
-            **{key: values for key, values in found.items() if key not in (*ONCE, "data")},
+            **{key: values for key, values in typed.items() if key not in (*ONCE, "data")},
         },
         leave_out=leave_out,
     )
@@ -150,7 +150,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _command(folder: Path) -> str:
-    """Return the command line that goes on with this comparison."""
-    given = sys.argv[1:]
-    named = any(word == "--out" or word.startswith("--out=") for word in given)
-    return shlex.join(["pansvm", *given, *([] if named else ["--out", str(folder)])])
+    """Return the command line that continues this comparison."""
+    arguments = sys.argv[1:]
+    named = any(word == "--out" or word.startswith("--out=") for word in arguments)
+    return shlex.join(["pansvm", *arguments, *([] if named else ["--out", str(folder)])])

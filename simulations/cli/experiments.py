@@ -1,4 +1,4 @@
-"""``pansvm reproduce``, ``attack`` and ``demo``: papers run again, a malicious coordinator, a study on one machine."""
+"""``pansvm reproduce``, ``attack`` and ``demo``: papers reproduced, a malicious coordinator, a study on one machine."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from simulations.comparison.workers import Result
     from simulations.papers.reproduction import Run
 
-TOLD = ("strategy", "data", "seed")
-"""What is told of a run when it has ended."""
+SHOWN = ("strategy", "data", "seed")
+"""Settings of a finished run in its line of progress."""
 
 
 def reproduce(
@@ -26,21 +26,23 @@ def reproduce(
         Path | None, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; a run that is there is not done again.")
+        Path | None, typer.Option(help="Folder for the results; finished runs there are not repeated.")
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="So many repeats.", show_default="the table's")
+        int | None, typer.Option(min=1, help="Number of repeats.", show_default="the table's")
     ] = None,
     rows: Annotated[
         list[str] | None,
         typer.Option("--row", metavar="ROW", help="Only this row of the table; may be given several times."),
     ] = None,
     cluster: Cluster = "",
-    list_: Annotated[bool, typer.Option("--list", help="List what there is, and how long it takes.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the tables and figures with their durations.")
+    ] = False,
 ) -> None:
-    """Run the tables and figures of a paper again, and compare them with the paper's.
+    """Reproduce tables and figures of a paper, and compare them with the paper's.
 
-    The runs that are missing in --out are done, and what all of them say is written.
+    Runs that are missing in --out are done; then the table of all runs is written.
     """
     from simulations.papers import writing  # noqa: PLC0415
     from simulations.papers.declared import all_reproductions  # noqa: PLC0415
@@ -49,35 +51,36 @@ def reproduce(
     console = Console(highlight=False, markup=False)
     if list_:
         table = Table("name", "what", "minutes", "repeats", box=None, padding=(0, 2, 0, 0))
-        for name, one in all_reproductions().items():
-            table.add_row(name, one.title, f"{one.minutes:g}", f"{one.repeats}")
+        for name, reproduction in all_reproductions().items():
+            table.add_row(name, reproduction.title, f"{reproduction.minutes:g}", f"{reproduction.repeats}")
         console.print(table)
         return
     if not names or out is None:
         raise SettingError(
-            "Say what to reproduce and where the results go: pansvm reproduce lu-table-3.2 --data-dir DIR --out DIR. "
-            "'pansvm reproduce --list' lists the tables and figures."
+            "Name a table or figure and a folder for the results: pansvm reproduce lu-table-3.2 --data-dir DIR --out "
+            "DIR. 'pansvm reproduce --list' lists the tables and figures."
         )
     check_can_be_folder(out)
     if data_dir is not None and not data_dir.is_dir():
         raise SettingError(f"There is no folder {data_dir}. Correct --data-dir.")
-    chosen = [(name, all_reproductions()[name]) for name in names]
-    for name, what in [(name, what.of_rows(rows) if rows else what) for name, what in chosen]:
-        count = repeats or what.repeats
-        runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
-        about = what.minutes * count / what.repeats
-        console.print(f"{name}, {what.title}: {len(runs)} runs, about {about:.2g} minutes on two cores")
+    chosen = {name: all_reproductions()[name] for name in names}
+    if rows:
+        chosen = {name: reproduction.of_rows(rows) for name, reproduction in chosen.items()}
+    for name, reproduction in chosen.items():
+        count = repeats or reproduction.repeats
+        runs = list(dict.fromkeys(run for cell in reproduction.plan(count).values() for run in cell))
+        minutes = f"{reproduction.minutes * count / reproduction.repeats:.2g} minutes"
+        console.print(f"{name}, {reproduction.title}: {len(runs)} runs, about {minutes} on two cores")
 
-        def show(run: "Run", result: "Result", left: int) -> None:
-            told = result.get("error") or f"{result['wall']:.1f} s"
-            console.print(
-                f"{' '.join(str(value) for key, value in run.items if key in TOLD)}: {told}; {left} left"
-            )
+        def show(run: "Run", result: "Result", remaining: int) -> None:
+            outcome = result.get("error") or f"{result['wall']:.1f} s"
+            title = " ".join(str(value) for key, value in run.items if key in SHOWN)
+            console.print(f"{title}: {outcome}; {remaining} left")
 
-        # Times are those of one machine.
-        nodes = "" if what.timed else remote(cluster)
-        results = do_runs(runs, data_dir, out, 1 if what.timed else 2, show, nodes)
-        cells = what.cells(count, results)
+        # Times are measured on one machine.
+        nodes = "" if reproduction.timed else remote(cluster)
+        results = do_runs(runs, data_dir, out, 1 if reproduction.timed else 2, show, nodes)
+        cells = reproduction.cells(count, results)
         seconds = sum(result.get("wall", 0.0) for result in results.values())
         failed = sum("error" in result for result in results.values())
         took = [
@@ -85,17 +88,17 @@ def reproduce(
             "computing one after the other."
         ]
         took += [f"One of them: {command}" for command in filter(None, (run.command for run in runs[-1:]))]
-        files = writing.write(name, what, cells, took, out)
+        files = writing.write(name, reproduction, cells, took, out)
         console.print(files[1].read_text(encoding="utf-8"), soft_wrap=True)
         console.print(f"Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
 
 
 def attack(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[ATTACK]...", help="Attacks to play; all if none is named.")
+        list[str] | None, typer.Argument(metavar="[ATTACK]...", help="Attacks to run; all by default.")
     ] = None,
 ) -> None:
-    """Play a malicious coordinator against simulated hospitals; exit code 1 if a privacy promise is broken."""
+    """Attack simulated hospitals as a malicious coordinator; exit code 1 if a privacy promise is broken."""
     from simulations.attack.active.registry import NOT_PLAYED, chosen_attacks, play  # noqa: PLC0415
 
     table = Table("attack", "promise", "got", "allowed", "outcome", show_lines=True)

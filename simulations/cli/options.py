@@ -12,8 +12,7 @@ USUAL = (
     *("data", "label", "schema", "strategy", "sites", "split", "seed"),
     *("privacy", "noise", "kernel", "C", "gamma", "landmarks", "by"),
 )
-"""Settings that come first in the help, as most people look for one of these."""
-
+"""Settings that come first in the help."""
 
 Cluster = Annotated[
     str,
@@ -26,12 +25,12 @@ Cluster = Annotated[
 
 
 def remote(cluster: str) -> str:
-    """Return the address of a cluster; empty where Ray's variable says that there is none."""
+    """Return the address of a cluster; empty if Ray's variable is ``local``."""
     return "" if cluster == "local" else cluster
 
 
 class SettingsCommand(FieldCommand):
-    """A command that trains, with an option for every setting but those ``without``, for which it has others."""
+    """A command that trains, with an option for every setting except those of ``without``."""
 
     without: ClassVar[tuple[str, ...]] = OF_COMMANDS
 
@@ -42,12 +41,12 @@ class SettingsCommand(FieldCommand):
 
 @cache
 def _setting_options() -> dict[str, TyperOption]:
-    # Strategies take seconds to import; `pansvm --help` should not wait for them.
+    # Imports of seconds, for which `pansvm --help` should not wait.
     from flower_pansvm.secure_sum import PROTOCOLS  # noqa: PLC0415
     from strategies.settings import Settings, all_settings, default_config, owners, setting_fields  # noqa: PLC0415
     from strategies.svm_settings import PanSvmSettings  # noqa: PLC0415
 
-    known, usual = all_settings(), default_config()
+    settings, defaults = all_settings(), default_config()
     every, svm = {"aggregation", *setting_fields(Settings)}, setting_fields(PanSvmSettings)
 
     def panel(key: str) -> str | None:
@@ -60,10 +59,10 @@ def _setting_options() -> dict[str, TyperOption]:
         single = "secure sums" if set(owners(key)) <= PROTOCOLS.keys() else "strategies"
         return f"Settings of single {single}"
 
-    found = {}
-    for key in sorted(known, key=lambda key: (key not in USUAL, key not in every, key not in svm)):
-        place, default = panel(key), usual[key]
-        of = f" ({', '.join(owners(key))})" if place and place.startswith("Settings of single") else ""
+    options = {}
+    for key in sorted(settings, key=lambda key: (key not in USUAL, key not in every, key not in svm)):
+        heading, default = panel(key), defaults[key]
+        of = f" ({', '.join(owners(key))})" if heading and heading.startswith("Settings of single") else ""
         text = str(default).lower() if isinstance(default, bool) else str(default)
-        found[key] = field_option(key, known[key], place, text, of)
-    return found
+        options[key] = field_option(key, settings[key], heading, text, of)
+    return options

@@ -1,4 +1,4 @@
-"""``pansvm run``, ``tune`` and ``select``: train with simulated sites, and say what was found."""
+"""``pansvm run``, ``tune`` and ``select``: train with simulated sites, and print the results."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from strategies.settings import Settings, make_settings, settings_from
 
 DEFAULT_ENGINE = "simulation"
 DEFAULT_SELECTION = "voted-wrapper"
-"""What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""
+"""Default strategy of ``pansvm select``: the paper's PPFSVW."""
 
 DEFAULT_ATTACK_MINUTES = 60.0
 AUDITS = ("sums", "attack", "record")
@@ -56,8 +56,8 @@ def run(
         str,
         typer.Option(
             metavar="[sums|attack|record]",
-            help="Count the records that a curious coordinator could have computed: by adding and subtracting sums, "
-            "or by an attack that solves for them; record only keeps the sums, for --audit-also of a later run. "
+            help="Count the records that a semi-honest coordinator could compute: from sums and their differences, or "
+            "by an attack that solves for them; record only keeps the sums, for --audit-also of a later run. "
             "--audit alone is --audit=sums.",
             show_default="no audit",
             rich_help_panel=PANEL,
@@ -67,7 +67,7 @@ def run(
         float | None,
         typer.Option(
             min=0.1,
-            help="How long --audit=attack tries; hours are worth it.",
+            help="Duration of --audit=attack; hours find more.",
             show_default=f"{DEFAULT_ATTACK_MINUTES:g}",
             rich_help_panel=PANEL,
         ),
@@ -76,7 +76,7 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="Another run of the same sites, with --audit=record: --audit=attack uses its sums, too. Repeatable.",
+            help="Another run of the same sites with --audit=record, whose sums --audit=attack also uses. Repeatable.",
             show_default=False,
             rich_help_panel=PANEL,
         ),
@@ -108,7 +108,7 @@ def tune(
     settings = training.settings({"C": "auto", "gamma": "auto"})
     if not settings.tunes:
         raise SettingError(
-            "There is nothing to choose: C and gamma are both given, or C is and the kernel, linear, has no gamma. "
+            "There is nothing to tune: C and gamma are both given, or C is given and the linear kernel has no gamma. "
             "Leave one of them out, or train with 'pansvm run'."
         )
     training.run(settings)
@@ -124,9 +124,9 @@ def select(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Choose features, all sites together, and train with these; without --strategy, voted-wrapper selects.
+    """Select features, all sites together, and train with them; the default strategy is voted-wrapper.
 
-    --step 1 says how many features go at a time, --features 10 how many are left.
+    --step 1 removes one feature at a time, --features 10 stops at ten.
     """
     from strategies.registry import STRATEGIES  # noqa: PLC0415
 
@@ -143,11 +143,10 @@ def select(
 
 @dataclass(frozen=True)
 class Training:
-    """One training as the command line asks for it; what the commands that train have in common."""
+    """One training with the options of its command line; shared by the commands that train."""
 
-    # {'run', 'tune', 'select'}: Which command it is: the last two print what they have found, too.
-    command: str
-    given: Given  # the settings that were typed
+    command: str  # {'run', 'tune', 'select'}; the last two also print their choice
+    given: Given  # the typed settings
     # engine, out, resume, overwrite, quiet: the command's own options.
     engine: str
     out: Path | None
@@ -155,11 +154,10 @@ class Training:
     overwrite: bool
     quiet: bool
 
-    def settings(self, usual: Mapping[str, str]) -> Settings:
-        """Return the settings, checked with the data: those of the run that goes on, or those given.
+    def settings(self, defaults: Mapping[str, str]) -> Settings:
+        """Return the settings, checked with the data: those given, or those of the resumed run.
 
-        ``usual`` are the command's defaults, where they are not those of the settings. PanSVMError if they cannot
-        work, or options contradict each other.
+        ``defaults`` are the command's own. PanSVMError if settings are invalid, or options contradict each other.
         """
         from simulations import running  # noqa: PLC0415
 
@@ -167,18 +165,17 @@ class Training:
         if self.resume is not None:
             if self.out is not None or self.overwrite:
                 raise SettingError(
-                    "--resume goes on with a run in its folder. Leave out --out and --overwrite, or start a new run "
+                    "--resume continues a run in its own folder. Leave out --out and --overwrite, or start a new run "
                     "without --resume."
                 )
             return running.resumed(self.resume, single(self.given))
         if self.out is not None:
             check_folder_early(self.out.absolute(), self.overwrite)
-        asked = settings_from({**usual, **with_paths(self.given)})
-        settings = running.with_sites_of_data(asked)
-        if "sites" in self.given and asked.sites != settings.sites:
+        requested = settings_from({**defaults, **with_paths(self.given)})
+        settings = running.with_sites_of_data(requested)
+        if "sites" in self.given and requested.sites != settings.sites:
             raise SettingError(
-                f"--sites is {asked.sites}, but the data are {settings.sites} sites: each of several files is one, or "
-                "the split says it. Leave --sites out."
+                f"--sites is {requested.sites}, but files or split give {settings.sites} sites. Leave --sites out."
             )
         running.check(settings)
         for text in running.doubts_of(settings):
@@ -188,32 +185,38 @@ class Training:
     def run(
         self, settings: Settings, audit: str = "", minutes: float = 0.0, also: Sequence[Path] = ()
     ) -> None:
-        """Train, audit if that is wanted, and print what was found."""
+        """Train, audit if requested, and print the results."""
         from flower_pansvm.study.processes import exit_on_signals  # noqa: PLC0415
         from simulations import running  # noqa: PLC0415
 
         brief = self.command != "run"
         display = RunDisplay(quiet=self.quiet, brief=brief)
-        place = run_folder(self.resume or self.out, self.overwrite, new=self.resume is None)
-        with exit_on_signals(), place as folder, ExitStack() as shown:
+        opened = run_folder(self.resume or self.out, self.overwrite, new=self.resume is None)
+        with exit_on_signals(), opened as folder, ExitStack() as shown:
             shown.enter_context(display)
             settings = replace(settings, out=str(folder), audit=bool(audit) or settings.audit)
 
-            def tell(folder: Path) -> None:
+            def finished(folder: Path) -> None:
                 shown.close()
                 self._print(folder, settings)
 
             how = audit or DEFAULT_AUDIT
             try:
                 running.run(
-                    settings, self.engine, display.show, audit=how, minutes=minutes, also=also, tell=tell
+                    settings,
+                    self.engine,
+                    display.show,
+                    audit=how,
+                    minutes=minutes,
+                    also=also,
+                    finished=finished,
                 )
             except KeyboardInterrupt:
-                self._say_how_to_go_on(folder)
+                self._print_resume_hint(folder)
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
             except (EngineError, OSError, SystemExit):
                 if not display.offered:
-                    self._say_how_to_go_on(folder)
+                    self._print_resume_hint(folder)
                 raise
         _print_files(folder)
 
@@ -221,23 +224,23 @@ class Training:
     def _engine_option(self) -> str:
         return "" if self.engine == DEFAULT_ENGINE else f" --engine {self.engine}"
 
-    def _say_how_to_go_on(self, folder: Path) -> None:
-        """Say how to go on with a run that was stopped, if its checkpoint has anything to go on with."""
+    def _print_resume_hint(self, folder: Path) -> None:
+        """Print how to resume a stopped run, if it has a checkpoint."""
         from strategies.federation.checkpoint import sums_in  # noqa: PLC0415
 
         if sums_in(folder):
             again = f"pansvm {self.command} --resume {shlex.quote(str(folder))}{self._engine_option}"
-            typer.echo(f"Stopped. What has been computed is kept; go on with: {again}", err=True)
+            typer.echo(f"Stopped. All complete steps are saved; continue with: {again}", err=True)
         else:
-            typer.echo("Stopped before there was anything to go on with. Start the run again.", err=True)
+            typer.echo("Stopped before the first step was complete. Start the run again.", err=True)
 
     def _print(self, folder: Path, settings: Settings) -> None:
-        """Print what ``tune`` has chosen or ``select`` selected, and the figures of the run."""
+        """Print the choice of ``tune`` or ``select``, and the figures of the run."""
         result = read_result(folder)
         if self.command == "tune":
             from strategies.report.tuning import print_choice  # noqa: PLC0415
 
-            # A command to be typed here needs the paths.
+            # The printed command needs absolute paths.
             print_choice({**result, "config": settings.to_config()}, self._engine_option)
         if self.command == "select":
             from strategies.report.selecting import print_selection  # noqa: PLC0415
@@ -246,33 +249,30 @@ class Training:
         _print_figures(folder)
 
 
-def with_paths(found: Given) -> dict[str, str]:
-    """Return the given settings, of which each is given once; each file and folder by its absolute path.
+def with_paths(typed: Given) -> dict[str, str]:
+    """Return the typed settings, with files and folders by their absolute paths.
 
-    SettingError if one is given twice, there is no such data set, or ``positive`` names no label.
+    SettingError if one is typed twice, there is no such data set, or ``positive`` names no label.
     """
     from simulations.data.sites import join_data  # noqa: PLC0415 - takes seconds to import
 
-    sources = found.get("data", (Settings.data,))
-    settings = single({key: values for key, values in found.items() if key != "data"})
+    sources = typed.get("data", (Settings.data,))
+    settings = single({key: values for key, values in typed.items() if key != "data"})
     if "positive" in settings and not settings["positive"].strip(", "):
         raise SettingError(
-            "--positive names no label. Write the labels that count as positive by commas: --positive 1,2."
+            "--positive names no label. Separate the positive labels by commas: --positive 1,2."
         )
     paths = {key: str(Path(settings[key]).absolute()) for key in ("schema", "data-dir") if settings.get(key)}
     return {**settings, **paths, "data": join_data(sources, settings.get("data-dir", ""))}
 
 
 def _check_audit(audit: str, attack_minutes: float | None, audit_also: list[Path] | None) -> None:
-    """Raise a SettingError if there is no such audit, or an option goes with another one."""
+    """Raise a SettingError if there is no such audit, or an option belongs to another one."""
     if audit:
         check_choice("audit", audit, AUDITS)
-    for name, value, says in (
-        ("attack-minutes", attack_minutes, "says how long --audit=attack tries"),
-        ("audit-also", audit_also, "names runs whose sums --audit=attack uses, too"),
-    ):
+    for name, value in (("attack-minutes", attack_minutes), ("audit-also", audit_also)):
         if audit != "attack" and value:
-            raise SettingError(f"--{name} {says}. Give both, or neither.")
+            raise SettingError(f"--{name} is an option of --audit=attack. Give both, or neither.")
 
 
 def _print_figures(folder: Path) -> None:
@@ -289,7 +289,7 @@ def _print_figures(folder: Path) -> None:
 
 
 def _print_files(folder: Path) -> None:
-    """Print where the files of a run are."""
+    """Print the files of a run."""
     files = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
     what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
     typer.echo(f"{what} are in {folder}: {', '.join(files)}")

@@ -1,4 +1,4 @@
-"""Runs pieces of work as tasks of a Ray cluster: a node that dies costs its own pieces, and they are tried again.
+"""Runs the works of a comparison as tasks of a Ray cluster; tasks of a node that dies are repeated elsewhere.
 
 Every node needs this package, and data sets at the same paths: a folder that all nodes mount, or ``openml:`` names.
 """
@@ -16,24 +16,24 @@ from simulations.engines.flower_engine import check_cluster
 from simulations.engines.flower_log import lines_to
 
 TRIES = 3
-"""How often a piece is begun anew whose node or process died."""
+"""Retries of a task whose node or process died."""
 
-DIED = f"The nodes or processes of this run ended {TRIES + 1} times before the run did; most likely for want of memory."
+DIED = f"The nodes or processes of this run ended {TRIES + 1} times before the run did; most likely for lack of memory."
 
 
 def run_on_cluster(
     works: Sequence[W], address: str, run: Callable[[W], Result]
 ) -> Iterator[tuple[W, Result]]:
-    """Run pieces of work on a Ray cluster, one a processor, and give each with what it found when it is over.
+    """Run works on a Ray cluster, one a processor, and yield each with its result when it ends.
 
     Parameters
     ----------
     works : sequence
-        The pieces; Ray begins them in this order.
+        The works; Ray begins them in this order.
     address : str
-        Of the cluster: ``HOST:PORT``, ``auto`` for one of this machine.
+        The cluster's: ``HOST:PORT``, ``auto`` for one of this machine.
     run : callable
-        A function of a module, or a partial of one. What it does is ended when this iteration is.
+        A function of a module, or a partial of one. Its tasks end with this iteration.
 
     Raises
     ------
@@ -45,12 +45,12 @@ def run_on_cluster(
     try:
         import ray  # noqa: PLC0415 - of an extra, and slow
     except ImportError:
-        raise SettingError(f"A cluster takes Ray ({install('simulation')}).") from None
+        raise SettingError(f"A cluster needs Ray. Install it {install('simulation')}.") from None
     check_cluster(address)
     ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
     try:
-        piece: Any = ray.remote(num_cpus=1, max_retries=TRIES)(_piece)
-        waiting = {piece.remote(run, work): work for work in works}
+        task: Any = ray.remote(num_cpus=1, max_retries=TRIES)(_task)
+        waiting = {task.remote(run, work): work for work in works}
         while waiting:
             (ready,), _ = ray.wait(list(waiting), num_returns=1)
             work = waiting.pop(ready)
@@ -63,7 +63,7 @@ def run_on_cluster(
         ray.shutdown()  # which ends this command's tasks
 
 
-def _piece(run: Callable[[W], Result], work: W) -> Result:
+def _task(run: Callable[[W], Result], work: W) -> Result:
     warnings.simplefilter("ignore")
     with threadpool_limits(limits=1), lines_to(lambda _: None):
         return attempt(run, work)

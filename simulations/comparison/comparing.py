@@ -1,4 +1,4 @@
-"""A comparison from beginning to end, and its folder, which is never another comparison's."""
+"""A whole comparison, and its folder, which holds one comparison only."""
 
 import hashlib
 import json
@@ -33,10 +33,10 @@ TABLE_FILE = "comparison.csv"
 def compare(
     plan: Plan, folder: Path, jobs: int, console: Console, form: str = "md", cluster: str = ""
 ) -> int:
-    """Run what is missing of a comparison, write what all of it says, and return how many runs have failed.
+    """Do the missing runs of a comparison, write tables and page, and return the number of failed runs.
 
-    A folder of the same comparison is gone on with. PanSVMError if something is wrong that can be known before the
-    first run, or the folder holds something else.
+    A folder of the same comparison is continued. PanSVMError, before the first run, if a run is impossible, or the
+    folder holds anything else.
     """
     notes = plan.check()
     for note in notes:
@@ -46,13 +46,14 @@ def compare(
         for text in doubts_of(settings):
             console.print(f"Warning: {text}", markup=False, soft_wrap=True)
 
-    def show(case: Case, result: Result, left: int) -> None:
-        told = f"[{len(cases) - left}/{len(cases)}] {case.title}, repeat {case.repeat}: {_told(result)}"
-        console.print(told, markup=False, soft_wrap=True)
+    def show(case: Case, result: Result, remaining: int) -> None:
+        count = f"[{len(cases) - remaining}/{len(cases)}]"
+        text = f"{count} {case.title}, repeat {case.repeat}: {_outcome(result)}"
+        console.print(text, markup=False, soft_wrap=True)
 
     with opened(folder, plan):
-        if there := len(succeeded(cases, folder)):
-            console.print(f"{there} of {len(cases)} runs are in {folder} already.", soft_wrap=True)
+        if finished := len(succeeded(cases, folder)):
+            console.print(f"{finished} of {len(cases)} runs are in {folder} already.", soft_wrap=True)
         results = finish(cases, folder, jobs, run_case, show, cluster)
         lines = [line_of(case, result) for case, result in results.items()]
         pd.DataFrame(lines, columns=COLUMNS, dtype=object).to_csv(folder / TABLE_FILE, index=False)
@@ -60,21 +61,19 @@ def compare(
         table = write_summary(folder, runs, notes, origin(), form)
     console.print(table, markup=False, soft_wrap=True)
     for (data, error), group in runs[runs["error"] != ""].groupby(["data", "error"], sort=False):
-        place = ", ".join([str(data), *dict.fromkeys(group["split"])])
+        where = ", ".join([str(data), *dict.fromkeys(group["split"])])
         who = ", ".join(dict.fromkeys(group["strategy"]))
-        console.print(f"{len(group)} failed on {place} ({who}): {error}", markup=False, soft_wrap=True)
+        console.print(f"{len(group)} failed on {where} ({who}): {error}", markup=False, soft_wrap=True)
     files = ", ".join((f"table.{ENDINGS[form]}", TABLE_FILE, SUMMARY_FILE, PAGE_FILE, PLAN_FILE, RUNS_FILE))
     console.print(f"The comparison is in {folder}: {files}", soft_wrap=True)
     failed = sum("error" in result for result in results.values())
     if failed:
-        console.print(
-            f"{failed} of {len(cases)} runs failed; the same command tries them again.", soft_wrap=True
-        )
+        console.print(f"{failed} of {len(cases)} runs failed; the same command repeats them.", soft_wrap=True)
     return failed
 
 
-def _told(result: Result) -> str:
-    """Return what has become of a run."""
+def _outcome(result: Result) -> str:
+    """Return the outcome of a run in a few words."""
     if "error" in result:
         return f"failed: {result['error']}"
     accuracy = "not measured" if result["accuracy"] is None else f"{result['accuracy']:.4f}"
@@ -84,45 +83,43 @@ def _told(result: Result) -> str:
 
 @contextmanager
 def opened(folder: Path, plan: Plan) -> Iterator[None]:
-    """Make the folder of a comparison, or open it to go on; no other process can have it open as well.
+    """Make the folder of a comparison, or open it to continue, with a lock against other processes.
 
-    SettingError if the folder holds something else, such as another comparison.
+    SettingError if the folder holds anything else, such as another comparison.
     """
-    here = description(plan)
+    wanted = description(plan)
     file = folder / PLAN_FILE
     with locked(folder):
         check_folder(folder, PLAN_FILE, "comparison")
         if not file.exists():
-            write(file, json.dumps(here, indent=2, ensure_ascii=False) + "\n")
+            write(file, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
         try:
-            there = json.loads(file.read_text(encoding="utf-8"))
+            stored = json.loads(file.read_text(encoding="utf-8"))
         except ValueError:
             raise SettingError(
-                f"'{file}' is damaged. Name another folder by --out, or remove this one."
+                f"'{file}' is damaged. Name another folder with --out, or remove this one."
             ) from None
-        other = [key for key in here if there.get(key) != here[key]]
-        if other:
+        differing = [key for key in wanted if stored.get(key) != wanted[key]]
+        if differing:
+            key = differing[0]
             raise SettingError(
-                f"'{folder}' holds another comparison. There {other[0]} is {_short(there.get(other[0]))}, here "
-                f"{_short(here[other[0]])}. Give the options that it was begun with, to go on with it, or name "
-                "another folder by --out."
+                f"'{folder}' holds another comparison: its {key} is {_short(stored.get(key))}, not "
+                f"{_short(wanted[key])}. Repeat its options to continue it, or name another folder with --out."
             )
         yield
 
 
 def description(plan: Plan) -> dict[str, Any]:
-    """Return what a comparison is, ready for JSON: two that agree in it give the same table."""
-    found = asdict(plan)
-    data_dir = found["common"].pop("data-dir")
+    """Return the identity of a comparison, ready for JSON: equal ones have the same table."""
+    content = asdict(plan)
+    data_dir = content["common"].pop("data-dir")
     folder = Path(str(data_dir)) if data_dir else None
-    files = {part: locate(part, folder) for name in plan.data for part in name.split(SEPARATOR)}
+    files = {source: locate(source, folder) for name in plan.data for source in name.split(SEPARATOR)}
     digests = {
-        part: hashlib.sha256(path.read_bytes()).hexdigest()
-        for part, path in files.items()
-        if path is not None
+        source: hashlib.sha256(path.read_bytes()).hexdigest() for source, path in files.items() if path
     }
-    known: dict[str, Any] = json.loads(json.dumps({**found, "sha256": digests, "versions": versions()}))
-    return known
+    result: dict[str, Any] = json.loads(json.dumps({**content, "sha256": digests, "versions": versions()}))
+    return result
 
 
 def _short(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What a comparison says, for a person: ``summary.csv`` and ``comparison.html``, of its table."""
+"""The summary of a comparison: ``summary.csv``, ``comparison.html`` and a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from simulations.comparison.significance import (
     pair_tests,
     resampled_tests,
 )
-from simulations.comparison.summary import PLACE, SIZES, blocks_of, overview, repeats_of, summary
+from simulations.comparison.summary import SCENARIO, SIZES, blocks_of, overview, repeats_of, summary
 from simulations.markdown import markdown
 from simulations.origin import versions_text
 from strategies.report.section import svg, templates
@@ -44,18 +44,18 @@ SHOWN = {
     "megabytes": ("MB", "{:.2f}"),
     "seconds": ("seconds", "{:.1f}"),
 }
-"""Title and form of each column that people are shown, in the order of all tables."""
+"""Title and format of each printed column, in the order of all tables."""
 
 
 def write_summary(
-    folder: Path, runs: pd.DataFrame, notes: Sequence[str], known: Mapping[str, Any], form: str
+    folder: Path, runs: pd.DataFrame, notes: Sequence[str], source: Mapping[str, Any], form: str
 ) -> str:
-    """Write means and deviations as CSV, and a page of them with tests and plots, below notes of what is unusual.
+    """Write means and deviations as CSV, and a page of them with notes, tests and plots.
 
-    Return the table of all means in a form: csv, md or latex, which is also in a file. ``known`` is the origin.
+    Return the table of all means in a form, csv, md or latex, which is also written. ``source`` is the origin.
     """
     means, blocks = summary(runs), blocks_of(runs)
-    told = origin_line(means, known)
+    origin = origin_line(means, source)
     means.to_csv(folder / SUMMARY_FILE, index=False)
     tested = blocks.shape[0] >= FEWEST_BLOCKS and blocks.shape[1] >= 2
     pairs = pair_tests(blocks) if tested else None
@@ -67,38 +67,38 @@ def write_summary(
             levels=_levels(runs),
             blocks=blocks,
             notes=notes,
-            origin=told,
+            origin=origin,
             resampled=_resampled(runs),
             fewest_repeats=FEWEST_REPEATS,
-            places=[
+            scenarios=[
                 (
-                    _place_text(name),
+                    _scenario_text(name),
                     _shown(_named(group).assign(failed_runs=_failed(group))),
                     _plot(name, runs),
                 )
-                for name, group in means.groupby(PLACE, sort=False)
+                for name, group in means.groupby(SCENARIO, sort=False)
             ],
             overview=_shown(overview(means).reset_index().assign(strategy=_of_finished, failed_runs=_failed)),
             ranks={} if pairs is None else mean_ranks(blocks),
             pairs=None if pairs is None else _shown(pairs),
             differ=0 if pairs is None else int((pairs["corrected"] < LEVEL).sum()),
-            # The least that Holm's correction leaves of a p-value, with so many blocks and pairs.
+            # The smallest p-value after Holm's correction with so many blocks and pairs.
             smallest=0.0 if pairs is None else min(1.0, len(pairs) * 2.0 ** (1 - len(blocks))),
             level=LEVEL,
             fewest=FEWEST_BLOCKS,
-            failed=runs.loc[runs["error"] != "", ["strategy", *PLACE, "aggregation", "repeat", "error"]],
+            failed=runs.loc[runs["error"] != "", ["strategy", *SCENARIO, "aggregation", "repeat", "error"]],
             disclosed=_disclosed(means),
         )
     )
     write(folder / PAGE_FILE, page, overwrite=True)
-    table = _table(means, told, form)
+    table = _table(means, origin, form)
     write(folder / f"table.{ENDINGS[form]}", table, overwrite=True)
     return table
 
 
-def origin_line(means: pd.DataFrame, known: Mapping[str, Any]) -> str:
+def origin_line(means: pd.DataFrame, source: Mapping[str, Any]) -> str:
     """Return date, commits, versions, seeds and sizes of a comparison, on one line."""
-    commits = dict.fromkeys(" ".join(means["commit"]).split()) or [known["commit"] or "unknown"]
+    commits = dict.fromkeys(" ".join(means["commit"]).split()) or [source["commit"] or "unknown"]
     sizes = "; ".join(
         f"{line['data']}: {line['sites']:.0f} sites, {line['rows_train']:.0f} rows to train and "
         f"{line['rows_test']:.0f} to test"
@@ -111,91 +111,89 @@ def origin_line(means: pd.DataFrame, known: Mapping[str, Any]) -> str:
         )
         sizes += f". F1 is that of the positive class: {positive}"
     seeds = f"seeds {means['first_seed'].min()} to {means['last_seed'].max()}"
-    return (
-        f"{known['date']}, commit {' '.join(commits)}, {seeds}. {sizes}. {versions_text(known['versions'])}."
-    )
+    return f"{source['date']}, commit {' '.join(commits)}, {seeds}. {sizes}. {versions_text(source['versions'])}."
 
 
-def _table(means: pd.DataFrame, told: str, form: str) -> str:
-    """Return the means as a table in a form, with its origin below, or in each line."""
+def _table(means: pd.DataFrame, origin: str, form: str) -> str:
+    """Return the means as a table in a form, with its origin below or, as CSV, in each line."""
     shown = _shown(_named(means).assign(failed_runs=_failed(means)))
-    shown.insert(0, "table", list(map(_place_text, means[PLACE].to_numpy())))
+    shown.insert(0, "table", list(map(_scenario_text, means[SCENARIO].to_numpy())))
     shown = shown.rename(columns={"": "system"})
     if form == "csv":
-        return str(shown.assign(origin=told).to_csv(index=False))
+        return str(shown.assign(origin=origin).to_csv(index=False))
     if form == "latex":
-        return f"{shown.style.hide(axis='index').format(escape='latex').to_latex(hrules=True)}% {told}\n"
-    return f"{markdown(list(shown.columns), shown.to_numpy().tolist())}\n{told}\n"
+        return f"{shown.style.hide(axis='index').format(escape='latex').to_latex(hrules=True)}% {origin}\n"
+    return f"{markdown(list(shown.columns), shown.to_numpy().tolist())}\n{origin}\n"
 
 
-def _place_text(place: Iterable[object]) -> str:
-    """Return data set, split and settings in one text."""
-    return ", ".join(filter(None, map(str, place)))
+def _scenario_text(scenario: Iterable[object]) -> str:
+    """Return data set, split and settings as one text."""
+    return ", ".join(filter(None, map(str, scenario)))
 
 
 def _failed(means: pd.DataFrame) -> list[str]:
-    """Return how many runs of how many failed."""
+    """Return the numbers of failed runs, such as "1 of 5"."""
     return [f"{failed} of {runs}" for failed, runs in zip(means["failed"], means["runs"], strict=True)]
 
 
 def _resampled(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the resampled t-test of each place that has repeats enough."""
-    found = {}
-    for place, own in repeats_of(runs).groupby(PLACE, sort=False):
-        sizes = runs[(runs[PLACE] == list(place)).all(axis=1)][SIZES].dropna()
-        if len(own) >= FEWEST_REPEATS and own.shape[1] >= 2 and len(sizes):
+    """Return the resampled t-test of each scenario with at least `FEWEST_REPEATS` repeats."""
+    tables = {}
+    for scenario, accuracies in repeats_of(runs).groupby(SCENARIO, sort=False):
+        sizes = runs[(runs[SCENARIO] == list(scenario)).all(axis=1)][SIZES].dropna()
+        if len(accuracies) >= FEWEST_REPEATS and accuracies.shape[1] >= 2 and len(sizes):
             share = float((sizes["rows_test"] / sizes["rows_train"]).mean())
-            found[_place_text(place)] = _shown(resampled_tests(own.droplevel([*PLACE]), share))
-    return found
+            tests = resampled_tests(accuracies.droplevel([*SCENARIO]), share)
+            tables[_scenario_text(scenario)] = _shown(tests)
+    return tables
 
 
 def _shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of `SHOWN` as texts below their titles; a deviation stands behind its mean."""
-    found = {}
+    """Return the columns of `SHOWN` as texts, titled; a deviation stands behind its mean."""
+    columns = {}
     for name, (title, form) in SHOWN.items():
         if name in frame:
-            found[title] = ["–" if pd.isna(value) else form.format(value) for value in frame[name]]
+            columns[title] = ["–" if pd.isna(value) else form.format(value) for value in frame[name]]
         if f"{name}_sd" in frame:
             spread = ["" if pd.isna(value) else f" ± {form}".format(value) for value in frame[f"{name}_sd"]]
-            found[title] = [mean + after for mean, after in zip(found[title], spread, strict=True)]
-    return pd.DataFrame(found)
+            columns[title] = [mean + after for mean, after in zip(columns[title], spread, strict=True)]
+    return pd.DataFrame(columns)
 
 
 def _named(means: pd.DataFrame) -> pd.DataFrame:
-    """Return means with what tells two lines of a strategy apart and what went wrong behind its name."""
+    """Return means with secure sums, where several are compared, and failures behind the strategies' names."""
     protocols = set(means["aggregation"]) - {""}
     named = [
         line["strategy"] + (f" ({line['aggregation']})" if line["aggregation"] and len(protocols) > 1 else "")
         for line in means.to_dict("records")
     ]
     unfinished = [f", {count} not converged" if count else "" for count in means["not_converged"]]
-    return means.assign(strategy=named).assign(strategy=lambda known: _of_finished(known) + unfinished)
+    return means.assign(strategy=named).assign(strategy=lambda frame: _of_finished(frame) + unfinished)
 
 
 def _of_finished(means: pd.DataFrame) -> "pd.Series[str]":
-    """Return the names of strategies, with how many runs the mean is of where some failed."""
-    left = (means["runs"] - means["failed"]).astype(str) + " of " + means["runs"].astype(str)
-    return means["strategy"] + (", mean of " + left + " splits").where(means["failed"] > 0, "")
+    """Return the strategies' names, with the number of runs behind a mean if some failed."""
+    counts = (means["runs"] - means["failed"]).astype(str) + " of " + means["runs"].astype(str)
+    return means["strategy"] + (", mean of " + counts + " splits").where(means["failed"] > 0, "")
 
 
-def _plot(place: Sequence[object], runs: pd.DataFrame) -> str:
-    """Return the accuracies at a place as SVG."""
-    of_data = runs[runs["data"] == place[0]]
-    here = of_data[(of_data[PLACE] == list(place)).all(axis=1)]
+def _plot(scenario: Sequence[object], runs: pd.DataFrame) -> str:
+    """Return the plot of a scenario's accuracies as SVG."""
+    of_data = runs[runs["data"] == scenario[0]]
+    of_scenario = of_data[(of_data[SCENARIO] == list(scenario)).all(axis=1)]
     strategies, limits = list(dict.fromkeys(runs["strategy"])), limits_of(of_data["accuracy"])
     baselines = [name for name in strategies if name.split(" (")[0] in BASELINES]
-    return svg(accuracy_figure(here, limits, strategies, baselines))
+    return svg(accuracy_figure(of_scenario, limits, strategies, baselines))
 
 
 def _levels(runs: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the strategies at each level; a failed run has none, and baselines have an empty one."""
+    """Return the strategies at each level, baselines at an empty one, without those that failed."""
     done = runs[runs["error"] == ""]
-    return {
-        str(level): list(dict.fromkeys(own)) for level, own in done.groupby("level", sort=False)["strategy"]
-    }
+    groups = done.groupby("level", sort=False)["strategy"]
+    return {str(level): list(dict.fromkeys(strategies)) for level, strategies in groups}
 
 
 def _disclosed(means: pd.DataFrame) -> pd.DataFrame:
-    """Return what left the sites for each strategy, other than in a sum and beyond what all of them need to join."""
-    texts = means.groupby("strategy", sort=False)["disclosed"].agg(lambda found: max(found, key=len))
+    """Return the values that left the sites outside of a sum, by strategy."""
+    texts = means.groupby("strategy", sort=False)["disclosed"].agg(lambda texts: max(texts, key=len))
     return pd.DataFrame({"": texts.index, "open to read": texts.to_numpy()})

@@ -1,4 +1,4 @@
-"""What a comparison consists of, and whether it can be run: all that can be known is checked before the first run."""
+"""The runs of a comparison, and all checks before the first of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from strategies.settings import SEPARATOR, Settings, all_settings, options_class
 from strategies.svm_settings import PanSvmSettings
 
 BY_FILE = "by file"
-"""The split of data that are in a file for each site."""
+"""The split of data with a file for each site."""
 
 NOT_COMPARED = ("strategy", "split", "aggregation")
-"""Settings that have an option of their own."""
+"""Settings with an option of their own."""
 
 NO_DIFFERENCE = ("by", "threshold", "sensitivity")
-"""Settings of which no figure of a comparison tells anything."""
+"""Settings that change no figure of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +39,17 @@ class Plan:
 
     data: tuple[str, ...]  # data sets: names or files, or the files of the sites with ``|`` between them
     strategies: tuple[str, ...]  # strategies and baselines
-    # splits, aggregations: how rows are dealt out, and the secure sums.
-    splits: tuple[str, ...]
-    aggregations: tuple[str, ...]
-    # repeats, seed: how many splits by how many seeds, and the first seed; the others follow it.
-    repeats: int
-    seed: int
+    splits: tuple[str, ...]  # partitions of the rows
+    aggregations: tuple[str, ...]  # secure sums
+    repeats: int  # number of seeds
+    seed: int  # the first seed; the others follow it
     common: dict[str, Scalar]  # the run config that all runs share
-    # Values of the other settings that are given; of several values each is compared.
-    varied: dict[str, tuple[Scalar, ...]]
-    # Whether each site of the files is left out in turn, and tested on.
-    leave_out: bool = False
+    varied: dict[str, tuple[Scalar, ...]]  # the values of other settings; each is compared
+    leave_out: bool = False  # whether each site of the files is left out in turn, and tested on
 
     def cases(self) -> list[Case]:
         """Return all runs in the order of the table; a baseline once for all secure sums."""
-        found = []
+        cases = []
         seeds = range(self.seed, self.seed + self.repeats)
         for name in self.data:
             data = join_data(name.split(SEPARATOR), str(self.common["data-dir"]))
@@ -61,7 +57,7 @@ class Plan:
             if SEPARATOR in data:
                 splits = {BY_FILE: None}
             if self.leave_out:
-                splits = {f"tried on {part}": number for number, part in enumerate(names_of(name))}
+                splits = {f"tested on {site}": index for index, site in enumerate(names_of(name))}
             for (split, left_out), (text, chosen) in product(splits.items(), self._choices()):
                 for (repeat, seed), strategy in product(enumerate(seeds), self.strategies):
                     federated = strategy not in BASELINES
@@ -74,14 +70,11 @@ class Plan:
                             "seed": seed,
                         }
                         case = Case(strategy, name, split, text, aggregation, repeat, seed, config, left_out)
-                        found.append(case)
-        return found
+                        cases.append(case)
+        return cases
 
     def check(self) -> list[str]:
-        """Check names, settings, data and splits, and return what is unusual but works, a sentence each.
-
-        PanSVMError if a run could not work, as far as this can be known before it.
-        """
+        """Check names, settings, data and splits, and return warnings as sentences; PanSVMError if a run must fail."""
         self._check_names()
         self._check_settings()
         for data in self.data if self.leave_out else ():
@@ -95,39 +88,39 @@ class Plan:
                 _ = BASELINES[case.strategy]  # which says so if it needs a package that is not installed
                 assert isinstance(settings, PanSvmSettings)
                 check_given(settings)
-            place = (case.data, case.split, case.settings, case.seed)
+            scenario = (case.data, case.split, case.settings, case.seed)
             try:
-                if place not in classes:
-                    classes[place] = running.check_data(settings)
+                if scenario not in classes:
+                    classes[scenario] = running.check_data(settings)
                     if case.left_out is not None:
                         continue
-                    found, rows = _check_sites(settings)
+                    one_class, rows = _check_sites(settings)
                     fewest[case.data] = min(rows, fewest.get(case.data, rows))
-                    if found:
-                        where = f"{', '.join(found)} with seed {case.seed}"
+                    if one_class:
+                        where = f"{', '.join(one_class)} with seed {case.seed}"
                         single.setdefault(f"{case.data}, split {case.split}", {})[where] = None
                 if case.strategy not in BASELINES:
-                    running.check_strategy(settings, classes[place])
+                    running.check_strategy(settings, classes[scenario])
             except PanSVMError as error:
                 where = f"{case.data}, split {case.split}, seed {case.seed}"
                 raise type(error)(f"{where}: {error}", error.detail) from None
         return [
-            f"{place}: all training rows are of one class at {'; '.join(where)}"
-            for place, where in single.items()
+            f"{scenario}: all training rows are of one class at {'; '.join(where)}"
+            for scenario, where in single.items()
         ] + [
-            f"{data}: of a class a test has as few as {rows} row{'' if rows == 1 else 's'}: figures can be far off"
+            f"{data}: a class has as few as {rows} test row{'' if rows == 1 else 's'}: figures are uncertain"
             for data, rows in fewest.items()
             if rows < FEW
         ]
 
     def _choices(self) -> list[tuple[str, dict[str, Scalar]]]:
-        """Return each combination of the settings by its name, which has those that vary."""
-        found = []
+        """Return each combination of the varied settings with its name."""
+        choices = []
         for values in product(*self.varied.values()):
             chosen = dict(zip(self.varied, values, strict=True))
             text = " ".join(f"{key}={chosen[key]}" for key in chosen if len(self.varied[key]) > 1)
-            found.append((text, chosen))
-        return found
+            choices.append((text, chosen))
+        return choices
 
     def _check_names(self) -> None:
         known = [*STRATEGIES, *BASELINES]
@@ -135,22 +128,22 @@ class Plan:
             check_choice("strategy or baseline", name, known)
         for name in self.aggregations:
             check_choice("aggregation", name, PROTOCOLS)
-        for what, names in (
+        for kind, names in (
             ("data", self.data),
             ("strategies", self.strategies),
             ("splits", self.splits),
             ("aggregations", self.aggregations),
         ):
             if not names:
-                raise SettingError(f"No {what} are named, so there is nothing to compare. Name at least one.")
-            twice = [name for number, name in enumerate(names) if name in names[:number]]
-            if twice:
-                raise SettingError(f"'{twice[0]}' is twice among the {what}. Name it once.")
+                raise SettingError(f"No {kind} are named, so there is nothing to compare. Name at least one.")
+            repeated = [name for index, name in enumerate(names) if name in names[:index]]
+            if repeated:
+                raise SettingError(f"'{repeated[0]}' is named twice among the {kind}. Name it once.")
 
     def _check_settings(self) -> None:
         for key, values in self.varied.items():
             if key in NOT_COMPARED:
-                raise SettingError(f"'{key}' is compared by another option: see 'pansvm compare --help'.")
+                raise SettingError(f"'{key}' has an option of its own: see 'pansvm compare --help'.")
             if key in NO_DIFFERENCE:
                 raise SettingError(f"'{key}' changes no figure of a comparison. Leave it out.")
             if key not in all_settings():
@@ -160,33 +153,32 @@ class Plan:
                 for strategy, aggregation in product(self.strategies, self.aggregations)
             ):
                 raise SettingError(
-                    f"'{key}' is a setting of {', '.join(owners(key))}, and none of these is compared. Leave it out."
+                    f"'{key}' is a setting of {', '.join(owners(key))}, none of which is compared. Leave it out."
                 )
             if len(set(map(str, values))) < len(values):
-                raise SettingError(f"{key} is given the same value twice. Give it once.")
+                raise SettingError(f"{key} has the same value twice. Give it once.")
 
 
 def _check_sites(settings: Settings) -> tuple[list[str], int]:
-    """Check that every site trains on rows; return those with one class, and the fewest test rows of a class."""
-    pool, parts = pooled(settings), range(len(whole_rows_of(settings)))
-    classes = [np.unique(pool.train.classes[pool.train.sites == part]) for part in parts]
-    empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
+    """Check that every site has training rows; return sites with one class, and the fewest test rows of a class."""
+    pool, sites = pooled(settings), range(len(whole_rows_of(settings)))
+    classes = [len(np.unique(pool.train.classes[pool.train.sites == site])) for site in sites]
+    empty = [simulated_name(site) for site in sites if classes[site] == 0]
     if empty:
         raise SettingError(
-            f"{', '.join(empty)} would have no row to train on. Lower test-fraction or the number of sites, choose "
-            "another split, or begin with another --seed."
+            f"{', '.join(empty)} would have no training row. Lower test-fraction or the number of sites, choose "
+            "another split, or start from another --seed."
         )
     tested = np.bincount(pool.test.classes, minlength=len(pool.schema.classes))
-    single = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
+    single = [simulated_name(site) for site in sites if classes[site] == 1]
     return single, int(tested.min())
 
 
 def _settings_known(strategy: str, aggregation: str) -> set[str]:
-    """Return the settings that mean something to a strategy with a secure sum; a baseline reads those of PAN-SVM."""
-    strategies = STRATEGIES
-    own = strategies[strategy].settings_class if strategy in strategies else PanSvmSettings
+    """Return the settings of a strategy with a secure sum; of a baseline those of PAN-SVM."""
+    settings_class = STRATEGIES[strategy].settings_class if strategy in STRATEGIES else PanSvmSettings
     options = set(setting_fields(options_class(aggregation))) if aggregation else set()
-    return {*setting_fields(own), *options}
+    return {*setting_fields(settings_class), *options}
 
 
 def _known_to(strategy: str, aggregation: str, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:

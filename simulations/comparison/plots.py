@@ -1,4 +1,4 @@
-"""The plots of a comparison. They are narrow, so that they can be read on a telephone."""
+"""The plots of a comparison, narrow enough for a telephone."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,31 +7,28 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 WIDTH, ROW = 5.2, 0.27
-"""Inches of a plot, and of a strategy in it."""
+"""Width of a plot, and height of a strategy in it, in inches."""
 
 
 def accuracy_figure(
     runs: pd.DataFrame, limits: tuple[float, float], strategies: Sequence[str], baselines: Collection[str]
 ) -> Figure:
-    """Draw the accuracy of each strategy, from top to bottom, at one place: each run, mean ± standard deviation.
+    """Plot the accuracy of each strategy in one scenario: each run, and mean ± standard deviation.
 
-    The limits of the axis are those of all places of a data set, so that they can be compared. Baselines are grey,
-    and hollow.
+    ``limits`` of the axis are the same for all scenarios of a data set. Baselines are grey and hollow.
     """
     figure = Figure(figsize=(WIDTH, 0.75 + ROW * len(strategies)), layout="constrained")
     axes = figure.subplots()
-    for place, name in enumerate(strategies):
-        # All secure sums give the same accuracy.
+    for row, name in enumerate(strategies):
+        # The accuracy is the same with all secure sums.
         values = runs[runs["strategy"] == name].groupby("repeat")["accuracy"].mean().dropna().to_numpy()
         if not len(values):
-            axes.text(limits[0], place, " no run", va="center", fontsize=8, color="C3")
+            axes.text(limits[0], row, " no run", va="center", fontsize=8, color="C3")
             continue
         colour, face = ("0.45", "white") if name in baselines else ("C0", "C0")
-        axes.plot(values, np.full(len(values), place), "|", color=colour, alpha=0.6, markersize=10)
+        axes.plot(values, np.full(len(values), row), "|", color=colour, alpha=0.6, markersize=10)
         spread = values.std(ddof=1) if len(values) > 1 else 0.0
-        axes.errorbar(
-            values.mean(), place, xerr=spread, fmt="o", capsize=3, color=colour, markerfacecolor=face
-        )
+        axes.errorbar(values.mean(), row, xerr=spread, fmt="o", capsize=3, color=colour, markerfacecolor=face)
     axes.set_yticks(range(len(strategies)), list(strategies), fontsize=9)
     axes.set_ylim(len(strategies) - 0.5, -0.5)
     axes.set_xlim(*limits)
@@ -44,7 +41,7 @@ def accuracy_figure(
 
 
 def limits_of(accuracies: "pd.Series[float]") -> tuple[float, float]:
-    """Return the ends of an axis on which all accuracies are."""
+    """Return the limits of an axis for all accuracies."""
     known = accuracies.dropna()
     if known.empty:
         return 0.0, 1.0

@@ -1,4 +1,4 @@
-"""One run of a comparison: what is run, and the line that it leaves in the table."""
+"""One run of a comparison, and its line in the table."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
-from simulations.comparison.left_out import try_elsewhere
+from simulations.comparison.left_out import evaluate_left_out
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.origin import origin, versions_text
@@ -22,57 +22,55 @@ class Case:
     """A run of a comparison."""
 
     strategy: str  # a strategy or a baseline
-    # data, split: data set as the user named it, and how its rows are dealt out.
+    # data, split: data set as the user named it, and the partition of its rows.
     data: str
     split: str
-    # Those of the settings that the comparison varies, such as ``C=10``; empty if it varies none.
-    settings: str
-    aggregation: str  # the secure sum; empty for a baseline, which has none
-    # repeat, seed: number of the repeat from 0, and its seed.
-    repeat: int
-    seed: int
+    settings: str  # varied settings, such as ``C=10``; may be empty
+    aggregation: str  # the secure sum; empty for a baseline
+    repeat: int  # from 0
+    seed: int  # of the repeat
     config: Mapping[str, Scalar] = field(compare=False, repr=False)  # the run config
-    # Number of the site that is left out and tested on, which `split` names; None where all take part.
+    # The left-out site, from 0, which `split` names; None if all take part.
     left_out: int | None = field(default=None, compare=False)
 
     @property
     def key(self) -> dict[str, Scalar]:
-        """All but the run config; no two runs of a comparison have the same."""
+        """All but the run config; unique in a comparison."""
         return {name: getattr(self, name) for name in KEY}
 
     @property
     def title(self) -> str:
-        """What is run where, in a few words."""
+        """Strategy, data, split and settings in a few words."""
         parts = (self.strategy, self.data, self.split, self.settings, self.aggregation)
         return ", ".join(filter(None, parts))
 
 
-KEY = tuple(one.name for one in fields(Case) if one.compare)
-"""What says which run it is, and the first columns of ``comparison.csv``."""
+KEY = tuple(column.name for column in fields(Case) if column.compare)
+"""The identity of a run, and the first columns of ``comparison.csv``."""
 
 FIGURES = (
     *("level", "accuracy", "balanced_accuracy", "auc", "f1", "positive_class", "rows_train", "rows_test"),
     *("round_trips", "bytes_up", "bytes_down", "seconds", "disclosed", "converged", "model_sha256"),
 )
-"""What a run finds; the columns of ``comparison.csv`` after those of `KEY`, and before `ORIGIN` and ``error``.
+"""The result of a run; the columns of ``comparison.csv`` after those of `KEY`, and before `ORIGIN` and ``error``.
 
-``level`` says of which records the sites' answers were made, with the noise; it is empty for a baseline, which has the
-true ones. Accuracy and so on are on the true test rows of all sites. Of two classes F1 is that of the positive one;
-``positive_class`` is empty with more. Bytes are those of all sites together, ``seconds``
-those of training and evaluation, all sites on this machine. ``disclosed`` is what left the sites other than in a sum,
-task by task; ``converged`` whether training came to its end; ``error`` why a run failed, and all else is then missing.
+``level`` is the privacy level with its noise; empty for a baseline, which trains on the true rows. Accuracy, AUC and F1
+are on the true test rows of all sites. With two classes F1 is that of the positive class; with more, ``positive_class``
+is empty. Bytes are those of all sites together, ``seconds`` those of training and evaluation, all sites on this
+machine. ``disclosed`` lists the values that left the sites outside of a sum, by task; ``converged`` is whether training
+converged; ``error`` the reason of a failed run, which has no other figure.
 """
 
 ORIGIN = ("date", "commit", "versions")
-"""Of a run; a comparison that goes on later may have several."""
+"""The origin of a run; a resumed comparison may have several."""
 
 COLUMNS = (*KEY, "sites", *FIGURES, *ORIGIN, "error")
 
 
 def settings_of(case: Case) -> Settings:
-    """Return the settings of a case, with its data's number of sites; for a baseline those that PAN-SVM would have.
+    """Return the settings of a case, with its data's number of sites; for a baseline those of PAN-SVM.
 
-    A strategy that is differentially private has one level, whatever the others are compared at.
+    A differentially private strategy has one level, at whatever level the others are compared.
     """
     config = dict(case.config)
     if case.strategy not in BASELINES:
@@ -91,38 +89,38 @@ def level_of(case: Case) -> str:
 
 
 def line_of(case: Case, result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line of a case in the table, from what its run has found or why it failed."""
+    """Return the line of a case in the table, from its run's result or error."""
     return {**case.key, **result, "sites": settings_of(case).sites, "level": level_of(case)}
 
 
 def run_case(case: Case) -> dict[str, Any]:
-    """Run a case in this process and return what it has found of `FIGURES`, and `ORIGIN`; PanSVMError if it fails."""
+    """Run a case in this process and return its `FIGURES` and `ORIGIN`; PanSVMError if it fails."""
     settings, baseline = settings_of(case), case.strategy in BASELINES
     pool = pooled(settings) if baseline and case.left_out is None else None
     started = time.perf_counter()
     if case.left_out is not None:
-        result = try_elsewhere(case.strategy, settings, case.left_out)
+        result = evaluate_left_out(case.strategy, settings, case.left_out)
     elif pool is None:
         result = describe(train_in_process(settings), settings)
     else:
         assert isinstance(settings, PanSvmSettings)
-        found = BASELINES[case.strategy](settings, pool.train, pool.test)
-        result = {**vars(found), **vars(found.evaluation), "rows_test": found.evaluation.rows}
+        outcome = BASELINES[case.strategy](settings, pool.train, pool.test)
+        result = {**vars(outcome), **vars(outcome.evaluation), "rows_test": outcome.evaluation.rows}
         result |= {"rows_train": len(pool.train.classes), "positive_class": pool.schema.positive_class}
-    seconds, known = round(time.perf_counter() - started, 3), origin()
+    seconds, source = round(time.perf_counter() - started, 3), origin()
     return {
-        **{name: known[name] for name in ORIGIN},
-        "versions": versions_text(known["versions"]),
+        **{name: source[name] for name in ORIGIN},
+        "versions": versions_text(source["versions"]),
         **{name: result[name] for name in FIGURES if name in result},
         "seconds": seconds,
         "disclosed": disclosed_text(result["disclosed"]) or ("all rows" if baseline else ""),
     }
 
 
-def disclosed_text(departures: Iterable[Mapping[str, Any]]) -> str:
-    """Return what left the sites other than in a sum: ``held_out: rows; join: classes columns``."""
+def disclosed_text(disclosures: Iterable[Mapping[str, Any]]) -> str:
+    """Return the values that left the sites outside of a sum: ``held_out: rows; join: classes columns``."""
     tasks: dict[str, set[str]] = {}
-    for entry in departures:
+    for entry in disclosures:
         if entry["how"] == "disclosed":
             tasks.setdefault(entry["task"], set()).add(entry["result"])
     return "; ".join(f"{task}: {' '.join(sorted(tasks[task]))}" for task in sorted(tasks))

@@ -1,11 +1,9 @@
-"""Whether differences between strategies are more than chance.
+"""Tests of differences between strategies.
 
-Wilcoxon's signed-rank test says which pairs differ, and Holm's correction keeps the probability of a single false
-finding among all pairs below 5 % (Demšar 2006, "Statistical comparisons of classifiers over multiple data sets"; pairs
-by Wilcoxon's test as in Benavoli, Corani and Mangili 2016).
-
-On one table the corrected resampled t-test compares pairs over its repeats (Nadeau and Bengio 2003, "Inference for the
-generalization error", Machine Learning 52, section 3).
+Wilcoxon's signed-rank test compares pairs, as in Benavoli, Corani and Mangili 2016, and Holm's correction keeps the
+probability of any false finding below 5 % (Demšar 2006, "Statistical comparisons of classifiers over multiple data
+sets"). On one table the corrected resampled t-test compares pairs over its repeats (Nadeau and Bengio 2003, "Inference
+for the generalization error", Machine Learning 52, section 3).
 """
 
 from itertools import combinations
@@ -14,19 +12,19 @@ import pandas as pd
 from scipy.stats import PermutationMethod, t, wilcoxon
 
 LEVEL = 0.05
-"""Probability below which a difference counts as found."""
+"""Significance level."""
 
 FEWEST_BLOCKS = 6
-"""Blocks that Wilcoxon's test needs to get below 5 %: with five, the smallest p-value is 0.06."""
+"""Fewest blocks of Wilcoxon's test: with five, the smallest p-value is 0.06."""
 
 FEWEST_REPEATS = 5
-"""Repeats of one table from which the resampled t-test is shown."""
+"""Fewest repeats of one table for the resampled t-test."""
 
 MOST_EXACT = 13
-"""Blocks of which all ways to swap signs are counted; of more, the normal distribution is near enough."""
+"""Most blocks of the exact test; with more, the normal approximation suffices."""
 
 DIGITS = 9
-"""Accuracies that agree in so many digits are equal."""
+"""Digits in which equal accuracies agree."""
 
 
 def mean_ranks(blocks: pd.DataFrame) -> "pd.Series[float]":
@@ -35,29 +33,29 @@ def mean_ranks(blocks: pd.DataFrame) -> "pd.Series[float]":
 
 
 def pair_tests(blocks: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each pair of strategies, the surest difference first, from accuracies by block and strategy.
+    """Return a line for each pair of strategies, sorted by p, from accuracies by block and strategy.
 
-    It has ``better`` and ``worse`` by mean rank, how many points of accuracy they are ``apart``, ``p`` of Wilcoxon's
-    test, two-sided, with differences of zero half on either side, and ``corrected``: p after Holm's correction.
+    Columns: ``better`` and ``worse`` by mean rank, their difference ``apart`` in points of accuracy, ``p`` of the
+    two-sided Wilcoxon test, with differences of zero split, and ``corrected``: p after Holm's correction.
     """
     table, pairs = blocks.round(DIGITS), list(combinations(mean_ranks(blocks).index, 2))
     method = PermutationMethod(n_resamples=2**MOST_EXACT) if len(table) <= MOST_EXACT else "approx"
-    found = pd.DataFrame(pairs, columns=["better", "worse"])
+    tests = pd.DataFrame(pairs, columns=["better", "worse"])
     differences = [table[better] - table[worse] for better, worse in pairs]
-    found["apart"] = [100 * difference.mean() for difference in differences]
-    found["p"] = [
+    tests["apart"] = [100 * difference.mean() for difference in differences]
+    tests["p"] = [
         wilcoxon(difference, zero_method="zsplit", method=method).pvalue if difference.any() else 1.0
         for difference in differences
     ]
-    return _holm(found)
+    return _holm(tests)
 
 
 def resampled_tests(repeats: pd.DataFrame, test_to_train: float) -> pd.DataFrame:
     """Return the corrected resampled t-test of each pair, from accuracies by repeat and strategy of one table.
 
-    Repeats share rows, so that the variance of their mean is (1 / repeats + test rows / training rows) times that of
-    one (Nadeau and Bengio 2003). Columns are those of `pair_tests`, and ``low`` and ``high``: the 95 % interval of
-    ``apart``, in points, without correction for several pairs.
+    Repeats share rows, so that the variance of their mean is (1 / repeats + test rows / training rows) times that of a
+    single repeat (Nadeau and Bengio 2003). Columns are those of `pair_tests`, and ``low`` and ``high``: the 95 %
+    interval of ``apart``, in points, without correction for several pairs.
     """
     count = len(repeats)
     lines = []
@@ -70,7 +68,7 @@ def resampled_tests(repeats: pd.DataFrame, test_to_train: float) -> pd.DataFrame
     return _holm(pd.DataFrame(lines, columns=["better", "worse", "apart", "low", "high", "p"]))
 
 
-def _holm(found: pd.DataFrame) -> pd.DataFrame:
+def _holm(tests: pd.DataFrame) -> pd.DataFrame:
     """Return tests sorted by p, with p after Holm's correction (1979): the smallest times their number, and so on."""
-    found = found.sort_values(["p", "apart"], ascending=[True, False], kind="stable", ignore_index=True)
-    return found.assign(corrected=(found["p"] * (len(found) - found.index)).cummax().clip(upper=1.0))
+    tests = tests.sort_values(["p", "apart"], ascending=[True, False], kind="stable", ignore_index=True)
+    return tests.assign(corrected=(tests["p"] * (len(tests) - tests.index)).cummax().clip(upper=1.0))

@@ -1,4 +1,4 @@
-"""Runs pieces of work in processes of their own, several at a time; one that dies takes no other with it."""
+"""Runs works in processes of their own, several at a time; one that dies leaves the others running."""
 
 import os
 import signal
@@ -18,26 +18,26 @@ from simulations.engines.flower_log import lines_to
 
 
 class Work(Hashable, Protocol):
-    """A run that is to be done."""
+    """A pending run."""
 
     @property
     def key(self) -> Mapping[str, Scalar]:
-        """What says which run it is; no two have the same."""
+        """The identity of the run."""
 
 
 W = TypeVar("W", bound=Work)
 
 Result = Mapping[str, Any]
-"""What a run has found, ready for JSON; ``error`` alone, on one line, if it failed."""
+"""The result of a run, ready for JSON; ``error`` alone, on one line, if it failed."""
 
 DIED = (
-    "The process of this run ended before the run did; most likely the machine had too little memory. Compare with "
-    "--jobs 1, or with smaller settings."
+    "The process of this run ended before the run did, most likely for lack of memory. Compare with --jobs 1, or with "
+    "smaller settings."
 )
 
 
 def attempt(run: Callable[[W], Result], work: W) -> Result:
-    """Return what a run has found, or why it failed: a fault of one must not end the others."""
+    """Return the result of a run, or its error: a failed run must not end the others."""
     try:
         return run(work)
     except PanSVMError as error:
@@ -48,9 +48,9 @@ def attempt(run: Callable[[W], Result], work: W) -> Result:
 
 
 def run_each(works: Sequence[W], jobs: int, run: Callable[[W], Result]) -> Iterator[tuple[W, Result]]:
-    """Run pieces of work in so many processes, begun in this order, and give each with what it found when it is over.
+    """Run works in ``jobs`` processes, begun in this order, and yield each with its result when it ends.
 
-    ``run`` is a function of a module. The processes are ended when this iteration is, also by an exception.
+    ``run`` is a function of a module. The processes end with this iteration, also by an exception.
     """
     waiting = list(reversed(works))
     processes: dict[Connection, BaseProcess] = {}
@@ -58,11 +58,12 @@ def run_each(works: Sequence[W], jobs: int, run: Callable[[W], Result]) -> Itera
     try:
         while waiting or busy:
             while waiting and len(busy) < jobs:
-                free = next((one for one in processes if one not in busy), None) or _start(processes, run)
+                idle = [connection for connection in processes if connection not in busy]
+                free = idle[0] if idle else _start(processes, run)
                 try:
                     free.send(waiting[-1])
                 except ConnectionError:
-                    # It died while it had nothing to do.
+                    # It died while idle.
                     processes.pop(free).join()
                     continue
                 busy[free] = waiting.pop()
@@ -82,19 +83,19 @@ def run_each(works: Sequence[W], jobs: int, run: Callable[[W], Result]) -> Itera
 
 
 def _start(processes: dict[Connection, BaseProcess], run: Callable[[W], Result]) -> Connection:
-    # A process that is forked would share this one's threads and locks.
+    # A forked process would share this one's threads and locks.
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, run), daemon=True)
     process.start()
-    # Else the pipe would stay open when the process dies.
+    # Otherwise the pipe would stay open when the process dies.
     theirs.close()
     processes[ours] = process
     return ours
 
 
 def _work(pipe: Connection, run: Callable[[W], Result]) -> None:
-    """Run what comes through the pipe until its other end is closed; ends in the middle when the parent does."""
+    """Run the works from a pipe until its other end is closed, or the parent ends."""
     Thread(target=_end_with_parent, daemon=True).start()
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -108,7 +109,7 @@ def _work(pipe: Connection, run: Callable[[W], Result]) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait until the parent is gone, and end this process whatever it is doing: nobody wants it any more."""
+    """Wait until the parent has ended, and end this process at once."""
     parent = parent_process()
     assert parent is not None
     parent.join()

@@ -1,1 +1,1 @@
-"""What simulated sites hold: data sets, and how their rows are dealt out."""
+"""Data sets, and their partition over simulated sites."""

@@ -1,4 +1,4 @@
-"""Data sets by name: shipped with scikit-learn, in a folder, from OpenML, or a file as a hospital would read it."""
+"""Data sets by name: shipped with scikit-learn, in a folder, from OpenML, or a file."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from clients.table.units import check_units
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.printable import plain_name
-from simulations.data.partition import column_place, rows_of
+from simulations.data.partition import column_index, rows_of
 
 SHIPPED = {
     "breast_cancer": sklearn.datasets.load_breast_cancer,
@@ -56,17 +56,17 @@ def load_dataset(
     data_dir : Path or None
         Folder of data sets; None for the one that the environment variable PANSVM_DATA names.
     site_column : str or None
-        A column that says which site a row is from. It may hold text, which is replaced by the place of the text
-        in sorted order, as a `Table` holds numbers only. It is the last column of the table.
+        The column of each row's site. Text in it is replaced by its index in sorted order, as a `Table` holds numbers
+        only. It becomes the last column of the table.
     form : TableForm
-        How a file is written, and the schema of its columns.
+        Format of a file, and the schema of its columns.
 
     Raises
     ------
     SettingError
-        If there is no such data set or site column (the near matches are named), or OpenML cannot be reached.
+        If there is no such data set or site column, or OpenML cannot be reached.
     TableError
-        If the table cannot be used, as in `clients.table.table.read_table`.
+        If the table is invalid, as in `clients.table.table.read_table`.
     """
     label = label_of(form.schema, label)
     path = locate(name, data_dir)
@@ -75,18 +75,16 @@ def load_dataset(
     frame = _frame_of(name, path, form, (label, site_column))
     if site_column is not None:
         site_column = plain_name(site_column)
-        column_place([column for column in frame.columns if column != label], site_column)
+        column_index([column for column in frame.columns if column != label], site_column)
         texts = canonical_labels(frame[site_column])
-        places = {
-            text: place for place, text in enumerate(sorted({text for text in texts if text is not None}))
-        }
-        site = [float("nan") if text is None else places[text] for text in texts]
+        codes = {text: code for code, text in enumerate(sorted({text for text in texts if text is not None}))}
+        site = [float("nan") if text is None else codes[text] for text in texts]
         frame = frame.drop(columns=site_column)
-    place = path.name if path is not None else name
-    table = table_from_frame(frame, label, place, form)
+    source = path.name if path is not None else name
+    table = table_from_frame(frame, label, source, form)
     if site_column is not None:
         table = replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
-    return _agreed(table, form, place)
+    return _agreed(table, form, source)
 
 
 def _frame_of(name: str, path: Path | None, form: TableForm, kept: tuple[str | None, ...]) -> pd.DataFrame:
@@ -96,35 +94,35 @@ def _frame_of(name: str, path: Path | None, form: TableForm, kept: tuple[str | N
     return _shipped_frame(name) if name in SHIPPED else _openml_frame(name, kept)
 
 
-def _agreed(table: Table, form: TableForm, place: str) -> Table:
-    """Return the rows whose labels are classes of the schema file, which are those that a hospital trains and tests on.
+def _agreed(table: Table, form: TableForm, source: str) -> Table:
+    """Return the rows whose labels are classes of the schema file, on which a hospital trains and tests.
 
-    TableError if there are none, or a column is in another unit. 'pansvm check' and a run warn of the others.
+    TableError if there are none, or a column is in another unit. 'pansvm check' and a run warn of other rows.
     """
-    check_units(table, form.schema, place)
+    check_units(table, form.schema, source)
     classes = form.schema.classes if form.schema else ()
     if not classes or table.labels is None:
         return table
-    known = np.isin(table.labels, classes)
-    if not known.any():
+    listed = np.isin(table.labels, classes)
+    if not listed.any():
         raise TableError(
-            f"'{place}' has no label that is a class of the schema file. Is it the right label column? Write the "
-            "labels as the file does, or correct the classes there, at all sites."
+            f"No label of '{source}' is a class of the schema file. Check the label column, and correct the labels or, "
+            "at all sites, the classes of the schema file."
         )
-    return rows_of(table, np.flatnonzero(known))
+    return rows_of(table, np.flatnonzero(listed))
 
 
 def locate(name: str, data_dir: Path | None = None) -> Path | None:
-    """Return the file of a data set, None if it is shipped or from OpenML; SettingError if there is none."""
+    """Return the file of a data set, None if it is shipped or from OpenML; SettingError if it does not exist."""
     if name in SHIPPED or name.startswith(OPENML):
         return None
     if suffix_of(name) in (*SOURCES, *OTHER_SUFFIXES):
         return Path(name)
-    usual = os.environ.get(FOLDER_VARIABLE)
-    folder = data_dir or (Path(usual) if usual else None)
+    default = os.environ.get(FOLDER_VARIABLE)
+    folder = data_dir or (Path(default) if default else None)
     if folder is None:
         raise SettingError(
-            f"There is no data set '{name}' among those that scikit-learn ships, and no folder of data sets was named. "
+            f"There is no data set '{name}' in scikit-learn, and no folder of data sets is set. "
             f"{near_matches(name, SHIPPED)} For a data set in a folder, name the folder with the setting data-dir or "
             f"the environment variable {FOLDER_VARIABLE}; a file must end in {', '.join(SOURCES)}."
         )
@@ -137,13 +135,13 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
         path = folder / f"{name}{suffix}"
         if path.is_file():
             return path
-    there = [
+    available = [
         file.name.removesuffix(suffix) for suffix in FOLDER_SUFFIXES for file in folder.glob(f"*{suffix}")
     ]
     raise SettingError(
-        f"There is no data set '{name}': scikit-learn ships none of that name, and '{folder}' holds neither "
-        f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)}. {near_matches(name, [*SHIPPED, *there])} Which "
-        "sets the papers use, and what must be in their files, is in docs/comparing.md."
+        f"There is no data set '{name}' in scikit-learn, nor "
+        f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)} in '{folder}'. "
+        f"{near_matches(name, [*SHIPPED, *available])} docs/comparing.md describes the papers' data sets."
     )
 
 
@@ -168,14 +166,13 @@ def _openml_frame(name: str, kept: tuple[str | None, ...]) -> pd.DataFrame:
         ) from None
     except OSError as error:
         raise SettingError(
-            f"'{name}' could not be fetched: no connection to OpenML ({type(error).__name__}). It is the only kind of "
-            "data set that needs the network. Try again online, or use a data set that scikit-learn ships: "
-            f"{', '.join(SHIPPED)}."
+            f"'{name}' could not be fetched: no connection to OpenML ({type(error).__name__}). Try again online, or "
+            f"use a data set that scikit-learn ships: {', '.join(SHIPPED)}."
         ) from error
     except ValueError as error:
         raise SettingError(
-            f"'{name}' could not be fetched: OpenML has no such active data set, or it is no table. Look its exact "
-            "name up on openml.org."
+            f"'{name}' could not be fetched: OpenML has no such active data set, or the data set is no table. Look up "
+            "its exact name on openml.org."
         ) from error
     frame: pd.DataFrame = data.frame
     target = data.target_names[:1]

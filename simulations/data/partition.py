@@ -1,4 +1,4 @@
-"""Dealing the rows of one table out to simulated sites."""
+"""Partition of the rows of one table over simulated sites."""
 
 import math
 import re
@@ -21,35 +21,34 @@ SPLITS = (
 CHECKERBOARD = "checkerboard:"
 
 Rows = NDArray[np.int64]
-"""Numbers of the rows of one site."""
+"""Row indices of one site."""
 
 
 def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
-    """Give every row to exactly one site; a site keeps its rows in the order of the table.
+    """Assign every row to exactly one site; a site keeps its rows in the order of the table.
 
-    All rows of a patient go to one site, where the schema file names a patient-id: *row* is to be read as patient then.
+    If the schema file names a patient-id, all rows of a patient go to one site, and *row* below means patient.
 
     Parameters
     ----------
     table : Table
         All rows, with labels.
     sites : int
-        How many sites, each gets at least one row. Without meaning for ``by:COLUMN`` and ``checkerboard:RxS``.
+        Number of sites; each gets at least one row. Ignored by ``by:COLUMN`` and ``checkerboard:RxS``.
     split : str
         - ``iid``: shuffled, parts of equal size.
-        - ``dirichlet:A``: label skew. The rows of each class are dealt out in shares drawn from a symmetric Dirichlet
+        - ``dirichlet:A``: label skew. The sites' shares of each class are drawn from a symmetric Dirichlet
           distribution; the smaller A (above 0), the fewer classes a site has. With ``dirichlet:A:N`` each site gets N
           rows of each class first, so that none lacks a class.
-        - ``quantity:A``: quantity skew. Shuffled, and dealt out in shares drawn from a symmetric Dirichlet
-          distribution; the smaller A, the more rows a few sites have. With ``quantity:A:N`` each site gets N rows
-          first.
+        - ``quantity:A``: quantity skew. Shuffled; the sites' shares are drawn from a symmetric Dirichlet distribution;
+          the smaller A, the more rows a few sites have. With ``quantity:A:N`` each site gets N rows first.
         - ``feature:COLUMN``: sorted by the column's value, missing ones last, and cut into consecutive segments of
           equal size (Lu 2016, section 3.3.2.3, scenario 2). A patient's value is the mean of its rows'.
-        - ``checkerboard:RxS``: shuffled into R blocks of rows, and the columns into S consecutive blocks; one site for
+        - ``checkerboard:RxS``: the rows shuffled into R blocks, the columns in S consecutive blocks; one site for
           each of the R S cells, row block by row block. Every cell has the labels of its rows, and the rows' numbers
-          as ids. Between R and S may be an x or a multiplication sign.
+          as ids. Between R and S stands an x or a multiplication sign.
         - ``by:COLUMN``: one site for each distinct value of the column, in the order of the values. The column is
-          no feature then. A patient with rows of several sites goes to the one that has most of them.
+          no feature. A patient with rows of several sites goes to the site with most of them.
     seed : int
         Seed of numpy's generator, for all but ``feature`` and ``by``.
 
@@ -61,14 +60,14 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     Raises
     ------
     SettingError
-        If the split is unknown or cannot be made with this table.
+        If the split is unknown or impossible with this table.
     """
     kind, _, argument = split.partition(":")
     names = {name.partition(":")[0]: name for name in SPLITS}
     if kind not in names:
         raise SettingError(f"There is no split '{split}'. {near_matches(kind, names)}")
     if bool(argument) != (":" in names[kind]):
-        raise SettingError(f"The split '{split}' is not written as it must be: {names[kind]}.")
+        raise SettingError(f"The split '{split}' is malformed. Write it as {names[kind]}.")
     if kind == "by":
         return _by_column(table, argument)
     if kind == "checkerboard":
@@ -77,8 +76,8 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     count = int(patients.max()) + 1
     if not 1 <= sites <= count:
         raise SettingError(
-            f"{count} {'rows' if table.patients is None else 'patients'} cannot be dealt out to {sites} sites: there "
-            "must be at least one site, and one for each. Change the setting sites."
+            f"{count} {'rows' if table.patients is None else 'patients'} cannot be split over {sites} sites: each of "
+            "at least one site needs one. Change the setting sites."
         )
     generator = np.random.default_rng(seed)
     if kind == "iid":
@@ -92,30 +91,30 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
                 f"The split '{split}' gives each of {sites} sites {least} rows, and there are {count}. Write a smaller "
                 "number, or take fewer sites."
             )
-        parts = _dealt(generator.permutation(count), sites, concentration, max(least, 1), generator)
+        parts = _drawn_shares(generator.permutation(count), sites, concentration, max(least, 1), generator)
     else:
-        values = _means(table.X[:, column_place(table.columns, argument)], patients)
+        values = _means(table.X[:, column_index(table.columns, argument)], patients)
         parts = np.array_split(np.argsort(values, kind="stable"), sites)
-    return [rows_of(table, np.flatnonzero(np.isin(patients, part))) for part in parts]
+    return [rows_of(table, np.flatnonzero(np.isin(patients, members))) for members in parts]
 
 
 def _means(values: Floats, patients: Ints) -> Floats:
     """Return the mean of each patient's values, shape (patients,); NaN where all are missing."""
-    there = ~np.isnan(values)
-    count = np.bincount(patients[there], minlength=patients.max() + 1)
-    total = np.bincount(patients[there], values[there], minlength=patients.max() + 1)
+    present = ~np.isnan(values)
+    count = np.bincount(patients[present], minlength=patients.max() + 1)
+    total = np.bincount(patients[present], values[present], minlength=patients.max() + 1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def checkerboard(split: str) -> tuple[int, int]:
-    """Return the numbers of row blocks and of column blocks of a split; SettingError if it is not written so."""
-    found = re.fullmatch(r"([1-9][0-9]{0,5})[x×]([1-9][0-9]{0,5})", split.removeprefix(CHECKERBOARD))
-    if found is None:
+    """Return the numbers of row blocks and of column blocks of a split; SettingError if it is malformed."""
+    match = re.fullmatch(r"([1-9][0-9]{0,5})[x×]([1-9][0-9]{0,5})", split.removeprefix(CHECKERBOARD))
+    if match is None:
         raise SettingError(
-            f"The split '{split}' is not written as it must be: checkerboard:RxS, such as checkerboard:4x2 for four "
-            "blocks of rows and two of columns."
+            f"The split '{split}' is malformed. Write it as checkerboard:RxS, such as checkerboard:4x2 for four blocks "
+            "of rows and two of columns."
         )
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _cells(table: Table, split: str, seed: int) -> list[Table]:
@@ -131,19 +130,19 @@ def _cells(table: Table, split: str, seed: int) -> list[Table]:
     shuffled = np.array_split(np.random.default_rng(seed).permutation(patients.max() + 1), rows)
     column_blocks = np.array_split(np.arange(len(table.columns)), columns)
     cells = []
-    for part in shuffled:
-        part_rows = np.flatnonzero(np.isin(patients, part))
-        own = replace(rows_of(table, part_rows), ids=np.char.add("row-", part_rows.astype(np.str_)))
+    for block_patients in shuffled:
+        block_rows = np.flatnonzero(np.isin(patients, block_patients))
+        row_block = replace(rows_of(table, block_rows), ids=np.char.add("row-", block_rows.astype(np.str_)))
         for block in column_blocks:
-            names = tuple(table.columns[place] for place in block)
-            cells.append(replace(own, columns=names, X=own.X[:, block]))
+            names = tuple(table.columns[index] for index in block)
+            cells.append(replace(row_block, columns=names, X=row_block.X[:, block]))
     return cells
 
 
 def _label_skew(table: Table, sites: int, split: str, generator: np.random.Generator) -> list[Rows]:
     if table.labels is None:
         raise SettingError(
-            "A split by 'dirichlet' goes by the labels, and this table has none. Choose another split."
+            "The split 'dirichlet' needs labels, and this table has none. Choose another split."
         )
     concentration, least = _skew(split)
     parts: list[Rows] = [np.empty(0, dtype=np.int64) for _ in range(sites)]
@@ -155,8 +154,8 @@ def _label_skew(table: Table, sites: int, split: str, generator: np.random.Gener
                 f"The split '{split}' gives each of {sites} sites {least} rows of each class, and the "
                 f"class '{name}' has {len(rows)}. Write a smaller number, or take fewer sites."
             )
-        dealt = _dealt(rows, sites, concentration, least, generator)
-        parts = [np.concatenate(own) for own in zip(parts, dealt, strict=True)]
+        shares = _drawn_shares(rows, sites, concentration, least, generator)
+        parts = [np.concatenate(pair) for pair in zip(parts, shares, strict=True)]
     for site in range(sites):
         if len(parts[site]) == 0:
             largest = max(range(sites), key=lambda other: len(parts[other]))
@@ -165,7 +164,7 @@ def _label_skew(table: Table, sites: int, split: str, generator: np.random.Gener
 
 
 def _skew(split: str) -> tuple[float, int]:
-    """Return concentration and least number of rows of a split by shares; SettingError if it is not written so."""
+    """Return concentration and least number of rows of a split by shares; SettingError if it is malformed."""
     _, written, fewest = f"{split}:".split(":")[:3]
     try:
         concentration, least = float(written), int(fewest or 0)
@@ -179,19 +178,21 @@ def _skew(split: str) -> tuple[float, int]:
     return concentration, least
 
 
-def _dealt(
+def _drawn_shares(
     rows: Rows, sites: int, concentration: float, least: int, generator: np.random.Generator
 ) -> list[Rows]:
-    """Return rows dealt out in drawn shares, after so many for each site."""
-    first, others = rows[: least * sites], rows[least * sites :]
-    cuts = np.cumsum(generator.dirichlet(np.full(sites, concentration)))[:-1] * len(others)
-    dealt = zip(np.split(first, sites), np.split(others, np.round(cuts).astype(np.int64)), strict=True)
-    return [np.concatenate(own) for own in dealt]
+    """Return the rows of each site: ``least`` each, and drawn shares of the rest."""
+    guaranteed, remaining = rows[: least * sites], rows[least * sites :]
+    cuts = np.cumsum(generator.dirichlet(np.full(sites, concentration)))[:-1] * len(remaining)
+    shares = zip(
+        np.split(guaranteed, sites), np.split(remaining, np.round(cuts).astype(np.int64)), strict=True
+    )
+    return [np.concatenate(pair) for pair in shares]
 
 
 def _by_column(table: Table, column: str) -> list[Table]:
-    place = column_place(table.columns, column)
-    values = table.X[:, place]
+    index = column_index(table.columns, column)
+    values = table.X[:, index]
     missing = int(np.isnan(values).sum())
     if missing:
         raise SettingError(
@@ -200,21 +201,21 @@ def _by_column(table: Table, column: str) -> list[Table]:
         )
     if len(table.columns) == 1:
         raise SettingError(f"The split 'by:{column}' leaves no feature: the table has no other column.")
-    names = table.columns[:place] + table.columns[place + 1 :]
-    features = replace(table, columns=names, X=np.delete(table.X, place, axis=1))
-    there, sites = np.unique(values, return_inverse=True)
+    names = table.columns[:index] + table.columns[index + 1 :]
+    features = replace(table, columns=names, X=np.delete(table.X, index, axis=1))
+    distinct, sites = np.unique(values, return_inverse=True)
     patients = patient_numbers(table)
-    counts = np.zeros((patients.max() + 1, len(there)), dtype=np.int64)
+    counts = np.zeros((patients.max() + 1, len(distinct)), dtype=np.int64)
     np.add.at(counts, (patients, sites), 1)
-    found = counts.argmax(axis=1)[patients]
-    return [rows_of(features, np.flatnonzero(found == site)) for site in np.unique(found)]
+    site_of_row = counts.argmax(axis=1)[patients]
+    return [rows_of(features, np.flatnonzero(site_of_row == site)) for site in np.unique(site_of_row)]
 
 
-def column_place(columns: Sequence[str], column: str) -> int:
-    """Return the place of the column that a split goes by among the features; SettingError if it is none."""
+def column_index(columns: Sequence[str], column: str) -> int:
+    """Return the index of a split's column among the features; SettingError if it is no feature."""
     if column not in columns:
         raise SettingError(
-            f"There is no feature column '{column}' to split by (the label column is none). "
+            f"There is no feature column '{column}' to split by (the label column is not a feature). "
             f"{nearest_text(column, columns)}"
         )
     return columns.index(column)

@@ -1,7 +1,6 @@
-"""The rows of all simulated sites in one place: what no hospital may do, and what federated runs are measured against.
+"""The pooled rows of all simulated sites, for central baselines.
 
-Which rows are kept for the test, which fold a row is in and which columns and classes there are is as in the federated
-run with the same settings.
+Test rows, folds, columns and classes are those of the federated run with the same settings.
 """
 
 from collections.abc import Sequence
@@ -33,51 +32,54 @@ class PooledRows:
     patients: NDArray[np.int64]  # (rows,): number of each row's patient, over all sites
 
     def of(self, chosen: NDArray[np.bool_]) -> "PooledRows":
-        """Return some of the rows, which a mask of shape (rows,) picks."""
-        return PooledRows(*(getattr(self, one.name)[chosen] for one in fields(self)))
+        """Return the rows of a mask of shape (rows,)."""
+        return PooledRows(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 @dataclass(frozen=True)
 class Pooled:
     """All rows of a federated run."""
 
-    # train, test: the rows that the sites train on, and those that they keep for the test.
+    # train, test: the sites' training rows and test rows.
     train: PooledRows
     test: PooledRows
     schema: Schema  # columns and classes
 
 
 def pooled(settings: Settings) -> Pooled:
-    """Return the rows of all simulated sites of a run; PanSVMError if tables cannot be read, or do not fit together."""
+    """Return the rows of all simulated sites of a run; PanSVMError if tables are unreadable, or do not fit together."""
     tables, positive = whole_rows_of(settings), settings.positive_labels
     schema = schema_of_tables(tables, positive)
-    place = {name: index for index, name in enumerate(schema.classes)}
+    index_of = {name: index for index, name in enumerate(schema.classes)}
     train, test, before = [], [], 0
     for site, table in enumerate(tables):
-        own = class_names(() if table.labels is None else table.labels, positive)
-        classes = np.array([place[name] for name in own.tolist()], dtype=np.int64)
+        names = class_names(() if table.labels is None else table.labels, positive)
+        classes = np.array([index_of[name] for name in names.tolist()], dtype=np.int64)
         patients = patient_numbers(table)
-        split = drawn_split(own, patients, settings.test_fraction, settings.seed, site)
-        trained, folds = ~split.kept, np.full(len(own), NO_FOLD)
+        split = drawn_split(names, patients, settings.test_fraction, settings.seed, site)
+        trained, folds = ~split.kept, np.full(len(names), NO_FOLD)
         if settings.folds:
             order = split.of_patients[trained]
             folds[trained] = fold_places(classes[trained], patients[trained], order, split.fold_start)
             folds[trained] %= settings.folds
         numbers, before = before + patients, before + patients.max(initial=-1) + 1
         X = align(table, schema.columns).X
-        rows = PooledRows(X, classes, folds, np.full(len(own), site), numbers)
+        rows = PooledRows(X, classes, folds, np.full(len(names), site), numbers)
         train.append(rows.of(trained))
         test.append(rows.of(split.kept))
     return Pooled(_joined(train), _joined(test), schema)
 
 
 def schema_of_tables(tables: Sequence[Table], positive: Sequence[str]) -> Schema:
-    """Return the columns and classes on which simulated sites with these tables agree."""
+    """Return the columns and classes that simulated sites with these tables agree on."""
     of_sites = {simulated_name(site): table for site, table in enumerate(tables)}
     labels = {site: () if table.labels is None else table.labels for site, table in of_sites.items()}
     return common_schema(
         {site: table.columns for site, table in of_sites.items()},
-        {site: np.unique(class_names(own, positive)).tolist() for site, own in labels.items()},
+        {
+            site: np.unique(class_names(site_labels, positive)).tolist()
+            for site, site_labels in labels.items()
+        },
         positive,
         [site for site, table in of_sites.items() if table.absent_is_zero],
     )
@@ -85,5 +87,5 @@ def schema_of_tables(tables: Sequence[Table], positive: Sequence[str]) -> Schema
 
 def _joined(parts: Sequence[PooledRows]) -> PooledRows:
     return PooledRows(
-        *(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(PooledRows))
+        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(PooledRows))
     )

@@ -1,4 +1,4 @@
-"""The simulated sites of a finished run once more: what they would answer, and the rows they would answer from."""
+"""The simulated sites of a finished run, rebuilt for audits."""
 
 from flwr.app import RecordDict
 
@@ -12,34 +12,34 @@ from strategies.settings import Settings
 
 
 class SimulatedSites:
-    """The sites of a finished run once more, in this process."""
+    """The sites of a finished run, rebuilt in this process."""
 
     def __init__(self, settings: Settings) -> None:
         use_tables(sites)
         self.settings = settings
         self._run_config = settings.run_config
-        self._told: object = None
+        self._broadcasts: object = None
         self._sites: list[Site] = []
 
-    def before(self, asked: TranscriptSum) -> list[Site]:
-        """Return all sites as they were when they were asked for a sum, lost ones too."""
-        if asked.told is not self._told:
+    def before(self, entry: TranscriptSum) -> list[Site]:
+        """Return all sites as of a sum's request, with those that had dropped out."""
+        if entry.told is not self._broadcasts:
             content = RecordDict()
-            for name, values in asked.told.items():
+            for name, values in entry.told.items():
                 records.put(content, BROADCAST + name, values)
-            self._told = asked.told
+            self._broadcasts = entry.told
             self._sites = [Site.of(hospital, self.settings.level) for hospital in self.hospitals()]
             for site in self._sites:
                 site.keep_broadcasts(content)
         return self._sites
 
     def hospitals(self) -> list[Hospital]:
-        """Return what each site has, as it begins a run."""
+        """Return each site as it begins a run."""
         nodes = (
-            {"partition-id": number, "num-partitions": self.settings.sites}
-            for number in range(self.settings.sites)
+            {"partition-id": site, "num-partitions": self.settings.sites}
+            for site in range(self.settings.sites)
         )
         return [
-            hospital_of(SimulatedContext(0, number, dict(node), RecordDict(), self._run_config))
-            for number, node in enumerate(nodes)
+            hospital_of(SimulatedContext(0, site, dict(node), RecordDict(), self._run_config))
+            for site, node in enumerate(nodes)
         ]

@@ -1,1 +1,1 @@
-"""Where a run takes place: on Flower's simulation engine, or in this process."""
+"""The engines of a run: Flower's simulation engine, or this process."""

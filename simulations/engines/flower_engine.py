@@ -1,8 +1,8 @@
 """Runs the Flower app on Flower's simulation engine, with a home and a port of its own.
 
-``flwr run`` alone starts a SuperLink that stays behind and is shared with every other checkout, and it exits
-with code 0 when the run has failed. Here three processes are started for one run and always ended after it: the
-SuperLink, the SuperExec that starts the simulation, and ``flwr run``, which hands over the app and prints the log.
+``flwr run`` alone starts a SuperLink that keeps running and is shared with every other checkout, and it exits with
+code 0 after a failed run. Here three processes belong to one run and end with it: the SuperLink, the SuperExec that
+starts the simulation, and ``flwr run``, which submits the app and prints the log.
 """
 
 import contextlib
@@ -34,9 +34,9 @@ PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
 START_SECONDS = 60.0
 """Longest wait for the SuperLink to listen."""
 CLUSTER_SECONDS = 10.0
-"""Longest wait for a Ray cluster that runs already."""
+"""Longest wait for an existing Ray cluster."""
 TAIL_LINES = 25
-"""Lines at the end of a log that an error shows."""
+"""Lines of a log's end in an error."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOGGED = re.compile(r"(?:INFO|WARNING) *: +(\S.*)")
@@ -50,8 +50,8 @@ def run_on_flower(
 ) -> None:
     """Run this project's Flower app on Flower's simulation engine and wait for its end.
 
-    Paths in the run config must be absolute: the app runs in a temporary folder. ``show`` receives each line that the
-    ServerApp logs, without colours and log levels. EngineError if ray is not installed, Flower's processes do not
+    Paths in the run config must be absolute: the app runs in a temporary folder. ``show`` receives each line of the
+    ServerApp's log, without colours and log levels. EngineError if ray is not installed, Flower's processes do not
     start, or the run does not end as ``finished:completed``.
     """
     if importlib.util.find_spec("ray") is None:
@@ -65,10 +65,7 @@ def run_on_flower(
 
 
 def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | int | float | bool]) -> None:
-    """Write a Flower app: copies of packages and a ``pyproject.toml``, which an installed package lacks.
-
-    The packages hold ``strategies.app`` and ``simulations.app`` and what these import.
-    """
+    """Write a Flower app: copies of packages, ``strategies`` and ``simulations`` among them, and ``pyproject.toml``."""
     for package in packages:
         shutil.copytree(package, app / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     project = {
@@ -87,11 +84,10 @@ def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | in
 
 
 def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
-    """Run the Flower app in ``folder/app`` as `run_on_flower` does; the files of Flower and Ray are put beside it."""
+    """Run the Flower app in ``folder/app`` as `run_on_flower` does; Flower and Ray keep their files beside it."""
     if os.name == "nt":
         raise EngineError(
-            "Flower's simulation engine is used on Linux and macOS only. On Windows, run in WSL or in this process "
-            "(--engine in-process)."
+            "Flower's simulation engine runs on Linux and macOS only. On Windows, use WSL or --engine in-process."
         )
     port = free_port()
     environment = _environment(folder, port)
@@ -101,7 +97,7 @@ def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
     link_command += ["--host", "127.0.0.1", "--port", str(port)]
     exec_command = ["flower-superexec", "--insecure", "--runtime-api-address", f"127.0.0.1:{port}"]
     exec_command += ["--parent-pid", str(os.getpid())]
-    # The simulation's working directory must hold the same code as the app: its workers import from there first.
+    # The simulation's workers import from their working directory first: it must be the app's.
     app = folder / "app"
     with (
         exit_on_signals(),
@@ -117,10 +113,7 @@ def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Make a folder that is removed at the end.
-
-    Ray puts sockets into it, whose paths may have about 100 characters, so it is not below a long ``TMPDIR``.
-    """
+    """Make a folder that is removed at the end, not below a long ``TMPDIR``: paths of Ray's sockets must be short."""
     parent = "/tmp" if Path("/tmp").is_dir() else None
     with tempfile.TemporaryDirectory(prefix="pansvm-", dir=parent, ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
@@ -136,7 +129,7 @@ def _package_folder(name: str) -> Path:
 
 
 def _environment(folder: Path, port: int) -> dict[str, str]:
-    """Make Flower's home, whose default connection is our own SuperLink, and return the processes' environment."""
+    """Make a home for Flower that connects to our own SuperLink, and return the processes' environment."""
     home = folder / "home"
     home.mkdir()
     connection = {"address": f"127.0.0.1:{port}", "insecure": True}
@@ -147,7 +140,7 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
 
 
 def check_cluster(address: str) -> None:
-    """Raise an EngineError if nothing listens where a Ray cluster should, since Ray would wait for minutes."""
+    """Raise an EngineError if no Ray cluster listens at the address: Ray would wait for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdigit():
         try:
@@ -175,11 +168,10 @@ def _wait_until_listening(superlink: subprocess.Popen[str], port: int, log: Path
 
 
 def _submit(app: Path, sites: int, environment: Mapping[str, str], show: Callable[[str], None]) -> list[str]:
-    """Hand the app to the SuperLink, show what the ServerApp logs until the run ends, and return the whole log."""
+    """Submit the app to the SuperLink, show the ServerApp's log until the run ends, and return the whole log."""
     engine = f"num-supernodes={sites} client-resources-num-cpus=1"
     if environment.get("RAY_ADDRESS", "") in ("", "local"):
-        # No more workers than sites: each has a Python process of its own, and Ray would start one per core. A cluster
-        # that runs already refuses a number.
+        # No more workers, each a Python process, than sites. An existing cluster refuses a number.
         engine += f" init-args-num-cpus={min(sites, cpu_count())}"
     command = ["flwr", "run", ".", "--stream", "--federation-config", engine]
     log: list[str] = []
@@ -195,23 +187,23 @@ def _submit(app: Path, sites: int, environment: Mapping[str, str], show: Callabl
 
 
 def _outcome(app: Path, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Ask the SuperLink for the status of its only run, and for the text that belongs to it."""
+    """Ask the SuperLink for the status of its only run and its details."""
     command = ["flwr", "ls", "--format", "json"]
-    answer = subprocess.run(
+    listing = subprocess.run(
         command, cwd=app, env=environment, capture_output=True, encoding="utf-8", check=False
     )
     try:
-        run = json.loads(answer.stdout)["runs"][0]
+        run = json.loads(listing.stdout)["runs"][0]
         return run["status"], run["status-details"]
     except (ValueError, LookupError):
-        return "not started", "Flower did not accept the app or lost it"
+        return "not started", "Flower did not accept the app, or its record is missing"
 
 
 def _failure(status: str, details: str, log: list[str]) -> str:
     reason = details.removeprefix("Simulation failed with exception: ")
     text = f"The run on Flower's simulation engine ended as '{status}': {reason}"
     if any(line.startswith("flower_pansvm.errors.") for line in log):
-        # An error that this project raised on purpose says by itself what to do.
+        # Errors of this project name their remedy.
         return text
     return f"{text}\nThe end of its log:\n{_tail(log)}"
 

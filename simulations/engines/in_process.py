@@ -1,4 +1,4 @@
-"""A Flower Grid that calls the ClientApp in this process: the same messages, without waiting."""
+"""A Flower Grid that calls the ClientApp in this process."""
 
 import itertools
 import secrets
@@ -25,18 +25,18 @@ COORDINATOR = 1
 """Node id of the coordinator, as in Flower."""
 
 LEAST_BUSY = 1.25
-"""Processors that several sites at a time have to keep busy; else a run's next messages of the kind are answered one
-after the other. With small tables the work is Python's own, of which one thread at a time can run: others only disturb
-it. Nor do they help where other processes have the processors."""
+"""Processors that parallel sites must keep busy; otherwise a run's next messages of this type are answered one after
+the other. With small tables the work is Python's own, which runs in one thread at a time. Parallel sites are no help
+either on a loaded machine."""
 
 
 class InProcessGrid(Grid):
-    """Sites that live in this process, one Flower context each; ``replies`` has what the coordinator received.
+    """Sites in this process, one Flower context each; ``replies`` are all that the coordinator received.
 
-    Every message is turned into bytes and back in both directions, so that what works here works over a network. Each
-    site computes with one thread, as on a simulated node with one CPU, so that both engines compute the same numbers.
-    As many sites as there are processors answer at the same time, but for kinds of messages with which that has not
-    paid (`LEAST_BUSY`). Without a run id, one is drawn as Flower does.
+    Every message is turned into bytes and back in both directions, as over a network. Each site computes with one
+    thread, as on a simulated node with one CPU, so that both engines compute the same numbers. Sites answer in
+    parallel, one per processor, except message types for which that has not paid (`LEAST_BUSY`). Without a run id, one
+    is drawn as Flower does.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class InProcessGrid(Grid):
         return list(self._contexts)
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Have each site answer its message at once, several at the same time, and return the message ids."""
+        """Have each site answer its message, in parallel, and return the message ids."""
         numbered = [(str(next(self._numbers)), message) for message in messages]
         kinds = {message.metadata.message_type for _, message in numbered}
         threads = 1 if kinds <= self._one_at_a_time else cpu_count()
@@ -92,31 +92,33 @@ class InProcessGrid(Grid):
         with (
             limit(limits=1),
             warnings.catch_warnings(),
-            # The limit of OpenMP is a thread's own and not the process's.
+            # OpenMP's limit holds for a thread, not the process.
             ThreadPoolExecutor(threads, initializer=lambda: limit(limits=1, user_api="openmp")) as pool,
         ):
-            # Sites ignore it themselves, but the filters are the process's: of two at a time, one undoes the other's.
+            # Sites ignore it themselves, but filters belong to the process: parallel sites undo each other's.
             warnings.filterwarnings("ignore", category=ConvergenceWarning, module="sklearn")
             replies = list(pool.map(self._answer, *zip(*numbered, strict=True))) if numbered else []
         if time.process_time() - before < LEAST_BUSY * (time.perf_counter() - started):
             self._one_at_a_time |= kinds
-        self._replies.update(zip((number for number, _ in numbered), replies, strict=True))
+        self._replies.update(zip((message_id for message_id, _ in numbered), replies, strict=True))
         self.replies.extend(replies)
-        return [number for number, _ in numbered]
+        return [message_id for message_id, _ in numbered]
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
         """Return the replies to the given messages."""
-        return [self._replies.pop(number) for number in list(message_ids) if number in self._replies]
+        return [
+            self._replies.pop(message_id) for message_id in list(message_ids) if message_id in self._replies
+        ]
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
-        """Push messages and return the replies; there is nothing to wait for."""
+        """Push messages and return the replies."""
         del timeout
         return self.pull_messages(self.push_messages(messages))
 
-    def _answer(self, number: str, message: Message) -> Message:
-        message.metadata.__dict__["_message_id"] = number
+    def _answer(self, message_id: str, message: Message) -> Message:
+        message.metadata.__dict__["_message_id"] = message_id
         context = self._contexts[message.metadata.dst_node_id]
         try:
             reply = self.app(_through_bytes(message), context)
@@ -127,15 +129,12 @@ class InProcessGrid(Grid):
 
 @cache
 def _thread_pools() -> ThreadpoolController:
-    """Return the thread pools of the libraries; to look for them takes longer than many an answer.
-
-    All of them, numpy's, scipy's and scikit-learn's own, are loaded with this module's imports.
-    """
+    """Return the thread pools of numpy, scipy and scikit-learn, loaded by now; the search takes longer than a reply."""
     return ThreadpoolController()
 
 
 def _through_bytes(message: Message) -> Message:
-    """Return the message after a journey as bytes."""
+    """Return the message after serialisation and parsing."""
     sent = message_to_proto(message)
     received = type(sent)()
     received.ParseFromString(sent.SerializeToString())

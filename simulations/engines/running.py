@@ -25,7 +25,7 @@ def in_process_grid(settings: Settings) -> InProcessGrid:
 
 
 def grid_of(kind: type[Kind], settings: Settings) -> Kind:
-    """Return the same of a kind of grid of one's own."""
+    """Return a grid of a subclass with all the sites of a run in this process."""
     nodes: list[dict[str, Scalar]] = [
         {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
     ]

@@ -195,7 +195,7 @@ def test_a_run_stays_at_the_level_that_was_approved(hospitals: Hospitals) -> Non
     lying.join()
     with pytest.raises(SettingError, match="nobody has yet"):
         lying.ask(MOMENTS, Nothing())
-    lying.tell({SCHEMA: hospitals.schema()})
+    lying.broadcast({SCHEMA: hospitals.schema()})
     ends = np.zeros(len(hospitals.columns)), np.ones(len(hospitals.columns))
     lying.ask(PRIVATE_BINS, BinsQuestion(rho_of(0.1, 1e-5), *ends))
     with pytest.raises(SettingError, match="level dp"):
@@ -218,7 +218,7 @@ def test_a_run_charges_no_more_than_its_settings_say_if_a_person_has_read_them(h
             approve(hospitals, run.code)
             continue
         coordinator.join()
-        coordinator.tell({SCHEMA: hospitals.schema()})
+        coordinator.broadcast({SCHEMA: hospitals.schema()})
         coordinator.ask(PRIVATE_BINS, BinsQuestion(0.9 * rho_of(0.5, 1e-5), *ends))
         if approval == "always":
             with pytest.raises(BudgetError, match="settings say"):

@@ -158,7 +158,7 @@ def changing(mod: str) -> Any:
     [
         ("request", "changed the request"),
         ("reply", "changed the reply"),
-        ("answers", "answered itself"),
+        ("answers", "replied itself"),
         ("fails", "RuntimeError: no such folder"),
     ],
 )

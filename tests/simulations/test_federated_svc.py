@@ -85,8 +85,8 @@ def test_the_same_seed_gives_the_same_model_and_any_secure_sum() -> None:
         ({"C": -1}, "C"),
         ({"aggregation": "rong"}, "ring"),
         ({"settings": {"lndmarks": 3}}, "landmarks"),
-        ({"class_weight": {0: 0.0, 1: 1.0}}, "not above 0"),
-        ({"class_weight": {0: -1.0, 1: 1.0}}, "not above 0"),
+        ({"class_weight": {0: 0.0, 1: 1.0}}, "must be above 0"),
+        ({"class_weight": {0: -1.0, 1: 1.0}}, "must be above 0"),
         ({"class_weight": {0: 1e-9, 1: 1.0}}, "1000 times"),
     ],
 )
@@ -127,8 +127,8 @@ def test_weights_of_several_labels() -> None:
         ([1.0, 2.0, np.nan, 1.0], "index 2"),
         (pd.Series([1, 2, None, 1], dtype="Int64"), "index 2"),
         ([pd.NaT, pd.Timestamp(0), pd.Timestamp(1), pd.Timestamp(1)], "index 0"),
-        (["a", "b"], "sites says of 2 rows"),
-        (["a"] * 4, "All rows are one site's"),
+        (["a", "b"], "sites has 2 values"),
+        (["a"] * 4, "All rows belong to one site"),
     ],
 )
 def test_sites_that_cannot_be_get_a_clear_error(sites: object, told: str) -> None:
@@ -161,7 +161,7 @@ def test_several_numbers_may_be_a_list_or_an_array() -> None:
 
 def test_labels_that_are_missing_are_refused() -> None:
     X = np.arange(40.0).reshape(20, 2)
-    with pytest.raises(ValueError, match="y does not say"):
+    with pytest.raises(ValueError, match="y is None or NaN in 1 row"):
         FederatedSVC().fit(X, [None, *["a", "b"] * 9, "a"])
 
 

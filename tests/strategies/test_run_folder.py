@@ -94,7 +94,7 @@ def test_an_engine_that_ends_says_how_to_go_on(
         patch.setattr("strategies.app.log", lambda *_: None)
         code, _, err = quick(pansvm, "--out", "out")
     assert code == 1
-    assert f"go on with: pansvm run --resume {tmp_path / 'out'} --engine in-process" in err
+    assert f"continue with: pansvm run --resume {tmp_path / 'out'} --engine in-process" in err
     assert err.splitlines()[-1] == "Error: It was killed."
 
 

@@ -1,5 +1,5 @@
-"""An active coordinator: it chooses everything that it sends, and plays its attacks against hospitals in this process.
+"""Attacks of a malicious coordinator, which chooses everything that it sends, on hospitals in this process.
 
-One file an attack, which enters itself in `registry.ATTACKS`. An attack attacks one promise of the pages, and says what
-it tries, what it got, what the promise allows, and whether the promise held.
+One file an attack, listed in `registry.ATTACKS`. Each attacks one promise of the pages, and states its method, its
+result, the result that the promise allows, and whether the promise held.
 """

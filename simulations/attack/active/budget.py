@@ -1,4 +1,4 @@
-"""More than the budget: a ledger that belongs to a folder is as good as new in another folder, or from a backup."""
+"""Overspent budgets: a ledger of a folder would be unspent in another folder, or after restoring a backup."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ OTHER_TABLES = {"victim": 90, "fourth": 60, "fifth": 60}
 @attack(
     "second-folder",
     promise="All runs of all studies together spend at most a table's epsilon.",
-    tries="Invites a hospital to a second study, for which somebody there makes a second folder with `init`.",
+    tries="Invites a hospital to a second study, for which the hospital makes a second folder with `init`.",
 )
 def begin_anew(folder: Path) -> Attempt:
     """Spend the whole budget of one table in each of two studies."""
@@ -37,7 +37,7 @@ def begin_anew(folder: Path) -> Attempt:
 @attack(
     "second-export",
     promise="A table that is exported again has the budget that it had.",
-    tries="Invites a hospital to a second study, for which somebody exports most of the rows again, in another order.",
+    tries="Invites a hospital to a second study, for which it exports most of the rows again, in another order.",
 )
 def export_again(folder: Path) -> Attempt:
     """Spend the whole budget of the same patients in each of two studies."""
@@ -51,19 +51,19 @@ def export_again(folder: Path) -> Attempt:
 @attack(
     "other-columns",
     promise="All runs of all studies together spend at most a table's epsilon.",
-    tries="Invites a hospital to a second study, whose schema file has the columns that the first one's has not.",
+    tries="Invites a hospital to a second study, whose schema file has only columns that the first one lacks.",
 )
 def choose_other_columns(folder: Path) -> Attempt:
-    """Spend the whole budget of one table in each of two studies that have no column in common."""
+    """Spend the whole budget of one table in each of two studies without a common column."""
     whole = drawn_table(TABLES["victim"], "victim")
 
     def study(
         name: str, rows: Mapping[str, int], columns: Sequence[str], earlier: Hospitals | None
     ) -> Hospitals:
-        chosen = {one: drawn_table(count, one)[[*columns, LABEL]] for one, count in rows.items()}
-        made = Hospitals(folder / name, chosen, earlier=earlier)
-        whole.to_csv(str(made.nodes["victim"]["data"]), index=False)
-        return made
+        tables = {site: drawn_table(count, site)[[*columns, LABEL]] for site, count in rows.items()}
+        hospitals = Hospitals(folder / name, tables, earlier=earlier)
+        whole.to_csv(str(hospitals.nodes["victim"]["data"]), index=False)
+        return hospitals
 
     first = study("first", TABLES, COLUMNS[:6], None)
     spent = spend(first, 1)
@@ -72,25 +72,25 @@ def choose_other_columns(folder: Path) -> Attempt:
 
 @attack(
     "old-backup",
-    promise="What is spent of a table's epsilon does not come back.",
-    tries="Asks again after a hospital has put back an older backup of its state; the others have a larger budget.",
+    promise="A spent part of a table's epsilon stays spent.",
+    tries="Asks again after a hospital has restored an older backup of its state; the others have a larger budget.",
 )
 def put_back(folder: Path) -> Attempt:
-    """Spend the whole budget of one table twice, with a backup from before the first time put back in between."""
+    """Spend the whole budget of one table twice, with an older backup restored in between."""
     hospitals = Hospitals(folder / "study", TABLES, epsilon={"second": PEERS, "third": PEERS})
-    own = [Path(str(hospitals.nodes["victim"]["state"])), hospitals.homes["victim"]]
-    for number, kept in enumerate(own):
-        kept.mkdir(exist_ok=True)
-        shutil.copytree(kept, folder / f"backup-{number}")
+    state_folders = [Path(str(hospitals.nodes["victim"]["state"])), hospitals.homes["victim"]]
+    for index, path in enumerate(state_folders):
+        path.mkdir(exist_ok=True)
+        shutil.copytree(path, folder / f"backup-{index}")
     spent = spend(hospitals, 1)
-    for number, kept in enumerate(own):
-        shutil.rmtree(kept)
-        shutil.copytree(folder / f"backup-{number}", kept)
+    for index, path in enumerate(state_folders):
+        shutil.rmtree(path)
+        shutil.copytree(folder / f"backup-{index}", path)
     return and_again(spent, lambda: spend(hospitals, 2))
 
 
 def spend(hospitals: Hospitals, run_id: int) -> float:
-    """Return the cost of an answer for all of the budget; BudgetError if a hospital refuses it."""
+    """Request an answer for all of the budget, and return its cost; BudgetError if a hospital refuses it."""
     rho = rho_of(BUDGET, DELTA) * ALMOST
     coordinator = hospitals.coordinator(run_id)
     coordinator.join()
@@ -101,7 +101,7 @@ def spend(hospitals: Hospitals, run_id: int) -> float:
 
 
 def and_again(spent: float, again: Callable[[], float]) -> Attempt:
-    """Spend once more, and return what both times have cost one table."""
+    """Spend once more, and return the outcome: the cost of both for one table."""
     why = ""
     try:
         spent += again()

@@ -1,8 +1,8 @@
-"""Test records from histograms of scores: the coordinator chooses the model, and how finely its decisions are counted.
+"""Test records from histograms of scores: the coordinator chooses the model and the histogram's resolution.
 
-A linear model of all columns orders the test records. Histograms that zoom in on one record after the other tell its
-decision value as finely as wanted, and its class. A little more of one column in the weights moves each value by that
-column's cell, and leaves the order.
+A linear model of all columns orders the test records. Histograms that zoom in on one record after the other give its
+decision value to any precision, and its class. A small change of one column's weight moves each value by that column's
+cell, and keeps the order.
 """
 
 from pathlib import Path
@@ -28,17 +28,17 @@ from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 120, "second": 120, "third": 120}
 TEST_FRACTION = 0.25
-REACH = 64.0  # between which decisions lie at first
-LITTLE = 1e-4  # of a column, that leaves the order
+REACH = 64.0  # bound of the first decision values
+LITTLE = 1e-4  # change of a weight that keeps the order
 ZOOMS = 5
-ALONE = slice(BINS // 4, 3 * BINS // 4)  # the bins of the part of the line that is looked at
+ALONE = slice(BINS // 4, 3 * BINS // 4)  # the bins of the interval in focus
 EDGES = 2.0 * np.arange(BINS // 4, 3 * BINS // 4 + 1) / BINS - 1.0
 
 
 @attack(
     "chosen-weights",
     promise=PROMISE,
-    tries="Has models of its own tried on the test records, and zooms in on each decision value.",
+    tries="Has models of its own evaluated on the test records, and zooms in on each decision value.",
 )
 def play(folder: Path, level: str = "perturbed") -> Attempt:
     """Solve for all test records."""
@@ -51,16 +51,16 @@ def play(folder: Path, level: str = "perturbed") -> Attempt:
     the_rows_themselves = FeatureMapBroadcast(
         0, np.ones(columns, dtype=np.bool_), "linear", 1.0, np.eye(columns, dtype=np.float32)
     )
-    coordinator.tell(
+    coordinator.broadcast(
         {
             SCALING: ScalingBroadcast(no_shift, no_shift, units),
             LANDMARK_SET.numbered(0): LandmarkBroadcast(0, np.eye(columns)),
             FEATURE_MAP.numbered(0): the_rows_themselves,
         }
     )
-    first = np.random.default_rng(0).standard_normal(columns)
+    weights = np.random.default_rng(0).standard_normal(columns)
     try:
-        values = _decisions(coordinator, np.vstack([first, first + LITTLE * np.eye(columns)]))
+        values = _decisions(coordinator, np.vstack([weights, weights + LITTLE * np.eye(columns)]))
         guesses, why = ((values[1:] - values[0]) / LITTLE).T, ""
     except PanSVMError as error:
         guesses, why = np.empty((0, columns)), f"; {refusal(error)}"
@@ -68,7 +68,7 @@ def play(folder: Path, level: str = "perturbed") -> Attempt:
 
 
 def _decisions(coordinator: FalseCoordinator, weights: Floats) -> Floats:
-    """Return the decision values of all test records by some models, in order, shape (models, records)."""
+    """Return the sorted decision values of all test records, shape (models, records)."""
     model, low, high = np.arange(len(weights)), np.full(len(weights), -REACH), np.full(len(weights), REACH)
     for _ in range(ZOOMS):
         centre, scale = (low + high) / 2, (high - low) / 2
@@ -84,9 +84,9 @@ def _decisions(coordinator: FalseCoordinator, weights: Floats) -> Floats:
         )
         histogram = coordinator.ask(SCORES, question).histogram
         counts = histogram.sum(axis=(1, 2))[:, ALONE]
-        part, place = np.nonzero(counts)
+        interval, bin_ = np.nonzero(counts)
         edges = EDGES / (1.0 - np.abs(EDGES))
-        low, high = (centre[part] + scale[part] * edges[place + more] for more in (0, 1))
-        model, rows = model[part], counts[part, place].astype(np.int64)
+        low, high = (centre[interval] + scale[interval] * edges[bin_ + more] for more in (0, 1))
+        model, rows = model[interval], counts[interval, bin_].astype(np.int64)
     values = np.repeat((low + high) / 2, rows)
     return values.reshape(len(weights), -1)

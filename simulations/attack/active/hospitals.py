@@ -1,4 +1,4 @@
-"""Hospitals in this process, as `pansvm hospital init` and `accept` set them up, and a coordinator that plays false."""
+"""Hospitals in this process, as of `pansvm hospital init` and `accept`, and a malicious coordinator."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -35,81 +35,79 @@ from strategies.steps.joining import join
 
 Q = TypeVar("Q")
 A = TypeVar("A")
-Told = Mapping[Broadcast[Any], Any]
+Broadcasts = Mapping[Broadcast[Any], Any]
 
 COLUMNS = tuple(f"x{number}" for number in range(13))
 RANGES = "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
 THREADS = ThreadpoolController()
-"""The thread pools of the libraries, which takes long to find out."""
+"""The thread pools of the libraries, found once: the search is slow."""
 
 UNCHECKED = 1e100
-"""What this coordinator takes sums to be off by: it does not stop at a strange one."""
+"""Tolerance of this coordinator, which accepts any sum."""
 
 ADDRESS, PORT = "localhost:8443", 8443
-"""Nothing listens there: hospitals and coordinator are in this process."""
+"""Unused: hospitals and coordinator are in this process."""
 
 
 def drawn_table(rows: int, name: str) -> pd.DataFrame:
-    """Return a hospital's table of drawn rows; one with more rows begins with those of one with fewer."""
+    """Return a hospital's synthetic table; its first rows do not depend on their number."""
     generator = np.random.default_rng(list(name.encode()))
     cells = pd.DataFrame(generator.uniform(size=(rows, len(COLUMNS))), columns=list(COLUMNS))
     return cells.assign(**{LABEL: (cells["x0"] + cells["x1"] > 1).astype(int)})
 
 
 def account_of(home: Path) -> AbstractContextManager[object]:
-    """Return a ``with`` block in which this process is in the account of the machine that has this state folder."""
+    """Return a ``with`` block in which this process has the account with this state folder."""
     return variables({"XDG_STATE_HOME": str(home)})
 
 
 class OwnAccounts(InProcessGrid):
-    """A grid whose hospitals have an account of the machine each: its state folder is theirs while they answer."""
+    """A grid whose hospitals have an account each: they answer with its state folder."""
 
     def __init__(self, homes: Mapping[str, Path], *arguments: Any) -> None:
         super().__init__(*arguments)
         self._homes = dict(enumerate(homes.values(), start=COORDINATOR + 1))
         self._one_at_a_time_lock = Lock()
 
-    def _answer(self, number: str, message: Message) -> Message:
+    def _answer(self, message_id: str, message: Message) -> Message:
         with self._one_at_a_time_lock, account_of(self._homes[message.metadata.dst_node_id]):
-            return super()._answer(number, message)
+            return super()._answer(message_id, message)
 
     def states(self) -> list[RecordDict]:
-        """Return what Flower keeps of each hospital, and hands on to the series' next run."""
+        """Return the state of each hospital that Flower passes to the series' next run."""
         return [context.state for context in self._contexts.values()]
 
 
 class Hospitals:
-    """The hospitals of one study, with all pins that are recommended.
+    """The hospitals of one study, with all recommended pins.
 
     Parameters
     ----------
     folder : Path
         Folder to make, for hospitals and coordinator.
     rows : mapping of str to int or DataFrame
-        How many rows each hospital's table has, or the table, by the hospital's name.
+        Number of rows of each hospital's table, or the table, by the hospital's name.
     settings : mapping
-        Settings of the study's runs besides the recommended ones. The hospitals agree to the sums that the runs need.
+        Settings of the study's runs, added to the recommended ones. The hospitals agree to the level.
     classes : int
-        Classes that the schema file lists; all rows are of the first two.
+        Classes in the schema file; all rows are of the first two.
     test_fraction : float
         Share of the rows that each hospital keeps for evaluation.
     epsilon : mapping of str to float
-        Budget of hospitals that have another one than 1.
+        Budgets by hospital, by default 1.
     earlier : Hospitals or None
-        An earlier study; hospitals of the same name are the same, with their tables and accounts.
+        An earlier study; hospitals of the same name keep their tables and accounts.
 
     Attributes
     ----------
     nodes : dict of str to dict
         The node config of each hospital, by its name.
     homes : dict of str to Path
-        Where each hospital's account keeps state.
+        The state folder of each hospital's account.
     settings : Settings
         Settings of the study's runs.
     columns : tuple of str
-        Of all tables.
-    classes : int
-        As above.
+        Columns of all tables.
     """
 
     def __init__(
@@ -126,10 +124,8 @@ class Hospitals:
         folder.mkdir(parents=True)
         frames = [table for table in rows.values() if isinstance(table, pd.DataFrame)]
         self.columns = tuple(frames[0].columns.drop(LABEL)) if frames else COLUMNS
-        columns = (
-            RANGES if self.columns == COLUMNS else "".join(f"[columns.'{one}']\n" for one in self.columns)
-        )
-        schema = f"classes = {list(range(classes))}\n{columns}"
+        sections = "".join(f"[columns.'{column}']\n" for column in self.columns)
+        schema = f"classes = {list(range(classes))}\n{RANGES if self.columns == COLUMNS else sections}"
         (folder / "schema.toml").write_text(schema, encoding="utf-8")
         self.homes = {name: folder / f"{name}-account" for name in rows}
         tables = {name: folder / f"{name}.csv" for name in rows}
@@ -139,18 +135,18 @@ class Hospitals:
         if earlier is not None:
             for name in rows.keys() & earlier.nodes.keys():
                 self.homes[name], tables[name] = earlier.homes[name], Path(str(earlier.nodes[name]["data"]))
-        made = []
+        registrations = []
         for name, file in tables.items():
             budget = (epsilon or {}).get(name, 1.0)
             with account_of(self.homes[name]):
-                made.append(
+                registrations.append(
                     make_hospital(
                         folder / name, name, str(file), epsilon=budget, test_fraction=test_fraction
                     )[1]
                 )
         coordinator = Coordinator.make(folder / "coordinator", ADDRESS, PORT)
         agreed = {"test-fraction": test_fraction, **(settings or {})}
-        invitation = coordinator.invite(made, agreed, folder / "schema.toml")
+        invitation = coordinator.invite(registrations, agreed, folder / "schema.toml")
         for name in rows:
             with account_of(self.homes[name]):
                 accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
@@ -169,29 +165,29 @@ class Hospitals:
         return replace(schema_broadcast(self.settings, self.classes), columns=self.columns)
 
     def records(self) -> list[SiteRecords]:
-        """Return the true records of the hospitals beside what systems see of them: what only this attacker has."""
-        told: Told = {SCHEMA: self.schema()}
-        return [self.exact(name, told, lambda site, _: records_of(site), None) for name in self.nodes]
+        """Return the hospitals' true records and those that systems see, for comparison only."""
+        broadcasts: Broadcasts = {SCHEMA: self.schema()}
+        return [self.exact(name, broadcasts, lambda site, _: records_of(site), None) for name in self.nodes]
 
     def copy_of(self, name: str) -> pd.DataFrame:
-        """Return what systems see of a hospital's table: cells, and labels as numbers; errors as in `exact`."""
+        """Return a hospital's table as systems see it, with labels as numbers; errors as in `exact`."""
         table = self.exact(name, {}, lambda site, _: site.table(), None)
         return pd.DataFrame(table.X).assign(label=np.array(table.labels, dtype=np.int64))
 
     def coordinator(self, run_id: int = 1) -> "FalseCoordinator":
-        """Return a coordinator that begins a new run with them."""
+        """Return a coordinator of a new run."""
         return FalseCoordinator(self.grid(run_id), self.settings, self.classes)
 
-    def exact(self, name: str, told: Told, work: Callable[[Site, Q], Any], question: Q) -> Any:
-        """Return what a hospital's work finds before any noise is added, which nobody but this attacker gets to see.
+    def exact(self, name: str, broadcasts: Broadcasts, work: Callable[[Site, Q], Any], question: Q) -> Any:
+        """Return the result of a hospital's work before any noise, for comparison only.
 
-        PanSVMError if the hospital refuses to be told or asked that.
+        PanSVMError if the hospital refuses broadcasts or question.
         """
         context = Context(1, 2, dict(self.nodes[name]), RecordDict(), dict(self.settings.run_config))
         content = RecordDict()
-        for broadcast, message in told.items():
+        for broadcast, message in broadcasts.items():
             records.write(content, f"broadcast.{broadcast.name}", message)
-        # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
+        # With one thread, as in the grid: rounding depends on the number of threads.
         with account_of(self.homes[name]), THREADS.limit(limits=1):
             site = Site.of(hospital_of(context), self.settings.level)
             link_own_table(site)
@@ -201,55 +197,40 @@ class Hospitals:
 
 
 class Unchecked(Federation):
-    """The hospitals as a coordinator sees them that tells them other folds and columns than it has agreed with them."""
+    """A federation for a coordinator whose broadcasts contradict the agreed folds and columns."""
 
     @staticmethod
     def lengths(schema: object, folds: int) -> dict[str, int]:  # noqa: ARG004
-        """Return no length of what a site may send."""
+        """Return no expected lengths of replies."""
         return {}
 
 
 class FalseCoordinator:
-    """A coordinator that asks by hand, and takes whatever it opens.
-
-    Parameters
-    ----------
-    grid : OwnAccounts
-        The hospitals.
-    settings : Settings
-        Settings of the run.
-    classes : int
-        Classes that the hospitals list.
-
-    Attributes
-    ----------
-    federation : Federation
-        The hospitals as the project's own coordinator sees them.
-    """
+    """A coordinator that sends requests one by one, and accepts any reply."""
 
     def __init__(self, grid: OwnAccounts, settings: Settings, classes: int) -> None:
         self.grid, self.settings, self._classes = grid, settings, classes
         self.federation = Unchecked(grid, settings)
 
     def join(self) -> None:
-        """Have all hospitals join, and tell them the schema."""
+        """Have all hospitals join, and broadcast the schema."""
         join(self.federation, self.settings, class_names(self._classes))
 
-    def tell(self, told: Told) -> None:
-        """Tell the hospitals what else they have to know; it travels with the next question."""
-        for broadcast, message in told.items():
+    def broadcast(self, broadcasts: Broadcasts) -> None:
+        """Send broadcasts, with the next request."""
+        for broadcast, message in broadcasts.items():
             self.federation.broadcast(broadcast, message)
 
     def ask(self, task: Task[Q, A], question: Q) -> A:
-        """Return the sum over the hospitals."""
+        """Request a sum over the hospitals."""
         return self.federation.secure_sum(task, question, dict.fromkeys(task.summed, UNCHECKED))
 
 
 def schema_broadcast(settings: Settings, classes: int = 2) -> SchemaBroadcast:
-    """Return the broadcast of columns and of so many classes."""
+    """Return the broadcast of the columns and ``classes`` classes."""
     return SchemaBroadcast(COLUMNS, class_names(classes), (), settings.test_fraction, 0, settings.seed)
 
 
 def class_names(classes: int) -> tuple[str, ...]:
-    """Return the names of so many classes."""
+    """Return the names of ``classes`` classes."""
     return tuple(map(str, range(classes)))

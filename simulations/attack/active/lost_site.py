@@ -1,4 +1,4 @@
-"""One hospital's sums: the sum over all, and again without one that the coordinator says it has lost."""
+"""One hospital's sums: the sum over all, and again without a hospital that allegedly dropped out."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from flower_pansvm.errors import SumError
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
-from simulations.attack.active.hospitals import Hospitals, Told, schema_broadcast
+from simulations.attack.active.hospitals import Broadcasts, Hospitals, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 60, "second": 70, "third": 80, "fourth": 90, "victim": 100}
@@ -18,21 +18,21 @@ TABLES = {"first": 60, "second": 70, "third": 80, "fourth": 90, "victim": 100}
 @attack(
     "lost-site",
     promise="With all pins no hospital's own numbers can be read, whatever the coordinator does.",
-    tries="Asks five hospitals for sums, and four of them again after claiming that the fifth is lost.",
+    tries="Asks five hospitals for sums, and four of them again after claiming that the fifth dropped out.",
 )
 def play(folder: Path) -> Attempt:
-    """Take the second sum off the first."""
+    """Subtract the second sum from the first."""
     hospitals = Hospitals(folder, TABLES, settings={"strategy": "pan-svm"})
     coordinator = hospitals.coordinator()
     coordinator.join()
     every = coordinator.ask(MOMENTS, Nothing())
     del coordinator.federation.sites["victim"]
-    told: Told = {SCHEMA: schema_broadcast(hospitals.settings)}
-    true = hospitals.exact("victim", told, moments, Nothing())
+    broadcasts: Broadcasts = {SCHEMA: schema_broadcast(hospitals.settings)}
+    true = hospitals.exact("victim", broadcasts, moments, Nothing())
     try:
-        others = coordinator.ask(MOMENTS, Nothing())
+        remaining = coordinator.ask(MOMENTS, Nothing())
     except SumError as error:
         return Attempt(refusal(error), "none", held=True)
-    off = np.abs(every.total - others.total - true.total).max() / np.abs(true.total).max()
+    off = np.abs(every.total - remaining.total - true.total).max() / np.abs(true.total).max()
     got = f"the sums of one hospital's {true.total.size} columns, off by {off:.0e} of them"
     return Attempt(got, "none", bool(off > 0.01))

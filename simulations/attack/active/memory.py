@@ -1,4 +1,4 @@
-"""Memory: where a question chooses what a row takes, a missing answer tells how many rows a hospital has."""
+"""Memory: if a question determines the bytes per row, a missing answer reveals the number of rows."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from clients.systems.dp_svm import private_step
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.dp_svm import PRIVATE_MAP, PrivateWeightsQuestion
-from simulations.attack.active.hospitals import Hospitals, Told, schema_broadcast
+from simulations.attack.active.hospitals import Broadcasts, Hospitals, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
 from simulations.attack.active.rounding import fourier_maps
 
@@ -19,16 +19,16 @@ SIZES = (54_153, 2**15, 2**14, 2**13, 2**12, 2**11, 2**10, 2**9)
 
 ROWS = (60, 120, 240, 480, 960, 1920, 3840, 7680)
 MOST_BYTES = 2**29
-"""What a hospital can be expected to have besides its table; a SuperNode takes half as much by itself."""
+"""Memory that a hospital has besides its table; a SuperNode alone takes half as much."""
 
 
 @attack(
     "memory",
-    promise="dp-svm: whether a hospital can answer does not tell how many rows it has.",
-    tries="Sends the largest map that hospitals accept, so that a row takes as much memory as can be.",
+    promise="dp-svm: whether a hospital can answer does not reveal its number of rows.",
+    tries="Sends the largest map that hospitals accept, so that a row takes as much memory as possible.",
 )
 def play(folder: Path) -> Attempt:
-    """Find out how many rows it takes until an answer needs more memory than a hospital has."""
+    """Find the number of rows at which an answer needs more memory than a hospital has."""
     hospitals = Hospitals(folder, {f"rows-{rows}": rows for rows in ROWS})
     size, peaks = _largest_map(hospitals)
     taken: list[tuple[int, int]] = []
@@ -45,24 +45,24 @@ def play(folder: Path) -> Attempt:
 
 
 def _largest_map(hospitals: Hospitals) -> tuple[int, Iterator[int]]:
-    """Return the size of the largest map that hospitals accept, and the bytes that an answer takes at each of them."""
+    """Return the size of the largest map that hospitals accept, and the bytes of an answer at each of them."""
     for size in SIZES:
         try:
             _peak(hospitals, ROWS[0], size)
         except PanSVMError:
             continue
         return size, (_peak(hospitals, rows, size) for rows in ROWS)
-    raise PanSVMError("Hospitals refuse a map of every size: the attack has to be written anew.")
+    raise PanSVMError("Hospitals refuse a map of every size: the attack needs an update.")
 
 
 def _peak(hospitals: Hospitals, rows: int, size: int) -> int:
-    """Return the most bytes that a hospital with so many rows takes for an answer."""
+    """Return the peak memory of an answer at a hospital with so many rows, in bytes."""
     feature_map = next(fourier_maps(size))
     question = PrivateWeightsQuestion(1e-6, np.zeros((feature_map.size, 1)))
-    told: Told = {SCHEMA: schema_broadcast(hospitals.settings), PRIVATE_MAP: feature_map}
+    broadcasts: Broadcasts = {SCHEMA: schema_broadcast(hospitals.settings), PRIVATE_MAP: feature_map}
     tracemalloc.start()
     try:
-        hospitals.exact(f"rows-{rows}", told, private_step, question)
+        hospitals.exact(f"rows-{rows}", broadcasts, private_step, question)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""A model file that does more than predict: the coordinator names classes, a spreadsheet opens the predictions."""
+"""A malicious model file: the coordinator names the classes, and a spreadsheet opens the predictions."""
 
 import csv
 import subprocess
@@ -16,7 +16,7 @@ from simulations.attack.active.rounding import fourier_maps
 
 FORMULA = '=HYPERLINK("http://localhost/"&A2)'
 STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell of a spreadsheet begins with that is computed and not shown."""
+"""First characters of a spreadsheet's formulas."""
 
 ROWS, SIZE = 20, 60
 """Rows of the table, and features of the model."""
@@ -25,7 +25,7 @@ ROWS, SIZE = 20, 60
 @attack(
     "model-formula",
     promise="A file of predictions holds nothing that a spreadsheet executes.",
-    tries="Hands out a model with a class whose name is a formula.",
+    tries="Sends a model with a class whose name is a formula.",
 )
 def play(folder: Path) -> Attempt:
     """Predict with the model, and look for the formula among the predictions."""
@@ -54,5 +54,5 @@ def play(folder: Path) -> Attempt:
             refusal(PanSVMError(done.stderr.removeprefix("Error: "))), "none", held=done.returncode > 0
         )
     with out.open(newline="", encoding="utf-8") as file:
-        found = sum(line["prediction"].startswith(STARTS) for line in csv.DictReader(file))
-    return Attempt(f"{found} formulas in {ROWS} predictions", "none", found == 0)
+        formulas = sum(line["prediction"].startswith(STARTS) for line in csv.DictReader(file))
+    return Attempt(f"{formulas} formulas in {ROWS} predictions", "none", formulas == 0)

@@ -1,4 +1,4 @@
-"""What an attack on records has got, where a level promises how near it comes."""
+"""The outcome of an attack on records, whose distance from guesses a level promises."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,13 +14,13 @@ from simulations.attack.counting import counted
 PROMISE = "perturbed: nothing that leaves is nearer to a record than its copy, whatever is asked."
 NOISE = 0.25
 NEAREST = 0.8
-"""Guesses of measurements are off by so much of the noise at least; the mean of two draws is off by .71 of it.
+"""Least error of guesses of measurements, as a share of the noise; the mean of two draws has .71.
 
-Ends and a linear filter take off .04 of it. With the cells of 36 records, chance takes off another .15 less than once
-in 10,000 times.
+Bounds and a linear filter remove .04. With the cells of 36 records, chance removes another .15 with probability below
+1 in 10,000.
 """
 AS_NEAR = 0.95
-"""And by so much of what the copies of the same records are off: chance makes both nearer alike."""
+"""Least error of guesses, as a share of that of the same records' copies: chance moves both alike."""
 
 
 def asked_at(level: str) -> Mapping[str, Scalar]:
@@ -29,35 +29,35 @@ def asked_at(level: str) -> Mapping[str, Scalar]:
 
 
 def attempt(level: str, sites: list[SiteRecords], guesses: Floats, why: str = "") -> Attempt:
-    """Return how near guesses come to records.
+    """Return the outcome of an attack with guesses of records.
 
     Parameters
     ----------
     level : str
-        Of the run.
+        Privacy level of the run.
     sites : list of SiteRecords
-        The truth; the attack is on those that count as trained.
+        The truth; the attack is on training records.
     guesses : ndarray of shape (guesses, columns)
         In the table's units.
     why : str
-        What the hospitals refused.
+        The hospitals' refusal, if any.
     """
-    found = counted(level, sites, {"all": guesses}, [])
-    count = found.attempts["all"].within_10
-    if found.copy is None:
-        got = f"{count} of {found.rows} records{why}"
+    result = counted(level, sites, {"all": guesses}, [])
+    count = result.attempts["all"].within_10
+    if result.copy is None:
+        got = f"{count} of {result.rows} records{why}"
         return Attempt(got, "any: level exact promises nothing", count == 0)
-    nearest = min(found.copy.filtered_distance, found.found_distance or np.inf)
-    held = nearest >= NEAREST * found.copy.noise
+    nearest = min(result.copy.filtered_distance, result.found_distance or np.inf)
+    held = nearest >= NEAREST * result.copy.noise
     off = ""
-    if found.found_distance is not None and found.found_copy_distance is not None:
-        off = f", {found.found_distance:.2f} deviations from the records"
-        held &= found.found_distance >= AS_NEAR * found.found_copy_distance
-    filtered = f"; with a linear filter over the whole copy {found.copy.filtered_distance:.2f}"
-    allowed = f"at least {NEAREST * found.copy.noise:.2f} deviations away, and no nearer than the copies"
-    return Attempt(f"copies of {count} of {found.rows} records{off}{filtered}{why}", allowed, held)
+    if result.found_distance is not None and result.found_copy_distance is not None:
+        off = f", {result.found_distance:.2f} deviations from the records"
+        held &= result.found_distance >= AS_NEAR * result.found_copy_distance
+    filtered = f"; with a linear filter over the whole copy {result.copy.filtered_distance:.2f}"
+    allowed = f"at least {NEAREST * result.copy.noise:.2f} deviations away, and no nearer than the copies"
+    return Attempt(f"copies of {count} of {result.rows} records{off}{filtered}{why}", allowed, held)
 
 
 def all_trained(sites: Sequence[SiteRecords]) -> list[SiteRecords]:
-    """Return sites all of whose records count as attacked, whether they are for training or for the test."""
-    return [replace(one, trained=np.ones(len(one.true), dtype=np.bool_)) for one in sites]
+    """Return the sites with all records marked as training records, test records too."""
+    return [replace(site, trained=np.ones(len(site.true), dtype=np.bool_)) for site in sites]

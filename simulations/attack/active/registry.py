@@ -1,4 +1,4 @@
-"""What an attack is, and how all of them are played."""
+"""The attacks of a malicious coordinator, and how they are run."""
 
 import logging
 import os
@@ -15,43 +15,21 @@ from simulations.engines.flower_log import quieter
 
 @dataclass(frozen=True)
 class Attempt:
-    """How an attack ended.
+    """The outcome of an attack."""
 
-    Parameters
-    ----------
-    got : str
-        What the coordinator got.
-    allowed : str
-        What the promise allows, or chance gives.
-    held : bool
-        Whether the promise held.
-    """
-
-    got: str
-    allowed: str
-    held: bool
+    got: str  # the coordinator's result
+    allowed: str  # the result that the promise allows, or chance gives
+    held: bool  # whether the promise held
 
 
 @dataclass(frozen=True)
 class ActiveAttack:
-    """An attack of a coordinator that chooses everything.
+    """An attack of a malicious coordinator."""
 
-    Parameters
-    ----------
-    name : str
-        One word, for the command line.
-    promise : str
-        The promise that it attacks, as a sentence.
-    tries : str
-        What the coordinator does.
-    play : callable
-        Plays it, with an empty folder for hospitals and coordinator, and returns the end.
-    """
-
-    name: str
-    promise: str
-    tries: str
-    play: Callable[[Path], Attempt]
+    name: str  # one word, for the command line
+    promise: str  # the promise that it attacks, as a sentence
+    tries: str  # the coordinator's method, as a sentence
+    play: Callable[[Path], Attempt]  # runs it, with an empty folder for hospitals and coordinator
 
 
 ATTACKS: Registry[ActiveAttack] = Registry(
@@ -85,35 +63,35 @@ ATTACKS: Registry[ActiveAttack] = Registry(
 """All attacks by name."""
 
 NOT_PLAYED = (
-    "Not played here: code in the coordinator's bundle, and another account on the hospital's machine. Both take real "
+    "Not played here: code in the coordinator's bundle, and another account on the hospital's machine. Both need real "
     "SuperNodes."
 )
 
 
 def refusal(error: PanSVMError) -> str:
-    """Return the first sentence of a refusal, for the table: whether it is the one that was to come, a person sees."""
+    """Return the first sentence of a refusal, for the table."""
     return f"refused: {str(error).split('. ')[0]}"
 
 
 def attack(name: str, *, promise: str, tries: str) -> Callable[[Callable[[Path], Attempt]], ActiveAttack]:
-    """Return a decorator that makes an attack of the function that plays it."""
+    """Return a decorator that makes an attack of a function."""
     return lambda play: ActiveAttack(name, promise, tries, play)
 
 
 def chosen_attacks(names: Sequence[str] = ()) -> list[ActiveAttack]:
-    """Return the attacks of these names, all without names; SettingError if there is none of a name."""
+    """Return the attacks of these names, all by default; SettingError if a name is unknown."""
     return [ATTACKS[name] for name in names or ATTACKS]
 
 
 def play(chosen: ActiveAttack) -> Attempt:
-    """Play an attack, in a folder that is removed afterwards, and return how it ended."""
+    """Run an attack in a temporary folder, and return its outcome."""
     with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):
         return chosen.play(Path(folder) / "study")
 
 
 @contextmanager
 def variables(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of the environment for the length of a ``with`` block."""
+    """Set environment variables within a ``with`` block."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

@@ -1,9 +1,9 @@
-"""Last bits: what the arithmetic at a hospital makes of a row depends on how many other rows there are.
+"""Last bits: a row's part in rounded sums depends on the number of other rows.
 
-A promise of differential privacy is about a row's part in an answer. Where products are rounded, the part is no
-function of the row: BLAS adds up in another order with one row more. The coordinator sends a map that makes all rows
-one known point, tells of classes that nobody has, so that the products have another shape, and chooses huge weights
-that cancel. Then the last bit of a decision value decides about all rows.
+Differential privacy bounds a row's part in an answer. With rounded products this part is no function of the row: BLAS
+adds in another order with one row more. The coordinator sends a map that makes all rows one known point, broadcasts
+classes without rows, so that the products have another shape, and chooses huge weights that cancel. Then the last bit
+of a decision value decides about all rows.
 """
 
 import math
@@ -34,32 +34,32 @@ from flower_pansvm.systems.dp_svm import (
 )
 from flower_pansvm.systems.output_perturbation import RFF, RFF_PRIVATE_SCORES, RffPrivateScoresQuestion
 from flower_pansvm.tasks import Task
-from simulations.attack.active.hospitals import COLUMNS, Hospitals, Told, drawn_table, schema_broadcast
+from simulations.attack.active.hospitals import COLUMNS, Broadcasts, Hospitals, drawn_table, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
 from strategies.dp_svm.fit import fitted_map
 from strategies.settings import Settings
 
 ROWS = (1, 11, 239, 1000)
-"""Rows of the victim without the patient. Of 4 k + 3 rows OpenBLAS treats the last three otherwise than of 4 k + 4 in a
-product with one vector; of 12 k + 11 the last eleven otherwise than of 12 k + 12 in one with 300 vectors."""
+"""Rows of the victim without the patient. In a product with one vector OpenBLAS treats the last three of 4 k + 3 rows
+differently than those of 4 k + 4; in one with 300 vectors the last eleven of 12 k + 11 than those of 12 k + 12."""
 
-CLASSES_TOLD = ((2, 2), (4, 2), (4, 4))
-"""How many classes the coordinator tells of, and how many the hospitals' schema file lists. All rows are of two."""
+CLASSES_SENT = ((2, 2), (4, 2), (4, 4))
+"""Numbers of classes in the broadcast and in the hospitals' schema file. All rows are of two."""
 
 SMALL_PRODUCT = 1_000_000
-"""Up to so many multiplications OpenBLAS has another kernel, on processors with AVX-512."""
+"""Most multiplications of OpenBLAS's kernel for small products, on processors with AVX-512."""
 
 FREQUENCIES = 300
 USUAL_SIZE = len(COLUMNS) + 2 * FREQUENCIES + 1
 HUGE, FURTHER = 1e300, -1e9
 STEEP = (1.0, 8.0, 2.0**48 / 3, 2.0**56 / 3)
-"""What frequencies are multiplied by. Short numbers have products that are not rounded; so it is not by powers of 2."""
+"""Factors of frequencies. Products of short numbers are not rounded, so powers of 2 are not enough."""
 
 SCALES = (0, 11, 56)
-"""Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
+"""Scales of the weights, as powers of 2. Weights are integers, which are on any grid."""
 
 STEP = 2.0**-10
-"""Frequencies are multiples of it, and so of any finer grid that they may have to be on."""
+"""Grid of the frequencies, and so of any finer grid."""
 
 DRAWS = 2
 
@@ -70,26 +70,26 @@ TEST_SHARE = 0.999999
 """Share of rows kept for evaluation that leaves no other rows."""
 
 DELTA = 1e-5
-EXACTLY = 1e-9  # by how much the attacker's own rounding may put a change off
+EXACTLY = 1e-9  # error of a change by the attacker's own rounding
 
 
 @dataclass(frozen=True)
 class ChosenQuestion:
-    """What the coordinator sends before its question, and the question."""
+    """Broadcasts and the following question."""
 
-    told: Told
+    broadcasts: Broadcasts  # besides the schema
     question: Any
-    classes: int = 2  # of which the coordinator tells
-    listed: int = 2  # that the hospitals' schema file lists
+    classes: int = 2  # in the broadcast schema
+    listed: int = 2  # in the hospitals' schema file
 
-    def all_told(self, settings: Settings) -> Told:
-        """Return all that hospitals are told, in a run with these settings."""
-        return {SCHEMA: schema_broadcast(settings, self.classes), **self.told}
+    def all_broadcasts(self, settings: Settings) -> Broadcasts:
+        """Return the broadcasts, with the schema of a run with these settings."""
+        return {SCHEMA: schema_broadcast(settings, self.classes), **self.broadcasts}
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The question whose answer one row changes most, by how much, and how many questions were tried."""
+    """The question whose answer one row changes most, the change, and the numbers of questions."""
 
     change: float
     rows: int
@@ -100,19 +100,19 @@ class Worst:
 
     @property
     def held(self) -> bool:
-        """Whether each row's part was at most what is charged, and a function of the row."""
+        """Whether each row's part was at most the charged one, and a function of the row."""
         return self.change <= 1 + EXACTLY and self.not_alone == 0
 
     def __str__(self) -> str:
-        """Return it for people."""
-        tried = f"{self.tried} questions answered, {self.refused} refused"
+        """Return change and counts in one line."""
+        counts = f"{self.tried} questions answered, {self.refused} refused"
         other = f"a row's part depends on other rows in {self.not_alone}"
-        return f"one row of {self.rows + 1} changes an answer by {self.change:.4g}; {other} ({tried})"
+        return f"one row of {self.rows + 1} changes an answer by {self.change:.4g}; {other} ({counts})"
 
 
 @attack(
     "rounding",
-    promise="dp-svm: epsilon and delta bound what answers tell of a row, whatever is asked.",
+    promise="dp-svm: epsilon and delta bound what answers reveal of a row, whatever is asked.",
     tries="Lets the last bit of a product decide about all rows of a hospital.",
 )
 def change_slopes(folder: Path) -> Attempt:
@@ -163,16 +163,16 @@ def search(
     choices: Callable[[int], Iterator[ChosenQuestion]],
     test_fraction: float = 0.0,
 ) -> Worst:
-    """Try questions on pairs of tables of which one has a row more, at hospitals that show exact answers.
+    """Evaluate questions on pairs of tables that differ by one row, at hospitals that show exact answers.
 
     Raises
     ------
     PanSVMError
-        If the hospitals refuse all of them, so that nothing has been tried.
+        If the hospitals refuse all questions.
     """
-    found: list[tuple[float, int, ChosenQuestion]] = []
+    changes: list[tuple[float, int, ChosenQuestion]] = []
     refused = not_alone = 0
-    for listed in sorted({listed for _, listed in CLASSES_TOLD}):
+    for listed in sorted({listed for _, listed in CLASSES_SENT}):
         names = {rows: f"rows-{rows}" for rows in ROWS}
         without, with_one, alone = (
             Hospitals(
@@ -188,46 +188,44 @@ def search(
             for choice in choices(rows):
                 if choice.listed != listed:
                     continue
-                told = choice.all_told(without.settings)
+                broadcasts = choice.all_broadcasts(without.settings)
                 try:
-                    before, after, part = (
-                        study.exact(names[rows], told, work, choice.question)
+                    before, after, of_row = (
+                        study.exact(names[rows], broadcasts, work, choice.question)
                         for study in (without, with_one, alone)
                     )
                 except PanSVMError:
                     refused += 1
                     continue
-                found.append((charged_change(task, before, after), rows, choice))
-                not_alone += not is_difference(part, before, after)
-    if not found:
-        raise PanSVMError(
-            f"Hospitals refuse all {refused} questions of the attack: it has to be written anew."
-        )
-    change, rows, choice = max(found, key=lambda one: one[0])
-    return Worst(change, rows, choice, len(found), refused, not_alone)
+                changes.append((charged_change(task, before, after), rows, choice))
+                not_alone += not is_difference(of_row, before, after)
+    if not changes:
+        raise PanSVMError(f"Hospitals refuse all {refused} questions: the attack needs an update.")
+    change, rows, choice = max(changes, key=lambda item: item[0])
+    return Worst(change, rows, choice, len(changes), refused, not_alone)
 
 
 def charged_change(task: Task[Any, Any], before: Any, after: Any) -> float:
-    """Return the 2-norm of an answer's change, in units of what the task is charged for."""
+    """Return the 2-norm of an answer's change, in units of the task's sensitivity."""
     changes = (
-        np.linalg.norm(getattr(after, part.name) - getattr(before, part.name))
-        / task.declared[part.name].sensitivity(after)
-        for part in fields(after)
+        np.linalg.norm(getattr(after, field.name) - getattr(before, field.name))
+        / task.declared[field.name].sensitivity(after)
+        for field in fields(after)
     )
     return math.hypot(*map(float, changes))
 
 
-def is_difference(part: Any, before: Any, after: Any) -> bool:
-    """Return whether an answer about one row is exactly what two others differ by; dp sums are exact on their grid."""
+def is_difference(of_row: Any, before: Any, after: Any) -> bool:
+    """Return whether an answer about one row is the exact difference of two others; dp sums are exact on their grid."""
     return all(
-        np.array_equal(getattr(part, one.name), getattr(after, one.name) - getattr(before, one.name))
-        for one in fields(part)
+        np.array_equal(getattr(of_row, field.name), getattr(after, field.name) - getattr(before, field.name))
+        for field in fields(of_row)
     )
 
 
 def fourier_choices(rows: int) -> Iterator[ChosenQuestion]:
     """Yield maps and weights for a hospital with so many rows."""
-    for classes, listed in CLASSES_TOLD:
+    for classes, listed in CLASSES_SENT:
         sides = len(positive_classes(classes))
         for feature_map in fourier_maps(critical_size(rows, sides)):
             for weights in weights_that_cancel(one_row(feature_map), sides):
@@ -251,10 +249,11 @@ def moments_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - a 
 def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - as above
     """Yield maps and weights of private-svm and hybrid-svm."""
     drawn = np.random.default_rng(0).normal(size=(FREQUENCIES, len(COLUMNS)))
-    usual = np.rint(drawn / STEP) * STEP
+    frequencies = np.rint(drawn / STEP) * STEP
     ends = np.ones(len(COLUMNS))
     for end, scale in product((1.0, HUGE), STEEP):
-        feature_map = RandomFourierMap(0.0 * ends if end == 1 else -end * ends, end * ends, scale * usual)
+        low = 0.0 * ends if end == 1 else -end * ends
+        feature_map = RandomFourierMap(low, end * ends, scale * frequencies)
         for weights in weights_that_cancel(one_row(feature_map), 1):
             yield ChosenQuestion(
                 {RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0], edges=NEAR_ZERO)
@@ -262,17 +261,17 @@ def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG0
 
 
 def critical_size(rows: int, sides: int) -> int:
-    """Return with how many features a product has another kernel for one row more, if there is such a number."""
+    """Return the number of features at which one more row changes the kernel of a product, if there is one."""
     most = SMALL_PRODUCT // (rows * sides)
     return most if most * sides * (rows + 1) > SMALL_PRODUCT and most < 2000 else USUAL_SIZE
 
 
 def fourier_maps(size: int) -> Iterator[FourierMap]:
-    """Yield maps of about so many features: an honest one, and such that make all rows one known point."""
+    """Yield maps of about ``size`` features: honest ones, and some that make all rows one known point."""
     columns = len(COLUMNS)
-    usual = fitted_map(np.full((columns, BINS), 1 / BINS), np.zeros(columns), np.ones(columns), 1000.0, 0)
-    frequencies = np.resize(usual.frequencies, ((size - columns - 1) // 2, columns))
-    honest = replace(usual, frequencies=frequencies)
+    fitted = fitted_map(np.full((columns, BINS), 1 / BINS), np.zeros(columns), np.ones(columns), 1000.0, 0)
+    frequencies = np.resize(fitted.frequencies, ((size - columns - 1) // 2, columns))
+    honest = replace(fitted, frequencies=frequencies)
     ends = np.full(columns, HUGE)
     flat = np.zeros((columns, BINS))
     yield honest
@@ -283,14 +282,14 @@ def fourier_maps(size: int) -> Iterator[FourierMap]:
 
 
 def one_row(feature_map: FourierMap | RandomFourierMap) -> Floats:
-    """Return what a map makes of one row, shape (features,)."""
-    with np.errstate(all="ignore"):  # a map that hospitals refuse may make nonsense
+    """Return the features of one row, shape (features,)."""
+    with np.errstate(all="ignore"):  # a map that hospitals refuse may overflow
         z: Floats = feature_map.transform(np.full((1, len(COLUMNS)), 0.25))[0]
     return z
 
 
 def weights_that_cancel(z: Floats, sides: int) -> Iterator[Floats]:
-    """Yield weights at which a row's decision values are next to 0, and more and more of them rounding."""
+    """Yield weights at which a row's decision values are near 0, with a growing share of rounding."""
     generator = np.random.default_rng(0)
     for scale in SCALES:
         for _ in range(DRAWS):

@@ -1,4 +1,4 @@
-"""A run series: Flower hands a run the state of the series' last run, whichever app the coordinator puts there."""
+"""A run series: Flower passes the state of a series' last run to the next, whichever app the coordinator submits."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +20,10 @@ LEAST_SECRET = 16
 @attack(
     "run-series",
     promise="A hospital's keys stay with it: no other app reads the state of a run.",
-    tries="Has another app follow a run in its series, which gets what the hospitals kept of the run.",
+    tries="Has another app follow a run in its series, which gets the hospitals' state of the run.",
 )
 def play(folder: Path) -> Attempt:
-    """Look through the state that a run leaves for bytes that the coordinator has neither sent nor received."""
+    """Search the state that a run leaves for bytes that the coordinator has neither sent nor received."""
     hospitals = Hospitals(folder, {"first": 60, "second": 60, "third": 60})
     coordinator = hospitals.coordinator()
     coordinator.join()
@@ -40,7 +40,7 @@ def play(folder: Path) -> Attempt:
 
 
 def _bytes_in(state: RecordDict) -> Iterator[tuple[str, str, bytes]]:
-    """Yield group, name and value of all that could be a key."""
+    """Yield group, name and value of all possible keys."""
     for group, record in state.items():
         for name, value in record.items():
             content: Any = value

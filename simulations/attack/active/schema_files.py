@@ -1,4 +1,4 @@
-"""A schema file that reads a table otherwise: where two copies differ, or one is missing, a true cell is known."""
+"""A schema file that changes the reading of a table: a changed or missing copy reveals a true cell."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,26 +15,26 @@ FILES: Mapping[str, str] = {
     "a footer": f"{CLASSES}reading.skip-footer = 10\n",
     "a class": 'classes = ["0", "01"]\n',
 }
-"""What is said in place of the classes: some rows are remarks or a footer, or a class is spelt otherwise."""
+"""Replacements of the line of classes: some rows are comments or a footer, or a class has another spelling."""
 
 
 @attack(
     "schema-files",
-    promise="perturbed: a record has one copy, whichever schema file a hospital is sent.",
-    tries="Sends schema files that leave out rows by their first cell or place, or spell one of the classes otherwise.",
+    promise="perturbed: a record has one copy, whichever schema file a hospital gets.",
+    tries="Sends schema files that drop rows by their first cell or position, or with another spelling of a class.",
 )
 def play(folder: Path) -> Attempt:
-    """Count the records whose copies are missing, or have another label, after another schema file."""
+    """Count the records whose copies are missing, or have another label, with another schema file."""
     hospitals = Hospitals(folder, TABLES, asked_at("perturbed"))
-    told, why = 0, ""
+    changed, why = 0, ""
     files = {name: Path(str(node["schema"])) for name, node in hospitals.nodes.items()}
     for name, file in files.items():
-        first, text = hospitals.copy_of(name), file.read_text(encoding="utf-8")
-        for said in FILES.values():
-            file.write_text(text.replace(CLASSES, said), encoding="utf-8")
+        copy, text = hospitals.copy_of(name), file.read_text(encoding="utf-8")
+        for description in FILES.values():
+            file.write_text(text.replace(CLASSES, description), encoding="utf-8")
             try:
-                told += len(first) - len(first.merge(hospitals.copy_of(name)))
+                changed += len(copy) - len(copy.merge(hospitals.copy_of(name)))
             except PanSVMError as error:
                 why = f"; {refusal(error)}"
         file.write_text(text, encoding="utf-8")
-    return Attempt(f"something of {told} of {sum(TABLES.values())} records{why}", "none", told == 0)
+    return Attempt(f"something of {changed} of {sum(TABLES.values())} records{why}", "none", changed == 0)

@@ -20,14 +20,14 @@ TABLES = {"first": 60, "second": 60, "third": 60}
 
 @attack(
     "simulated-with-data",
-    promise="A hospital that has agreed to nothing else gives differentially private answers only.",
+    promise="By default a hospital gives differentially private answers only.",
     tries="Asks hospitals with partition-id and num-partitions, as in Flower's guide, for test rows and exact sums.",
 )
 def ask_for_rows(folder: Path) -> Attempt:
-    """Ask for what takes a consent."""
+    """Request test rows and exact sums, which need a consent."""
     hospitals = Hospitals(folder, TABLES, test_fraction=0.2)
-    for number, node in enumerate(hospitals.nodes.values()):
-        node |= {"partition-id": number, "num-partitions": len(TABLES)}
+    for index, node in enumerate(hospitals.nodes.values()):
+        node |= {"partition-id": index, "num-partitions": len(TABLES)}
     coordinator = hospitals.coordinator()
     cells, numbers, why = 0, 0, ""
     try:
@@ -44,10 +44,10 @@ def ask_for_rows(folder: Path) -> Attempt:
 @attack(
     "simulated-without-data",
     promise="The coordinator does not choose which file a hospital reads.",
-    tries="Names a file of the hospital's machine in the run config of a node that has these two keys only.",
+    tries="Names a file of the hospital's machine in the run config of a node with these two keys only.",
 )
 def name_a_file(folder: Path) -> Attempt:
-    """Have a node that no simulation has started read a table that it was not given, and tell its columns."""
+    """Have a real node read a table named by the coordinator, and disclose its columns."""
     hospitals = Hospitals(folder, TABLES)
     other = folder / "other.csv"
     other.write_text((folder / "first.csv").read_text().replace("x0", "staff"), encoding="utf-8")
@@ -55,7 +55,7 @@ def name_a_file(folder: Path) -> Attempt:
     node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 2}
     content = RecordDict()
     records.write(content, "inputs", JoinQuestion((), class_names(2)))
-    # As a SuperNode does it: by a grid of this project the site would be simulated. Only Flower has to know of a run.
+    # As a SuperNode does: in a grid of this project the site would be simulated. Flower needs a run all the same.
     hospitals.grid()
     reply = app(Message(content, 7, JOIN.message_type), Context(1, 7, node, RecordDict(), run_config))
     if reply.has_error():

@@ -1,1 +1,1 @@
-"""What the audit counts in the answers of a system: one file a system, of the name that it has in all rooms."""
+"""The audit's figures of each system: one file a system, named as in all packages."""

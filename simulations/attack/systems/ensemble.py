@@ -1,4 +1,4 @@
-"""Ensemble voting: test rows that all hospitals see, and counts of them. What the votes tell is not examined."""
+"""Ensemble voting: test rows that all hospitals receive. The votes are not examined."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from strategies.federation.transcript import TranscriptSum
 
 
 def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:  # noqa: ARG001
-    """Return how many test rows all sites see; nothing of a run without an ensemble."""
-    asked = [one for one in transcript if one.task == ENSEMBLE_SCORES.name]
-    rows = [len(one.question(ENSEMBLE_SCORES).predicted) for one in asked]
-    return {"rows_shown": rows[0] or None} if asked else {}
+    """Return the number of test rows that all sites receive; nothing for a run without an ensemble."""
+    entries = [entry for entry in transcript if entry.task == ENSEMBLE_SCORES.name]
+    rows = [len(entry.question(ENSEMBLE_SCORES).predicted) for entry in entries]
+    return {"rows_shown": rows[0] or None} if entries else {}

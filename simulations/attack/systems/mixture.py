@@ -1,4 +1,4 @@
-"""Mixtures: means and covariances that sites disclose, how few rows are behind one, and how near means come to rows."""
+"""Mixtures: disclosed means and covariances, their fewest rows, and the distances of means from rows."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,18 @@ from strategies.federation.transcript import TranscriptSum
 from strategies.mixture import MixtureSettings
 
 NEAR = 0.1
-"""A row is at a mean if it is nearer to it than this share of how far it is from the nearest other row of its site."""
+"""A row is at a mean within this share of its distance from the nearest other row of its site."""
 
 
 def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
-    """Return how many components there are, the rows of the smallest, and how many rows are at a mean."""
-    asked = [one for one in transcript if one.task == MIXTURE_SCORES.name]
+    """Return the number of components, the rows of the smallest, and the number of rows at a mean."""
+    entries = [entry for entry in transcript if entry.task == MIXTURE_SCORES.name]
     settings = sites.settings
-    if not asked or not isinstance(settings, MixtureSettings):
+    if not entries or not isinstance(settings, MixtureSettings):
         return {}
-    components, rows, found = 0, [], 0
-    for site in sites.before(asked[-1]):
-        if site.name not in asked[-1].sites:
+    components, rows, at_mean = 0, [], 0
+    for site in sites.before(entries[-1]):
+        if site.name not in entries[-1].sites:
             continue
         X = scaled(site, site.train().X)
         shared = weak_models(site, settings.question(X.shape[1]))
@@ -35,9 +35,9 @@ def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figur
         if len(shared.means):
             apart, _ = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(X)
             to_mean, _ = NearestNeighbors(n_neighbors=1).fit(shared.means).kneighbors(X)
-            found += int(np.count_nonzero(to_mean[:, 0] < NEAR * apart[:, 1]))
+            at_mean += int(np.count_nonzero(to_mean[:, 0] < NEAR * apart[:, 1]))
     return {
         "components_disclosed": components or None,
         "fewest_rows_of_a_component": round(min(rows)) if rows else None,
-        "rows_at_a_mean": found or None,
+        "rows_at_a_mean": at_mean or None,
     }

@@ -1,4 +1,4 @@
-"""PAN-SVM: how many rows are behind each landmark. What its sums give away says the attack."""
+"""PAN-SVM: the number of rows behind each landmark. The attack examines its sums."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ from strategies.federation.transcript import TranscriptSum
 
 
 def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
-    """Return the fewest rows of one site behind a centre, and how many bins of histograms hold one row."""
+    """Return the fewest rows of one site behind a centre, and the number of histogram bins with one row."""
     sizes: list[int] = []
-    for one in transcript:
-        if one.task == LANDMARKS.name:
-            question = one.question(LANDMARKS)
-            for site in sites.before(one):
-                if site.name in one.sites:
-                    for number in range(len(question.folds)):
-                        counts = own_centres(site, question, number)[1]
+    for entry in transcript:
+        if entry.task == LANDMARKS.name:
+            question = entry.question(LANDMARKS)
+            for site in sites.before(entry):
+                if site.name in entry.sites:
+                    for index in range(len(question.folds)):
+                        counts = own_centres(site, question, index)[1]
                         sizes += counts[counts > 0].tolist()
-    found: dict[str, int | None] = {"smallest_cluster": int(min(sizes)) if sizes else None}
-    histograms = [one.sums["histogram"].ravel() for one in transcript if one.task == SCORES.name]
+    counted: dict[str, int | None] = {"smallest_cluster": int(min(sizes)) if sizes else None}
+    histograms = [entry.sums["histogram"].ravel() for entry in transcript if entry.task == SCORES.name]
     if histograms:
-        found["alone_in_bins"] = int(np.count_nonzero(np.concatenate(histograms) == 1))
-    return found
+        counted["alone_in_bins"] = int(np.count_nonzero(np.concatenate(histograms) == 1))
+    return counted

@@ -1,4 +1,4 @@
-"""Random kernel: numbers of every row are disclosed, and the audit does what another site of the column block can."""
+"""Random kernel: values of every row are disclosed; the audit solves for rows as another site of the block can."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -20,35 +20,35 @@ from strategies.random_kernel.strategy import RandomKernelSettings
 from strategies.random_kernel.training import most_rows, scale_of
 
 CLOSE = 1e-6
-"""Largest difference of a cell, in shares of its column's range, of a row that counts as found."""
+"""Largest error of a reconstructed row's cells, as a share of the column's range."""
 
 FITS = 1e-6
 """Largest error of equations and bounds of a solution."""
 
 MOST_ZERO_ONE = 12
-"""Columns of 0 and 1 whose combinations are all tried."""
+"""Most binary columns whose combinations are all evaluated."""
 
 
 def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
-    """Return how many parts of rows, a cell's share of a row, are shown, and how many training ones are found."""
-    asked = [one for one in transcript if one.task == MEANS.name]
-    if not asked:
+    """Return the number of disclosed parts of rows, one a row and column block, and of reconstructed training ones."""
+    entries = [entry for entry in transcript if entry.task == MEANS.name]
+    if not entries:
         return {}
-    chosen, layout = sites.settings, asked[0].heard(LAYOUT)
-    assert isinstance(chosen, RandomKernelSettings)
-    rows = next(one for one in transcript if one.task == CELL.name).answer(CELL).rows
-    size = chosen.random_kernel_rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))
-    (gamma,) = chosen.gamma_values(scale_of(len(layout.columns)))
-    kernel = Kernel(chosen.kernel, gamma)  # type: ignore[arg-type]
+    settings, layout = sites.settings, entries[0].heard(LAYOUT)
+    assert isinstance(settings, RandomKernelSettings)
+    rows = next(entry for entry in transcript if entry.task == CELL.name).answer(CELL).rows
+    size = settings.random_kernel_rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))
+    (gamma,) = settings.gamma_values(scale_of(len(layout.columns)))
+    kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
     blocks: dict[int, list[Site]] = {}
-    for site in sites.before(asked[0]):
+    for site in sites.before(entries[0]):
         blocks.setdefault(block_number(layout, site.name), []).append(site)
-    found = sum(_found(kernel, size, cells) for cells in blocks.values() if len(cells) > 1)
-    return {"kernel_rows_shown": int(rows.sum()) or None, "rows_from_kernel": found or None}
+    solved = sum(_solved_rows(kernel, size, cells) for cells in blocks.values() if len(cells) > 1)
+    return {"kernel_rows_shown": int(rows.sum()) or None, "rows_from_kernel": solved or None}
 
 
-def _found(kernel: Kernel, size: int, cells: Sequence[Site]) -> int:
-    """Return how many rows of a column block are found by a site of it."""
+def _solved_rows(kernel: Kernel, size: int, cells: Sequence[Site]) -> int:
+    """Return how many rows of a column block one of its sites reconstructs."""
     cell = np.vstack([site.train().X for site in cells])
     low, high = np.nanmin(cell, axis=0), np.nanmax(cell, axis=0)
     X = Scaling(np.nanmean(cell, axis=0), low, np.where(high > low, high - low, 1.0)).transform(cell)
@@ -60,35 +60,35 @@ def _found(kernel: Kernel, size: int, cells: Sequence[Site]) -> int:
 
 
 def rows_from_kernel(kernel: Kernel, K: Floats, B: Floats, zero_one: Bools) -> Floats:
-    """Solve for the rows behind what a cell has published, in units of [0, 1]; NaN for a row that is not determined.
+    """Solve for the rows behind a published kernel matrix, in units of [0, 1]; NaN for a row that is not determined.
 
-    Each number of a linear kernel row is an equation (2.6). Of a Gaussian one, its logarithm is a squared distance;
-    differences of these are linear in the row, and one of them is an equation more. Each combination of the columns
-    of 0 and 1 is put in, and the one is taken whose equations are met. ``K`` has shape (rows, rows of B), ``B``, the
-    random matrix of the column block, (rows of B, columns).
+    Each value of a linear kernel row is an equation (2.6). The logarithm of a Gaussian one is a squared distance;
+    differences of these are linear in the row, and one distance is a further equation. All combinations of the binary
+    columns are evaluated; the one that fulfils the equations is the solution. ``K`` has shape (rows, rows of B), ``B``,
+    the random matrix of the column block, (rows of B, columns).
     """
-    found = np.full((len(K), B.shape[1]), np.nan)
+    solved = np.full((len(K), B.shape[1]), np.nan)
     slopes, right = (B, K) if kernel.name == "linear" else _linear_in_the_row(kernel, K, B)
-    known, free = slopes[:, zero_one], slopes[:, ~zero_one]
+    binary, free = slopes[:, zero_one], slopes[:, ~zero_one]
     if zero_one.sum() > MOST_ZERO_ONE or np.linalg.matrix_rank(free) < free.shape[1]:
-        return found
+        return solved
     inverse, best = np.linalg.pinv(free), np.full(len(K), FITS)
     for cells in product((0.0, 1.0), repeat=int(zero_one.sum())):
-        rows = np.empty_like(found)
+        rows = np.empty_like(solved)
         rows[:, zero_one] = cells
-        left = right - np.array(cells) @ known.T
-        rows[:, ~zero_one] = left @ inverse.T
-        wrong = np.abs(rows[:, ~zero_one] @ free.T - left).max(axis=1, initial=0.0)
+        remainder = right - np.array(cells) @ binary.T
+        rows[:, ~zero_one] = remainder @ inverse.T
+        wrong = np.abs(rows[:, ~zero_one] @ free.T - remainder).max(axis=1, initial=0.0)
         wrong = np.maximum(wrong, np.maximum(-rows, rows - 1.0).max(axis=1))
         if kernel.name == "rbf":
             distance = np.square(rows - B[0]).sum(axis=1)
             wrong = np.maximum(wrong, np.abs(distance + np.log(K[:, 0]) / kernel.gamma))
         better = wrong < best
-        found[better], best[better] = rows[better], wrong[better]
-    return found
+        solved[better], best[better] = rows[better], wrong[better]
+    return solved
 
 
 def _linear_in_the_row(kernel: Kernel, K: Floats, B: Floats) -> tuple[Floats, Floats]:
-    """Return the equations that differences of squared distances are: 2 (b_1 - b_k).x = what is known."""
+    """Return both sides of the differences of squared distances: 2 (b_1 - b_k).x = d_k - |b_k|² - d_1 + |b_1|²."""
     distances = -np.log(K) / kernel.gamma - np.square(B).sum(axis=1)
     return 2.0 * (B[0] - B[1:]), distances[:, 1:] - distances[:, :1]

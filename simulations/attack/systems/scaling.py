@@ -11,8 +11,8 @@ from strategies.federation.transcript import TranscriptSum
 
 
 def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:  # noqa: ARG001
-    """Return the rows of the smallest class of a fold; nothing of a run that counts none."""
-    rows = [one.sums["rows"].ravel() for one in transcript if one.task in {MOMENTS.name, ROWS.name}]
+    """Return the rows of the smallest class of a fold; nothing for a run without such counts."""
+    rows = [entry.sums["rows"].ravel() for entry in transcript if entry.task in {MOMENTS.name, ROWS.name}]
     if not rows:
         return {}
     counts = np.concatenate(rows)

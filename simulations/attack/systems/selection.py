@@ -11,8 +11,8 @@ from strategies.federation.transcript import TranscriptSum
 
 
 def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:  # noqa: ARG001
-    """Return the fewest support vectors of a side; nothing of a run without sums over them."""
-    counts = [one.sums["count"].ravel() for one in transcript if one.task == SUPPORT.name]
+    """Return the fewest support vectors of a side; nothing for a run without sums over them."""
+    counts = [entry.sums["count"].ravel() for entry in transcript if entry.task == SUPPORT.name]
     if not counts:
         return {}
     some = np.concatenate(counts)

@@ -1,4 +1,4 @@
-"""Distortion: how many published rows can be told whose they are, and how much of a column is left in its copy."""
+"""Distortion: the number of re-identified published rows, and the correlation of a column with its copy."""
 
 from collections.abc import Sequence
 
@@ -19,21 +19,21 @@ MOST_MATCHED = 3000
 
 
 def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
-    """Return how many rows are published, the share that is linked, and the sites' mean correlation."""
-    asked = [one for one in transcript if one.task == DISTORTED_ROWS.name]
-    if not asked:
+    """Return the number of published rows, the shares re-identified, and the sites' mean correlation."""
+    entries = [entry for entry in transcript if entry.task == DISTORTED_ROWS.name]
+    if not entries:
         return {}
-    question = asked[0].question(DISTORTED_ROWS)
-    tables = [_tables(site, question) for site in sites.before(asked[0]) if site.name in asked[0].sites]
+    question = entries[0].question(DISTORTED_ROWS)
+    tables = [_tables(site, question) for site in sites.before(entries[0]) if site.name in entries[0].sites]
     rows = sum(len(original) for original, _ in tables)
     correlations = np.array([column_correlation(*pair) for pair in tables])
-    known = correlations[np.isfinite(correlations)]
+    finite = correlations[np.isfinite(correlations)]
     few = max(len(original) for original, _ in tables) <= MOST_MATCHED
     return {
         "rows_published": rows,
         "linked": sum(linked_rows(*pair) for pair in tables) / rows,
         "matched": sum(matched_rows(*pair) for pair in tables) / rows if few else None,
-        "correlation": float(known.mean()) if len(known) else None,
+        "correlation": float(finite.mean()) if len(finite) else None,
     }
 
 
@@ -46,17 +46,17 @@ def _tables(site: Site, question: DistortedRowsQuestion) -> tuple[Floats, Floats
 def linked_rows(original: Floats, distorted: Floats) -> int:
     """Return how many distorted rows have their own original as the nearest of all originals.
 
-    Columns are standardised, each table by itself. Whoever has the original rows of some patients finds their
-    distorted ones, with their labels, in the same way.
+    Columns are standardised, each table by itself. An attacker with the original rows of some patients re-identifies
+    their distorted rows, with the labels, in the same way.
     """
     nearest = pairwise_distances_argmin(standardised(distorted), standardised(original))
     return int((nearest == np.arange(len(nearest))).sum())
 
 
 def matched_rows(original: Floats, distorted: Floats) -> int:
-    """Return how many distorted rows are given their own original, if each is given another: least sum of distances.
+    """Return how many distorted rows get their own original in the assignment with the least sum of distances.
 
-    Whoever has all the original rows, but not their labels, finds more of them so than row by row.
+    An attacker with all the original rows, but not their labels, re-identifies more of them so than row by row.
     """
     distances = pairwise_distances(standardised(distorted), standardised(original))
     rows, matched = linear_sum_assignment(distances)
@@ -64,7 +64,7 @@ def matched_rows(original: Floats, distorted: Floats) -> int:
 
 
 def column_correlation(original: Floats, distorted: Floats) -> float:
-    """Return the mean correlation of a column with its distorted self, over those that vary in both tables."""
+    """Return the mean correlation of a column with its distortion, over columns that vary in both tables."""
     vary = (original.std(axis=0) > 0) & (distorted.std(axis=0) > 0)
     return float((standardised(original) * standardised(distorted))[:, vary].mean())
 

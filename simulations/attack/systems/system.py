@@ -1,4 +1,4 @@
-"""What the audit counts in systems' answers, held against the truth of simulated sites: ``figures`` of each file here.
+"""The audit's figures of systems, compared with the truth of simulated sites: ``figures`` of each file here.
 
 The figures have the names for which the system's words have texts (`strategies.report.words`).
 """
@@ -10,21 +10,13 @@ from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
 
 Figures = Mapping[str, float | None]
-"""What a system's answers give away, by name; None for nothing there."""
+"""Figures by name; None for nothing found."""
 
 
-AUDITS = (
-    "ensemble",
-    "mixture",
-    "pan_svm",
-    "random_kernel",
-    "scaling",
-    "selection",
-    "ssvd",
-)
-"""The systems that have a file here."""
+AUDITS = ("ensemble", "mixture", "pan_svm", "random_kernel", "scaling", "selection", "ssvd")
+"""The systems with a file here."""
 
 
 def every_audit() -> dict[str, Callable[[SimulatedSites, Sequence[TranscriptSum]], Figures]]:
-    """Return what counts each system's figures, by the name of its file; not every system has one."""
+    """Return the function ``figures`` of each system by the name of its file."""
     return {name: resolve_name(f"simulations.attack.systems.{name}:figures") for name in AUDITS}

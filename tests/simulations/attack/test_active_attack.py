@@ -101,7 +101,7 @@ def test_a_part_that_depends_on_other_rows_is_noticed(
     work: Callable[..., Any], held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first three questions have small weights, with which an honest answer is exact."""
-    monkeypatch.setattr(rounding, "CLASSES_TOLD", ((2, 2),))
+    monkeypatch.setattr(rounding, "CLASSES_SENT", ((2, 2),))
     monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
     few = by_a_few_questions(rounding.fourier_choices)
     found = rounding.search(tmp_path / "study", PRIVATE_STEP, work, few)
@@ -114,7 +114,7 @@ def test_an_attack_whose_questions_are_all_refused_says_so(
 ) -> None:
     monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
     no_weights = rounding.ChosenQuestion(
-        next(iter(rounding.fourier_choices(11))).told, PrivateWeightsQuestion(1.0, np.zeros((1, 1)))
+        next(iter(rounding.fourier_choices(11))).broadcasts, PrivateWeightsQuestion(1.0, np.zeros((1, 1)))
     )
     with pytest.raises(PanSVMError, match="questions"):
         rounding.search(tmp_path / "study", PRIVATE_STEP, private_step, lambda _: iter([no_weights]))

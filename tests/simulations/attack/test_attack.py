@@ -190,7 +190,7 @@ def test_what_the_coordinator_has_is_what_the_sites_hold(runs: Runs) -> None:
     np.testing.assert_allclose(knowledge.square, np.square(truth).sum(axis=0), rtol=1e-9)
     equations = Equations(knowledge)
     at = Guess(truth, np.zeros(len(truth), dtype=np.int64), equations.factors(truth))
-    assert np.abs(equations.residuals(at).curvature).max() < 1e-2
+    assert np.abs(equations.residuals(at).hessians).max() < 1e-2
 
 
 def test_late_hessians_are_taken_whole_although_early_ones_are_of_fewer_coordinates(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ def test_late_hessians_are_taken_whole_although_early_ones_are_of_fewer_coordina
     leading = [int(one.inputs["leading"].max()) for one in record if one.task == CUTS.name]
     assert max(leading) > min(one for one in leading if one >= 0)
     knowledge = knowledge_of(record)
-    assert {len(H) for H in knowledge.curvatures} == {max(leading) + 1}
-    assert len(knowledge.curvatures) == leading.count(max(leading))
+    assert {len(H) for H in knowledge.hessians} == {max(leading) + 1}
+    assert len(knowledge.hessians) == leading.count(max(leading))
 
 
 def test_the_step_goes_downhill(runs: Runs) -> None:
@@ -223,7 +223,7 @@ def test_a_fit_to_exact_hessians_finds_rows_again(runs: Runs) -> None:
     ((known, _),) = sums_by_map(read_transcript(runs["exact"][1]))
     G = np.column_stack([known.feature_map.transform(truth), np.ones(len(truth))])
     near = np.random.default_rng(1).random((9, len(truth))) < 0.5
-    knowledge = replace(knowledge, known=known, curvatures=[G[rows].T @ G[rows] for rows in near])
+    knowledge = replace(knowledge, known=known, hessians=[G[rows].T @ G[rows] for rows in near])
     equations, spread = Equations(knowledge), truth.std(axis=0)
     start = truth + 0.2 * np.random.default_rng(0).standard_normal(truth.shape)
     guess = Guess(start, np.zeros(len(start), dtype=np.int64), equations.factors(start))

@@ -138,7 +138,7 @@ def test_interrupted_and_killed_it_goes_on_to_the_table_of_a_whole_comparison(tm
     interrupted = stopped_after(3, signal.SIGINT)
     _, err = interrupted.communicate()
     assert interrupted.returncode != 0
-    assert "Go on with: pansvm compare" in err
+    assert "Continue with: pansvm compare" in err
     assert "Traceback" not in err
     stopped_after(6, signal.SIGKILL).communicate()
     for folder in ("stopped", "whole"):

@@ -35,7 +35,11 @@ def test_what_the_others_train_is_tried_on_all_rows_of_the_one(system: str, file
     made = replace(plan(data=("|".join(map(str, files)),), strategies=(system,), repeats=1), leave_out=True)
     made.check()
     cases = made.cases()
-    assert [case.split for case in cases] == ["tried on north.csv", "tried on south.csv", "tried on west.csv"]
+    assert [case.split for case in cases] == [
+        "tested on north.csv",
+        "tested on south.csv",
+        "tested on west.csv",
+    ]
     tables = [pd.read_csv(file) for file in files]
     for number, case in enumerate(cases):
         found = run_case(case)
@@ -62,5 +66,5 @@ def test_what_has_no_sites_or_no_model_is_refused() -> None:
 def test_the_command_has_a_line_for_each_hospital(files: list[Path], pansvm: Run) -> None:
     data = ("compare", "--data", "|".join(map(str, files)), "--strategies", "central:svc", "--repeats", 1)
     out = pansvm.output(*data, "--leave-out", "--jobs", 1, "--out", "out")
-    assert out.count("tried on south.csv") >= 2
+    assert out.count("tested on south.csv") >= 2
     assert "leave-out" not in pansvm.output(*data, "--jobs", 1, "--out", "whole")

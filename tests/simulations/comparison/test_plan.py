@@ -36,7 +36,7 @@ def test_a_case_for_each_combination_and_a_baseline_once_for_all_secure_sums() -
 
 def test_the_number_of_sites_can_be_compared() -> None:
     several = plan(varied={"sites": ("3", "6")})
-    assert several.check() == ["iris: of a class a test has as few as 9 rows: figures can be far off"]
+    assert several.check() == ["iris: a class has as few as 9 test rows: figures are uncertain"]
     assert plan(data=("breast_cancer",)).check() == []
     assert {case.config["sites"] for case in several.cases()} == {"3", "6"}
 
@@ -60,7 +60,7 @@ def test_data_of_a_file_for_each_site_are_dealt_out_by_file(hospital_files: list
         ({"splits": ("feature:petal",)}, "nearest column names"),
         ({"data": ("irys",)}, "Did you mean 'iris'"),
         ({"varied": {"gama": ("1",)}}, "Did you mean 'gamma'"),
-        ({"varied": {"landmarks": ("9",)}, "strategies": ("local-only",)}, "none of these is compared"),
+        ({"varied": {"landmarks": ("9",)}, "strategies": ("local-only",)}, "none of which is compared"),
         ({"varied": {"C": ("-1",)}}, "above 0"),
         ({"varied": {"C": ("1", "1")}}, "twice"),
         ({"varied": {"C": ("auto",)}, "strategies": ("pan-svm", "central:svc")}, "does not choose them"),

@@ -132,7 +132,7 @@ def test_sites_by_a_column_of_names(tmp_path):
 
 def test_a_number_of_sites_that_would_lose_rows_is_refused(wards):
     for sites in (3, 4):
-        with pytest.raises(SettingError, match=f"The run has {sites} sites, but its data are for 2.*sites=2"):
+        with pytest.raises(SettingError, match=f"The run has {sites} sites, but its data have 2.*sites=2"):
             table_of(_of(data=join_data(wards), sites=sites), 0)
     for site in (3, -1):
         with pytest.raises(SettingError, match="numbered"):
