@@ -153,7 +153,7 @@ class _Tables:
     @property
     def column(self) -> str:
         """The label column of a frame."""
-        return str(own_keys(_asked.get().run_config).get("label") or self.label)
+        return str(own_keys(_context.get().run_config).get("label") or self.label)
 
     def _read(self) -> Table:
         context = copy.copy(_context.get())

@@ -84,7 +84,7 @@ def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
 
 
 def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str], None]) -> dict[str, Floats]:
-    """Return the guesses of each kind of attack in so many CPU seconds, in the table's units; unknown columns are NaN."""
+    """Return each attack's guesses after so many CPU seconds, in the table's units; unknown columns are NaN."""
     begun = time.thread_time()
     guesses = {"moments": records_in_moments(record)}
     spread = _spread(record)
