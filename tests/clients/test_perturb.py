@@ -175,7 +175,7 @@ def test_what_fewer_than_min_cluster_records_have_is_not_in_the_copy() -> None:
     assert np.abs(copy.X).max() < 200
     assert set(copy.labels) == {"common", "other"}
     X = np.zeros((200, 1))
-    X[:60], X[60:70], X[70:74], X[74] = 1, np.nan, 2, 3
+    X[:60], X[60:70], X[70:72], X[72] = 1, np.nan, 2, 3
     column = perturbed_settled(table(X)).features[0]
     assert (column.values, column.missing, column.measured) == ([0.0, 1.0], True, False)
     assert not np.isin(copy_of(table(X)).X, [2, 3]).any()
@@ -491,10 +491,7 @@ def test_ids_that_repeat_and_a_noise_that_is_no_step_are_errors() -> None:
             copy_of(table(normal(30, 2)), PerturbedTerms(noise))
 
 
-def test_of_ten_records_nothing_but_a_common_label_stays_and_a_few_settle_nothing_for_good(
-    folder: Path,
-) -> None:
-    assert np.isnan(copy_of(table(normal(12, 2), np.full(12, "a"))).X).all()
+def test_a_few_records_settle_nothing_for_good(folder: Path) -> None:
     with pytest.raises(TableError):
         copy_of(table(normal(5, 2)))
     X = normal(400, 3)
@@ -536,9 +533,9 @@ def test_the_copy_is_the_same_in_each_version() -> None:
     X = np.column_stack([np.arange(40.0) ** 2, np.resize([0, 1], 40), np.resize([np.nan, 3, 4], 40)])
     copy = copy_of(table(X, ids=ids_of(40)))
     known = [
-        [-54.8989, -37.0903, 65.041, 330.0166, -54.8989, 142.751],
-        [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
-        [np.nan, 3.0, np.nan, 4.0, 3.0, 4.0],
+        [-90.459, -68.6719, -25.7598, 144.4229, 201.4922, 410.4658],
+        [0.0, 1.0, 0.0, 1.0, 1.0, 1.0],
+        [np.nan, 3.0, 4.0, np.nan, 3.0, 4.0],
     ]
     assert copy.X[:6] == pytest.approx(np.transpose(known), abs=1e-3, nan_ok=True)
     assert "".join(label[0] for label in copy.labels[:20]) == "nynynynnnynynynynyny"
