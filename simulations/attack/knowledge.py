@@ -145,8 +145,8 @@ def _scaled_moments(moments: TranscriptSum, scaling: Scaling) -> tuple[Floats, F
 
 def map_of(one: TranscriptSum, number: int) -> KnownMap:
     """Return one of the feature maps that the sites had been told by a sum."""
-    told = one.heard(FEATURE_MAP.numbered(number))
-    landmark_set = one.heard(LANDMARK_SET.numbered(told.landmark_set))
+    told = one.received(FEATURE_MAP.numbered(number))
+    landmark_set = one.received(LANDMARK_SET.numbered(told.landmark_set))
     kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
     landmarks = landmark_set.landmarks[:, told.features]
     feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
@@ -155,7 +155,7 @@ def map_of(one: TranscriptSum, number: int) -> KnownMap:
 
 def scaling_of(one: TranscriptSum, number: int = 0) -> Scaling:
     """Return one of the scalings that the sites had been told by a sum."""
-    told = one.heard(SCALING)
+    told = one.received(SCALING)
     return Scaling(told.fill[number], told.shift[number], told.scale[number])
 
 
@@ -184,7 +184,7 @@ def _sums_of_models(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap,
     From one step to the next only those alpha_i change whose rows are at a site's margin.
     """
     for one in record:
-        if one.task == CONSENSUS.name and one.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+        if one.task == CONSENSUS.name and one.received(FEATURE_MAP.numbered(0)).kernel == "rbf":
             question = one.question(CONSENSUS)
             models = one.answer(CONSENSUS).models - len(one.sites) * question.z[-1]
             for problem, rho, model in zip(question.problems(), question.rho[-1], models, strict=True):
@@ -194,7 +194,7 @@ def _sums_of_models(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap,
 def _cuts_of(record: Sequence[TranscriptSum]) -> Iterator[tuple[TranscriptSum, Problem, Question, Answer]]:
     """Yield each problem of each sum of cuts over a map of the rbf kernel, its question and its answer."""
     for one in record:
-        if one.task == CUTS.name and one.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+        if one.task == CUTS.name and one.received(FEATURE_MAP.numbered(0)).kernel == "rbf":
             asked = one.question(CUTS)
             questions = asked.questions()
             answers = unpack_answers(one.answer(CUTS), questions)

@@ -23,11 +23,11 @@ class SimulatedSites:
 
     def before(self, asked: TranscriptSum) -> list[Site]:
         """Return all sites as they were when they were asked for a sum, lost ones too."""
-        if asked.told is not self._told:
+        if asked.broadcasts is not self._told:
             content = RecordDict()
-            for name, values in asked.told.items():
+            for name, values in asked.broadcasts.items():
                 records.put(content, BROADCAST + name, values)
-            self._told = asked.told
+            self._told = asked.broadcasts
             self._sites = [Site.of(hospital, self.settings.level) for hospital in self.hospitals()]
             for site in self._sites:
                 site.keep_broadcasts(content)

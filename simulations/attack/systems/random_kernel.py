@@ -34,7 +34,7 @@ def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figur
     asked = [one for one in transcript if one.task == MEANS.name]
     if not asked:
         return {}
-    chosen, layout = sites.settings, asked[0].heard(LAYOUT)
+    chosen, layout = sites.settings, asked[0].received(LAYOUT)
     assert isinstance(chosen, RandomKernelSettings)
     rows = next(one for one in transcript if one.task == CELL.name).answer(CELL).rows
     size = chosen.random_kernel_rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))
