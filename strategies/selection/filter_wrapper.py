@@ -26,7 +26,7 @@ class FilterWrapperSettings(SelectionSettings):
     filters: Thresholds = setting(
         Thresholds(),
         thresholds(),
-        "What the filters by Fisher scores, Welch's test and scatter keep; one that is not named keeps its default.",
+        "Thresholds of the filters by Fisher score, Welch's test and scatter; others keep their defaults.",
     )
 
 

@@ -25,14 +25,14 @@ from strategies.api import (
     PanSvmSettings,
     Progress,
     binary_problems,
+    broadcast_feature_map,
+    broadcast_landmarks,
+    broadcast_scalings,
     fit_feature_map,
     fit_map,
     gather_landmarks,
     pairs_of,
     score_held_out,
-    tell_feature_map,
-    tell_landmarks,
-    tell_scalings,
     warm_start,
 )
 
@@ -99,11 +99,11 @@ class Subsets:
         self.schema, self.pairs = schema, pairs_of(settings, schema)
         self.folds = [NO_FOLD, *moments.folds]
         self.scaled_sets = {fold: moments.scaled(fold) for fold in self.folds}
-        tell_scalings(federation, [scaled.scaling for scaled in self.scaled_sets.values()])
+        broadcast_scalings(federation, [scaled.scaling for scaled in self.scaled_sets.values()])
         gathered = gather_landmarks(federation, settings, list(self.scaled_sets.values()))
         self.landmarks = dict(zip(self.folds, gathered, strict=True))
         for i, fold in enumerate(self.folds):
-            tell_landmarks(federation, i, self.landmarks[fold], scaling=i)
+            broadcast_landmarks(federation, i, self.landmarks[fold], scaling=i)
 
     def train(self, jobs: Sequence[TrainingJob], keep: Iterable[Trained] = ()) -> None:
         """Train the models of all jobs together.
@@ -124,7 +124,7 @@ class Subsets:
         for (subset, _, _), fold in models:
             features, number, feature_map = subset.features, next(free), self._fit(subset.features, fold)
             subset.maps[fold], subset.numbers[fold] = feature_map, number
-            tell_feature_map(self.federation, number, feature_map, self.folds.index(fold), features)
+            broadcast_feature_map(self.federation, number, feature_map, self.folds.index(fold), features)
             problems += binary_problems(
                 self.settings,
                 self.schema,
