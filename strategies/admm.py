@@ -83,8 +83,6 @@ class Consensus:
         The problems, each a class against the rest.
     penalty : Penalty
         Penalty and tolerances.
-    most_steps : int
-        Most steps.
 
     Attributes
     ----------

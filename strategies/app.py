@@ -40,10 +40,6 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
     Parameters
     ----------
-    grid : Grid
-        Flower's grid.
-    settings : Settings
-        The run's settings.
     folder : Path
         Folder of the results, the checkpoint of a stopped run, and, with ``audit``, the transcript.
 

@@ -36,8 +36,6 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
     ----------
     context : Context
         The ServerApp's context.
-    strategy : str
-        The strategy's name.
     given : mapping
         Settings by their names in Python; they override the run config's.
 

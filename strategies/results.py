@@ -33,8 +33,6 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     ----------
     strategy : PhasedStrategy
         The strategy after :meth:`~strategies.strategy.PhasedStrategy.start`.
-    settings : Settings
-        The run's settings.
     """
     federation, outcome = strategy.federation, strategy.outcome
     model, costs = outcome.model, federation.costs

@@ -101,13 +101,8 @@ class Settings:
     @classmethod
     def common(cls, config: Mapping[str, Scalar]) -> Self:
         """Return the settings common to all strategies."""
-        return cls(
-            **{
-                definition.name: config[key]
-                for key, definition in setting_fields(cls).items()
-                if key in config
-            }
-        )  # type: ignore[arg-type]
+        known = setting_fields(cls)
+        return cls(**{known[key].name: value for key, value in config.items() if key in known})  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:
         """Return the run config with these settings, and those of other strategies at their defaults."""

@@ -70,10 +70,6 @@ def gather_rows(
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    schema : Schema
-        The common columns and classes.
     columns : ndarray of shape (columns,)
         Mask of the distorted columns.
 
@@ -219,10 +215,6 @@ def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    model : PanSVC
-        The model.
     columns : ndarray of shape (all columns,)
         Mask of the model's columns.
     """

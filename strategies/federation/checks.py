@@ -118,8 +118,6 @@ def check_sum(result: AggregateResult, site: str = "") -> None:
 
     Parameters
     ----------
-    result : AggregateResult
-        The sum.
     site : str
         The site, if the sum is a single site's contribution.
 

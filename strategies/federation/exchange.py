@@ -115,8 +115,6 @@ def exchange(
 
     Parameters
     ----------
-    grid : Grid
-        Flower's grid.
     messages : iterable of Message
         At most one for each node.
     timeout : float

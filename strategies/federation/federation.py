@@ -22,7 +22,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import RELAY, AllKeys, as_bytes
+from flower_pansvm.summing import RELAY, AllKeys, RelayStep, as_bytes
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint, alike
 from strategies.federation.checks import KnownRows, Relations, Request
@@ -33,8 +33,7 @@ from strategies.federation.messages import (
     notes_by_receiver,
     open_sums,
     payload_of,
-    question_of_step,
-    question_of_sum,
+    put_sum,
     sender_of,
 )
 from strategies.federation.shapes import sizes_of
@@ -58,8 +57,6 @@ class Federation:
 
     Parameters
     ----------
-    grid : Grid
-        Flower's grid.
     settings : Settings
         The run's settings: protocol, fewest sites, timeout.
     checkpoint : Checkpoint or None
@@ -76,8 +73,6 @@ class Federation:
         Columns and classes, once the sites have agreed on them.
     rows : KnownRows or None
         Numbers of the sites' rows, set by the step that sums them.
-    costs : Costs
-        Costs of the run.
     differences : list of str
         Unexpected differences between sites, a sentence each.
     """
@@ -128,8 +123,6 @@ class Federation:
         ----------
         task : Task
             A task whose results are all summed.
-        question : object
-            The task's question.
         slack : mapping of str to float, optional
             At level dp only: allowed error of any number of a sum by the sites' noise, besides rounding; 0 for a
             result that is not named.
@@ -295,7 +288,9 @@ class Federation:
 
     def _attempt(self, request: Request, inputs: Values) -> dict[str, Floats]:
         """Request a sum from all remaining sites, and open it."""
-        common = question_of_sum(request.sum_round, inputs, self._joined)
+        common = RecordDict()
+        records.put(common, "inputs", inputs)
+        put_sum(common, request.sum_round, self._joined)
         contents = {name: RecordDict(dict(common)) for name in request.sum_round.roster}
         for name, content in contents.items():
             self.pending.put(content, name)
@@ -316,11 +311,11 @@ class Federation:
         return max(self.protocol.fewest(request.sum_round), self.settings.min_sites, noisy)
 
     def _relay(self, sum_round: SumRound, step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Take one step of a protocol that needs several; the payloads are ciphertext to the coordinator."""
-        contents = {
-            name: question_of_step(sum_round, step, payload, self._joined)
-            for name, payload in payloads.items()
-        }
+        """Take one relay step of a protocol; the payloads are ciphertext to the coordinator."""
+        contents = {name: RecordDict() for name in payloads}
+        for name, content in contents.items():
+            put_sum(content, sum_round, self._joined)
+            records.write(content, "step", RelayStep(step, payloads[name]))
         replies = self._exchange_all(contents, RELAY, self.protocol.fewest(sum_round))
         return {name: payload_of(content, name) for name, content in replies.items()}
 

@@ -19,7 +19,7 @@ from flower_pansvm.records import MOST_SIDES, Values
 from flower_pansvm.secure_sum.contract import Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.wire import from_bytes
-from flower_pansvm.summing import AllKeys, Payload, PublicKeys, RelayStep, WhichSum
+from flower_pansvm.summing import AllKeys, Payload, PublicKeys, WhichSum
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import AggregateResult, Request, check_sum
 
@@ -79,24 +79,6 @@ class Pending:
         self._keys, self._notes = None, notes
 
 
-def question_of_sum(sum_round: SumRound, inputs: Values, joined: Mapping[str, Contact]) -> RecordDict:
-    """Return the message to all sites of a sum."""
-    content = RecordDict()
-    records.put(content, "inputs", inputs)
-    put_sum(content, sum_round, joined)
-    return content
-
-
-def question_of_step(
-    sum_round: SumRound, step: int, payload: bytes, joined: Mapping[str, Contact]
-) -> RecordDict:
-    """Return the message to a site for a relay step of a protocol."""
-    content = RecordDict()
-    put_sum(content, sum_round, joined)
-    records.write(content, "step", RelayStep(step, payload))
-    return content
-
-
 def put_sum(content: RecordDict, sum_round: SumRound, joined: Mapping[str, Contact]) -> None:
     """Add the identification of a sum, and the joined sites that it leaves out, to a message."""
     roster = set(sum_round.roster)
@@ -125,8 +107,6 @@ def open_sums(
 
     Parameters
     ----------
-    request : Request
-        The request.
     contents : mapping of str to RecordDict
         The replies, by site.
     protocol : SecureSum

@@ -56,18 +56,10 @@ def solve(
 
     Parameters
     ----------
-    problems : sequence of Problem
-        The problems.
     starts : sequence of ndarray of shape (any, rank + 1)
         Points to begin with, for each problem.
-    ask : callable
-        One round trip to the sites.
     tol : float
         Stop a problem at (upper - lower) <= tol * upper.
-    search : callable
-        Makes the search of one problem.
-    report : callable
-        Called after every round trip.
     most_rounds : int
         Round trips after which problems are returned as they are.
     needed : int, optional

@@ -35,8 +35,6 @@ class DampedHessian:
     ----------
     hessian : ndarray of shape (rank + 1, rank + 1)
         H.
-    C : float
-        Penalty.
 
     Attributes
     ----------

@@ -52,10 +52,6 @@ def exact_weights(federation: Federation, size: int, C: float, tol: float) -> Ex
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    size : int
-        Number of weights.
     C : float
         Penalty of the mean loss.
     tol : float
@@ -132,12 +128,8 @@ def public_rows(federation: Federation, public: str, schema: Schema) -> Floats:
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
     public : str
         A number of rows, of simulated sites only, rounded up to the same number of each; or a CSV file's absolute path.
-    schema : Schema
-        The columns.
 
     Raises
     ------

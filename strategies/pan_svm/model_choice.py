@@ -104,12 +104,6 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
     ----------
     federation : Federation
         The sites, which have received the schema.
-    settings : PanSvmSettings
-        The grid and the settings of training.
-    schema : Schema
-        The classes.
-    moments : Moments
-        Of every fold.
 
     Returns
     -------

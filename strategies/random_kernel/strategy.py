@@ -34,6 +34,7 @@ from strategies.random_kernel.training import (
     learn_ranges,
     one_norm_svm,
     rows_of_matrix,
+    scale_of,
 )
 
 
@@ -87,7 +88,7 @@ class RandomKernel(PhasedStrategy):
         with phase("scaling"):
             scaling = learn_ranges(federation, layout)
             broadcast_scalings(federation, [scaling])
-        nu, (mu,) = settings.C_random_kernel, settings.gamma_values(1.0 / len(schema.columns))
+        nu, (mu,) = settings.C_random_kernel, settings.gamma_values(scale_of(len(schema.columns)))
         question = KernelQuestion(settings.kernel, mu, size)
         with phase("kernel rows"):
             train = gather_kernel(federation, layout, question)

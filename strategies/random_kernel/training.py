@@ -62,6 +62,11 @@ def count_rows(federation: Federation, layout: LayoutBroadcast) -> int:
     return int(rows[0])
 
 
+def scale_of(columns: int) -> float:
+    """Return gamma for ``scale``: the columns have the range [0, 1], and their variance is unknown."""
+    return 1.0 / columns
+
+
 def most_rows(rows: int, columns: int) -> int:
     """Return the number of rows of B in the paper's experiments, by rows and columns of the smallest block."""
     return max(1, min(columns - 1, rows // ROWS_EACH))
@@ -76,8 +81,6 @@ def rows_of_matrix(setting: int | None, rows: int, layout: LayoutBroadcast) -> i
         The setting; None for the number in the paper's experiments.
     rows : int
         Rows of the whole data set.
-    layout : LayoutBroadcast
-        The column blocks.
 
     Raises
     ------

@@ -30,15 +30,7 @@ MOST_NAMES = 3
 
 
 class EliminationLog:
-    """Records subsets and steps, writes a log line for each step, and returns the outcome.
-
-    Parameters
-    ----------
-    schema : Schema
-        Names of the features.
-    costs : Costs
-        Counts round trips and bytes.
-    """
+    """Records subsets and steps, writes a log line for each step, and returns the outcome."""
 
     def __init__(self, schema: Schema, costs: Costs) -> None:
         self.schema, self.costs = schema, costs

@@ -81,10 +81,6 @@ class Subsets:
         The sites, which have received the schema.
     settings : PanSvmSettings
         Kernel, landmarks, and the chosen C and gamma.
-    schema : Schema
-        Columns and classes.
-    moments : Moments
-        Of every fold.
 
     Attributes
     ----------
@@ -110,8 +106,6 @@ class Subsets:
 
         Parameters
         ----------
-        jobs : sequence of TrainingJob
-            The models.
         keep : iterable of Trained
             Subsets whose feature maps the sites still need; the numbers of others are used again.
         """

@@ -133,8 +133,6 @@ def best_spared(accuracies: Mapping[int, float], count: int) -> list[int]:
     ----------
     accuracies : mapping of int to float
         Accuracy without each feature; of equal ones the first goes first.
-    count : int
-        Features to remove.
 
     Examples
     --------

@@ -49,16 +49,12 @@ def binary_problems(
     ----------
     settings : NystroemSettings
         The chosen C, and the classes' weights.
-    schema : Schema
-        The classes.
     pairs : sequence of Pair
         The two sides of each problem.
     rank : int
         Coordinates of a mapped row.
     rows : ndarray of shape (folds, classes)
         Training rows.
-    feature_map : int
-        Number of the feature map.
     fold : int
         Fold whose rows are left out.
     which : str
@@ -85,8 +81,6 @@ def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.flo
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
     settings : NystroemSettings
         Its ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
     rows : ndarray of shape (folds, classes)
@@ -179,8 +173,6 @@ def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
     rows : ndarray of shape (folds, classes)
         Training rows.
     """

@@ -34,12 +34,8 @@ class CuttingPlanes:
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
     settings : PanSvmSettings
         Tolerance, and search of the points.
-    problems : sequence of Problem
-        The problems.
     rows : ndarray of shape (folds, classes)
         Training rows, summed in the problems' numbers of rows.
     sites : tuple of str

@@ -33,8 +33,6 @@ def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
 
     Parameters
     ----------
-    kernel : Kernel
-        The kernel k.
     landmarks : ndarray of shape (landmarks, features)
         The matrix L.
 
@@ -117,12 +115,6 @@ def broadcast_feature_map(
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    number : int
-        Number of the feature map.
-    feature_map : NystromMap
-        The map.
     landmark_set : int
         Number of its landmarks.
     features : ndarray of shape (all features,), optional

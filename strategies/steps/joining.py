@@ -35,13 +35,6 @@ DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
 def check_join(answer: JoinAnswer, node: int) -> str:
     """Check a site's reply to the join request and return its name.
 
-    Parameters
-    ----------
-    answer : JoinAnswer
-        The reply.
-    node : int
-        The site's node id.
-
     Raises
     ------
     FederationError
@@ -104,10 +97,6 @@ def join(
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    settings : Settings
-        Settings of the run.
     classes : tuple of str
         The classes' names if they are public; then no site derives them from its rows.
     by_columns : bool

@@ -228,8 +228,6 @@ def learn_extremes(
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
     task : Task
         The task that discloses them.
     folds : int

@@ -75,8 +75,6 @@ def range_differences(columns: Sequence[str], extremes: Mapping[str, tuple[Float
 
     Parameters
     ----------
-    columns : sequence of str
-        The features.
     extremes : mapping of site name to (ndarray, ndarray), each of shape (features,)
         Smallest and largest cell of each feature at each of at least two sites; infinite without cells.
 
@@ -111,8 +109,6 @@ def share_differences(classes: Sequence[str], rows: Mapping[str, Floats]) -> lis
 
     Parameters
     ----------
-    classes : sequence of str
-        The classes.
     rows : mapping of site name to ndarray of shape (classes,)
         Rows of each class at each site.
 
