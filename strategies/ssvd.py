@@ -163,7 +163,8 @@ class Ssvd(PhasedStrategy):
                     )
                 columns[columns], X = selected, X[:, selected]
         with phase("training"):
-            model, converged = train_svc(settings, of_schema(schema, columns), X, classes)
+            selected_columns = tuple(np.array(schema.columns)[columns].tolist())
+            model, converged = train_svc(settings, replace(schema, columns=selected_columns), X, classes)
         with phase("evaluation"):
             evaluation = evaluate_at_sites(federation, model, columns)
         figures = {
@@ -174,11 +175,6 @@ class Ssvd(PhasedStrategy):
             "converged": converged,
         }
         return Outcome(model, evaluation, figures)
-
-
-def of_schema(schema: Schema, columns: NDArray[np.bool_]) -> Schema:
-    """Return a schema with the columns in a mask."""
-    return replace(schema, columns=tuple(np.array(schema.columns)[columns].tolist()))
 
 
 def train_svc(

@@ -130,7 +130,8 @@ class NoisyRidge:
         self.A, self.B, self.deviation = A, B, deviation
         values, self.vectors = np.linalg.eigh(A)
         self.values = np.maximum(values, 0.0)
-        self.penalty = min(self._penalties(), key=self._risk)
+        penalties = deviation * math.sqrt(2 * len(A)) * 2.0 ** np.arange(-3.0, 9.0)
+        self.penalty = min(penalties, key=self._risk)
 
     def solve(self, right: Floats, penalty: float) -> Floats:
         """Return (A₊ + penalty)⁻¹ times a matrix, A₊ the matrix A with negative eigenvalues set to 0."""
@@ -141,9 +142,6 @@ class NoisyRidge:
     def weights(self) -> Floats:
         """The weights of the best penalty, shape (features, columns)."""
         return self.solve(self.B, self.penalty)
-
-    def _penalties(self) -> Floats:
-        return self.deviation * math.sqrt(2 * len(self.A)) * 2.0 ** np.arange(-3.0, 9.0)
 
     def _risk(self, penalty: float) -> float:
         """Return an unbiased estimate of the excess of a penalty's squared loss over the least one."""

@@ -181,7 +181,7 @@ class DpSvm(PhasedStrategy):
             question = PrivateWeightsQuestion(rho, weights)
             cells = self.budget.ask(PRIVATE_SCORES, question, cells=(classes, 2)).cells
         except BudgetError as error:
-            log(INFO, "the model is not tried: %s", error)
+            log(INFO, "the model is not evaluated: %s", error)
             return None, None
         return evaluated(cells, self.budget.deviation(PRIVATE_SCORES, "cells", rho))
 

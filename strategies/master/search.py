@@ -79,7 +79,11 @@ class PointSearch:
 
     def next(self, progress: Progress, question: Question, answer: Answer) -> Question | None:
         """Return points on the segments to the master's solution and to the proximal points; None without progress."""
-        self._count_idle_rounds(progress.upper - progress.lower)
+        distance = progress.upper - progress.lower
+        if distance < SHRUNK * self.distance:
+            self.distance, self.idle = distance, 0
+        else:
+            self.idle += 1
         if self.idle >= self.patience:
             return None
         stalled = progress.gap > STALLED * self.gap
@@ -114,12 +118,6 @@ class PointSearch:
         if question.leading >= 0:
             matrix = curvature_matrix(answer.curvature, problem.rank, question.leading)
             self.hessian, self.age = DampedHessian(matrix, problem.C), 1
-
-    def _count_idle_rounds(self, distance: float) -> None:
-        if distance < SHRUNK * self.distance:
-            self.distance, self.idle = distance, 0
-        else:
-            self.idle += 1
 
 
 def long_segments(

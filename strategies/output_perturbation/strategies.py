@@ -202,7 +202,7 @@ class PrivateSvm(PhasedStrategy):
                     deviation = budget.deviation(RFF_PRIVATE_SCORES, "cells", test_rho)
                     evaluation, accuracy_noise = evaluated(cells, deviation)
                 except BudgetError as error:
-                    log(INFO, "the model is not tried: %s", error)
+                    log(INFO, "the model is not evaluated: %s", error)
         figures = self._figures(None, question.tol * question.C)
         figures["guarantee"] |= {
             "lambda_times_rows": question.scale(1) * settings.rows_per_patient,

@@ -89,7 +89,7 @@ def _copied(strategy: Strategy) -> Strategy:
     """Return a copy of a strategy; SettingError if it cannot be copied."""
     try:
         return deepcopy(strategy)
-    except Exception as error:  # anybody's strategy
+    except Exception as error:  # any author's strategy
         raise SettingError(
             f"{type(strategy).__name__} cannot be copied ({type(error).__name__}: {error}), but the test whether it "
             "takes a weighted mean needs a copy. Keep locks, files and connections out of its attributes, or give it "
@@ -108,25 +108,24 @@ def _shifted(content: RecordDict, weight: int, shift: float, weighted_by: str) -
     shifted: dict[str, Any] = {}
     for name, record in content.items():
         if isinstance(record, ArrayRecord):
-            shifted[name] = ArrayRecord({key: _moved(value, shift) for key, value in record.items()})
+            shifted[name] = ArrayRecord(
+                {key: Array(_moved(value.numpy(), shift)) for key, value in record.items()}
+            )
         elif isinstance(record, MetricRecord):
+            metrics = {key: np.asarray(value, dtype=np.float64) for key, value in record.items()}
             shifted[name] = MetricRecord(
                 {
-                    key: value * weight / sum(WEIGHTS) if key == weighted_by else _moved_metric(value, shift)  # type: ignore[operator]
-                    for key, value in record.items()
+                    key: (
+                        value * weight / sum(WEIGHTS) if key == weighted_by else _moved(value, shift)
+                    ).tolist()
+                    for key, value in metrics.items()
                 }
             )
     return RecordDict(shifted)
 
 
-def _moved(array: Array, shift: float) -> Array:
-    values = array.numpy()
-    return Array(values + (0.1 * shift * (1 + _largest(values))) * np.ones_like(values))
-
-
-def _moved_metric(value: Any, shift: float) -> Any:
-    moved = np.asarray(value, dtype=np.float64) + 0.1 * shift * (1 + _largest(np.asarray(value)))
-    return moved.tolist()
+def _moved(values: Any, shift: float) -> Any:
+    return values + 0.1 * shift * (1 + _largest(values)) * np.ones_like(values)
 
 
 def _largest(values: "np.ndarray[Any, Any]") -> float:

@@ -1,6 +1,6 @@
 """PPFSIFW: three filters, then a wrapper that removes one feature after the other (Lu 2016, section 6.2.3)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,7 @@ class FilterWrapper(Elimination):
         all_features, score = self.train_and_score(self.mask(range(len(order))), similar=None)
         self.record.add_point(all_features, score)
         previous, current = all_features, Trained(self.mask(screening.kept))
+        columns = self.subsets.schema.columns
         while True:
             reduced = {
                 feature: Trained(without(current.features, [feature]))
@@ -70,7 +71,9 @@ class FilterWrapper(Elimination):
                 feature: score.accuracy for feature, score in zip(reduced, scores_without, strict=True)
             }
             removed = best_spared(accuracies, self.size(current.features))
-            self.record.add_step(current.features, *self._by_name(accuracies), removed)
+            candidates = {columns[feature]: [feature] for feature in accuracies}
+            by_name = {columns[feature]: accuracy for feature, accuracy in accuracies.items()}
+            self.record.add_step(current.features, candidates, by_name, removed)
             previous = current
             # The models without a single feature are trained already, except the one on all rows.
             current = (
@@ -97,8 +100,3 @@ class FilterWrapper(Elimination):
             ],
             keep=[current],
         )
-
-    def _by_name(self, accuracies: Mapping[int, float]) -> tuple[dict[str, list[int]], dict[str, float]]:
-        columns = self.subsets.schema.columns
-        candidates = {columns[feature]: [feature] for feature in accuracies}
-        return candidates, {columns[feature]: accuracy for feature, accuracy in accuracies.items()}
