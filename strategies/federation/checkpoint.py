@@ -198,7 +198,7 @@ class Checkpoint:
             except Exception as error:  # a damaged file makes zipfile and numpy raise nearly anything
                 raise SettingError(
                     f"{path} is damaged, or the sum before it is missing. Remove it and all that come after it, and "
-                    "resume again: what was computed before them is kept."
+                    "resume again: earlier sums are kept."
                 ) from error
             entries.append((path.stem.split("-", 1)[1], sites, sums))
         return entries
