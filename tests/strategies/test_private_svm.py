@@ -207,7 +207,7 @@ def test_public_rows_of_a_file(tmp_path: Path) -> None:
         (None, "cannot be read"),
         ("", "cannot be read"),
         ("agee,dose\n1,2\n", "no column 'age'. Did you mean 'agee'"),
-        ("age,dose\n1,high\n", "a cell that is no number"),
+        ("age,dose\n1,high\n", "a cell that is not a number"),
         ("age,dose\n1\n", "a line that is too short"),
     ],
 )
