@@ -1,4 +1,4 @@
-"""Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's rival."""
+"""Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from strategies.api import (
     Outcome,
     PhasedStrategy,
     binary_problems,
+    broadcast_scalings,
     evaluate,
     gather_landmarks,
     in_single_precision,
@@ -26,46 +27,45 @@ from strategies.api import (
     log,
     map_rows,
     pack_problems,
-    tell_scalings,
 )
 
 FAR = 10.0
-"""mu of (3.13): rho changes where one residual is so many times the other."""
+"""mu of (3.13): rho changes where one residual is more than so many times the other."""
 
 FACTOR = 2.0
-"""tau of (3.13): by how much."""
+"""tau of (3.13), the factor of a change."""
 
 ADAPTING_STEPS = 100
-"""Steps after which rho stays as it is: ADMM is proved to converge only if it does from some step on."""
+"""Steps after which rho is constant: the proof that ADMM converges needs it from some step on."""
 
 LOGGED = 25
-"""Steps between two lines in the log."""
+"""Steps between two log lines."""
 
 
 @dataclass(frozen=True)
 class AdmmResiduals:
-    """How far a step is from consensus, and what Boyd's (3.12) allows; all of shape (problems,)."""
+    """The residuals of a step, and their tolerances in Boyd's (3.12); all of shape (problems,)."""
 
     primal: Floats  # length of the residual r
     dual: Floats  # length of the residual s
-    primal_allowed: Floats  # the tolerance of r in (3.12)
-    dual_allowed: Floats  # and that of s
+    primal_allowed: Floats  # tolerance of r
+    dual_allowed: Floats  # tolerance of s
 
     @property
     def met(self) -> Bools:
-        """Which problems may stop."""
+        """Mask of the problems within both tolerances."""
         small: Bools = (self.primal <= self.primal_allowed) & (self.dual <= self.dual_allowed)
         return small
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """ADMM's penalty and when it ends (Boyd et al. 2011, equations 3.12 and 3.13)."""
+    """ADMM's penalty and tolerances (Boyd et al. 2011, equations 3.12 and 3.13)."""
 
-    rho: float  # the penalty, at the beginning
+    rho: float  # the initial penalty
     adaptive: bool  # whether it follows the residuals
     absolute: float  # absolute tolerance of the residuals
-    relative: float  # and their relative one
+    relative: float  # relative tolerance of the residuals
 
 
 PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, False, 1e-4, 1e-2)}
@@ -78,13 +78,11 @@ class Consensus:
     Parameters
     ----------
     federation : Federation
-        The sites, which have been told the feature map.
+        The sites, which have received the feature map.
     problems : sequence of Problem
         The problems, each a class against the rest.
     penalty : Penalty
-        The penalty, and when training ends.
-    most_steps : int
-        Steps after which the points are taken as they are.
+        Penalty and tolerances.
 
     Attributes
     ----------
@@ -95,7 +93,7 @@ class Consensus:
     rounds : int
         Steps so far, each a secure sum.
     history : list of AdmmResiduals
-        Those of each step but the first.
+        The residuals of each step but the first.
     converged : bool
         Whether the residuals have met their tolerances.
     """
@@ -115,33 +113,32 @@ class Consensus:
         self.history: list[AdmmResiduals] = []
         self.converged = False
         self._before = self.points, self.rho
-        self._untold: list[tuple[Floats, Floats]] = []
+        self._unsent: list[tuple[Floats, Floats]] = []
 
     def train(self) -> Floats:
-        """Return the points that the models have agreed on, shape (problems, rank + 1).
+        """Return the consensus points, shape (problems, rank + 1).
 
-        A site that is lost takes its dual variables with it: the others go on from where they are, towards their own
-        consensus.
+        A site that drops out takes its dual variables with it: the others continue towards their own consensus.
         """
         for step in range(self.most_steps):
             self.rounds += 1
-            asked = self.points, self.rho
+            sent = self.points, self.rho
             sums = self._ask(step)
             sites = len(self.federation.sites)
             if step > 0:
                 self._judge(sums, sites)
                 if self.converged:
                     break
-            self._before = asked
-            self.points = in_single_precision(agreed(sums.models / sites, asked[1] * sites))
+            self._before = sent
+            self.points = in_single_precision(agreed(sums.models / sites, sent[1] * sites))
         else:
-            log(WARNING, "no consensus after %d steps; the model is that of the last one", self.most_steps)
+            log(WARNING, "no consensus after %d steps; the model is that of the last step", self.most_steps)
         return self.points
 
     def _ask(self, step: int) -> ConsensusAnswer:
-        """Have the sites take a step towards the points; those that have joined anew are told the earlier ones, too."""
-        self._untold.append((self.points, self.rho))
-        points, rho = (np.stack(parts) for parts in zip(*self._untold, strict=True))
+        """Have the sites take a step towards the points; sites of a resumed run receive the earlier points, too."""
+        self._unsent.append((self.points, self.rho))
+        points, rho = (np.stack(values) for values in zip(*self._unsent, strict=True))
         trips = self.federation.costs.round_trips
         question = ConsensusQuestion(
             **vars(pack_problems(self.problems)),
@@ -150,38 +147,40 @@ class Consensus:
             rho=rho,
         )
         sums = self.federation.secure_sum(CONSENSUS, question)
-        # A sum that a checkpoint has answered has cost no round trip, and the sites know nothing of it.
+        # A sum from a checkpoint costs no round trip, and the sites have not received its points.
         if self.federation.costs.round_trips > trips:
-            self._untold.clear()
+            self._unsent.clear()
         return sums
 
     def _judge(self, sums: ConsensusAnswer, sites: int) -> None:
         """Compare the residuals of the points with their tolerances (3.12), and adapt rho (3.13)."""
-        numbers = np.sqrt(sites * self.points.shape[1])
+        root_size = np.sqrt(sites * self.points.shape[1])
         points, rho = self._before
-        z, moved = (np.linalg.norm(part, axis=1) for part in (self.points, self.points - points))
+        z, change = (np.linalg.norm(vectors, axis=1) for vectors in (self.points, self.points - points))
         sizes = np.maximum(np.sqrt(sums.model_size), np.sqrt(sites) * z)
-        found = AdmmResiduals(
+        residuals = AdmmResiduals(
             primal=np.sqrt(sums.primal),
-            dual=rho * np.sqrt(sites) * moved,
-            primal_allowed=numbers * self.penalty.absolute + self.penalty.relative * sizes,
-            dual_allowed=numbers * self.penalty.absolute + self.penalty.relative * np.sqrt(sums.dual_size),
+            dual=rho * np.sqrt(sites) * change,
+            primal_allowed=root_size * self.penalty.absolute + self.penalty.relative * sizes,
+            dual_allowed=root_size * self.penalty.absolute + self.penalty.relative * np.sqrt(sums.dual_size),
         )
-        self.history.append(found)
-        self.converged = bool(found.met.all())
+        self.history.append(residuals)
+        self.converged = bool(residuals.met.all())
         if self.penalty.adaptive and len(self.history) <= ADAPTING_STEPS:
-            grow, shrink = found.primal > FAR * found.dual, found.dual > FAR * found.primal
+            grow, shrink = residuals.primal > FAR * residuals.dual, residuals.dual > FAR * residuals.primal
             self.rho = np.where(grow, self.rho * FACTOR, np.where(shrink, self.rho / FACTOR, self.rho))
         if len(self.history) % LOGGED == 0 or self.converged:
             text = "consensus, step %4d: primal residual %.1e (%.1e allowed), dual %.1e (%.1e), %d of %d open"
-            worst = int(np.argmax(found.primal / found.primal_allowed))
+            worst = int(np.argmax(residuals.primal / residuals.primal_allowed))
             log(
                 INFO,
                 text,
                 len(self.history),
-                *(float(part[worst]) for part in (found.primal, found.primal_allowed)),
-                *(float(part[worst]) for part in (found.dual, found.dual_allowed)),
-                np.count_nonzero(~found.met),
+                residuals.primal[worst],
+                residuals.primal_allowed[worst],
+                residuals.dual[worst],
+                residuals.dual_allowed[worst],
+                np.count_nonzero(~residuals.met),
                 len(self.problems),
             )
 
@@ -202,31 +201,31 @@ def agreed(mean: Floats, rho_sites: Floats) -> Floats:
 
 
 class SvmAdmm(PhasedStrategy):
-    """The linear SVMs of PAN-SVM's map, by consensus of the sites' own models in place of cutting planes.
+    """The linear SVMs of PAN-SVM's map, by consensus of the sites' local models instead of cutting planes.
 
-    Only sums of the models leave, masked.
+    Only masked sums of the models leave a site.
     """
 
     settings_class = NystroemSettings
     settings: NystroemSettings
 
     def fit(self, federation: Federation) -> Outcome:
-        """Train one class against the rest, all classes in each message, and try the model on the test rows."""
-        chosen, phase = self.settings, federation.costs.phase
+        """Train one class against the rest, all classes in each message, and evaluate the model on the test rows."""
+        settings, phase = self.settings, federation.costs.phase
         with phase("join"):
-            schema = join(federation, chosen)
+            schema = join(federation, settings)
         with phase("scaling"):
-            moments = learn_moments(federation, chosen.scaling)
+            moments = learn_moments(federation, settings.scaling)
         with phase("landmarks"):
             scaled = moments.scaled()
-            tell_scalings(federation, [scaled.scaling])
-            (landmarks,) = gather_landmarks(federation, chosen, [scaled])
+            broadcast_scalings(federation, [scaled.scaling])
+            (landmarks,) = gather_landmarks(federation, settings, [scaled])
         with phase("feature map"):
-            feature_map = map_rows(federation, chosen, scaled, landmarks)
+            feature_map = map_rows(federation, settings, scaled, landmarks)
         pairs = one_versus_all(len(schema.classes))
-        problems = binary_problems(chosen, schema, pairs, feature_map.rank, moments.rows)
+        problems = binary_problems(settings, schema, pairs, feature_map.rank, moments.rows)
         with phase("consensus"):
-            consensus = Consensus(federation, problems, PENALTIES[chosen.search])
+            consensus = Consensus(federation, problems, PENALTIES[settings.search])
             weights = consensus.train()
         model = PanSVC.from_parts(schema, scaled.scaling, feature_map, weights, pairs)
         with phase("evaluation"):

@@ -1,7 +1,7 @@
-"""What a strategy is made of: the base classes, and the steps that several strategies share.
+"""The building blocks of a strategy: base classes, and the steps that several strategies share.
 
-Every strategy here imports it, as an author's own does. Models are in :mod:`flower_pansvm.models`, the questions of
-each system in :mod:`flower_pansvm.systems`.
+Every strategy here imports them, as other authors' strategies do. Models are in :mod:`flower_pansvm.models`, the
+questions of each system in :mod:`flower_pansvm.systems`.
 """
 
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
@@ -23,12 +23,12 @@ from strategies.steps.binary_problems import binary_problems, pairs_of, warm_sta
 from strategies.steps.column_blocks import layout_of
 from strategies.steps.cutting_planes import CuttingPlanes, SitesChangedError
 from strategies.steps.feature_maps import (
+    broadcast_feature_map,
+    broadcast_landmarks,
     fit_feature_map,
     fit_map,
     map_rows,
     scale_gamma,
-    tell_feature_map,
-    tell_landmarks,
 )
 from strategies.steps.joining import join, refusal
 from strategies.steps.landmarks import gather_landmarks
@@ -39,10 +39,10 @@ from strategies.steps.scaling import (
     ColumnSums,
     Moments,
     ScaledFeatures,
+    broadcast_scalings,
     learn_extremes,
     learn_moments,
     scaling_of_rows,
-    tell_scalings,
 )
 from strategies.steps.scoring import (
     SPREAD,
@@ -54,7 +54,7 @@ from strategies.steps.scoring import (
     score_held_out,
     wrong_squares,
 )
-from strategies.steps.site_differences import share_differences, tell
+from strategies.steps.site_differences import note_differences, share_differences
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import KernelSettings, NystroemSettings, PanSvmSettings, SvmSettings
 
@@ -86,6 +86,9 @@ __all__ = [
     "TrainingError",
     "Trial",
     "binary_problems",
+    "broadcast_feature_map",
+    "broadcast_landmarks",
+    "broadcast_scalings",
     "check_classes",
     "edges_around",
     "evaluate",
@@ -102,6 +105,7 @@ __all__ = [
     "learn_moments",
     "log",
     "map_rows",
+    "note_differences",
     "numbers",
     "one_versus_all",
     "or_word",
@@ -116,10 +120,6 @@ __all__ = [
     "score_held_out",
     "share_differences",
     "solve",
-    "tell",
-    "tell_feature_map",
-    "tell_landmarks",
-    "tell_scalings",
     "term",
     "warm_start",
     "warn_of_early_end",

@@ -24,7 +24,7 @@ app = ServerApp()
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Run one training; an error must leave this function as an exception, or Flower takes the run for completed."""
+    """Run one training; an error must leave this function as an exception, or Flower counts the run as completed."""
     settings = settings_from(context.run_config)
     folder = Path(settings.out).absolute() if settings.out else Path.cwd() / "runs" / str(context.run_id)
     try:
@@ -39,17 +39,13 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
     Parameters
     ----------
-    grid : Grid
-        Flower's grid.
-    settings : Settings
-        The run's settings.
     folder : Path
-        Where results go, the checkpoint of a run that is stopped, and, with ``audit``, what the sites were asked.
+        Folder of the results, the checkpoint of a stopped run, and, with ``audit``, the transcript.
 
     Returns
     -------
     PhasedStrategy
-        The strategy with everything it has learned.
+        The strategy after the run.
 
     Raises
     ------
@@ -66,10 +62,10 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     try:
         strategy.start(PackedGrid(grid) if is_deployment(grid) else grid)
     except Exception as error:
-        # Settings and sums that lead to an error would lead to it again.
-        again = not isinstance(error, SettingError | SumError | TrainingError)
-        if again and (checkpoint.written or settings.resume):
-            log(INFO, "the run stopped; go on with: %s", resume_hint(grid, settings, folder))
+        # Errors of settings and sums would recur.
+        resumable = not isinstance(error, SettingError | SumError | TrainingError)
+        if resumable and (checkpoint.written or settings.resume):
+            log(INFO, "the run stopped; resume it with: %s", resume_hint(grid, settings, folder))
         elif not settings.resume:
             checkpoint.remove()
         raise
@@ -84,22 +80,22 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
 
 def resume_hint(grid: Grid, settings: Settings, folder: Path) -> str:
-    """Return how to resume a run that was stopped: by the command that it was started with."""
+    """Return the command that resumes a stopped run, the one that it was started with."""
     if is_deployment(grid):
         text = f"pansvm coordinator train --resume --out {folder}, or flwr run as before with resume=true"
     else:
         command = "select" if settings.selects else "tune" if settings.tunes else "run"
         text = f"pansvm {command} --resume {folder}"
-    # Whoever could read the answers that there were would have learned from them.
-    again = ". The sum that failed is charged once more to each hospital that had answered, if so much budget is left"
-    return text + again if settings.dp else text
+    # A reader of the replies to the failed sum could have learned from them.
+    charge = ". The sum that failed is charged once more to each hospital that had replied, if enough budget is left"
+    return text + charge if settings.dp else text
 
 
 def superlink_hint(grid: Grid) -> str:
-    """Return what keeps running after a simulated run and how to end it; nothing where nothing does.
+    """Return a hint how to end the SuperLink that a simulated run leaves running; empty if it leaves none.
 
-    ``flwr run`` starts a SuperLink of its own if it finds none, and later runs from any folder use it. ``pansvm run``
-    and deployments have theirs elsewhere.
+    ``flwr run`` starts a SuperLink of its own if it finds none, and later runs from any folder use it. Those of
+    ``pansvm run`` and of deployments are elsewhere.
     """
     from flwr.supercore.utils import get_flwr_home  # noqa: PLC0415 - as long as all strategies, for few runs
 
@@ -116,10 +112,10 @@ def superlink_hint(grid: Grid) -> str:
 
 def superlink_processes(log_file: Path) -> list[str]:
     """Return the ids of this account's processes whose command names a log file; none where there is no ``/proc``."""
-    found = []
+    ids = []
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended, or is somebody else's
+        with suppress(OSError):  # the process has ended, or belongs to another account
             command = (process / "cmdline").read_bytes().split(b"\0")
             if os.fsencode(log_file) in command and process.stat().st_uid == os.getuid():
-                found.append(process.name)
-    return sorted(found, key=int)
+                ids.append(process.name)
+    return sorted(ids, key=int)

@@ -1,4 +1,4 @@
-"""The coordinator's commands: ``pansvm coordinator`` invites hospitals, runs the server and trains; ``report``."""
+"""The coordinator's commands: ``pansvm coordinator`` (invite hospitals, run the server, train) and ``report``."""
 
 import shlex
 from pathlib import Path
@@ -19,20 +19,21 @@ FOLDER = Path("coordinator")
 @coordinator.command()
 def init(
     address: Annotated[
-        str, typer.Option(help="Where hospitals connect to, such as coordinator.example.org:443.")
+        str, typer.Option(help="Address that hospitals connect to, such as coordinator.example.org:443.")
     ],
     folder: Folder = FOLDER,
-    port: Annotated[int, typer.Option(help="Where the SuperLink listens, on this machine only.")] = 8443,
+    port: Annotated[int, typer.Option(help="Port of the SuperLink, on this machine only.")] = 8443,
 ) -> None:
     """Make the coordinator's key, a certificate authority and a server certificate."""
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
 
-    made = Coordinator.make(folder, address, port)
-    typer.echo(f"Everything of the coordinator is in {made.folder}: keep that folder and back it up.")
+    study = Coordinator.make(folder, address, port)
     typer.echo(
-        f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
-        f"{made.folder / 'nginx.conf'} (docs/deployment.md).\n"
-        f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {shlex.quote(str(made.folder))}"
+        f"The coordinator's keys and configuration are in {study.folder}: keep that folder and back it up.\n"
+        f"The SuperLink will listen on this machine only. In front of it, at {address}, run nginx with "
+        f"{study.folder / 'nginx.conf'} (docs/deployment.md).\n"
+        "When the hospitals' files have come: pansvm coordinator invite FILES --folder "
+        + shlex.quote(str(study.folder))
     )
 
 
@@ -52,20 +53,20 @@ def invite(
     from flower_pansvm.study.registration import Registration  # noqa: PLC0415
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
 
-    own = Coordinator.load(folder)
+    study = Coordinator.load(folder)
     registrations = [Registration.read(file) for file in files]
-    made = own.invite(registrations, dict(assignments(set_ or [])), schema, renew=renew)
-    typer.echo("Compare each code with the hospital's own, by telephone, before you send the invitation:")
-    for one in registrations:
-        typer.echo(f"  {one.name}: {one.code}")
+    invitation = study.invite(registrations, dict(assignments(set_ or [])), schema, renew=renew)
+    typer.echo("Compare each code with the hospital's by telephone, before you send the invitation:")
+    for registration in registrations:
+        typer.echo(f"  {registration.name}: {registration.code}")
     typer.echo(
-        f"The hospitals agree to a run at level {made.privacy}: "
-        + ", ".join(f"{key}={value}" for key, value in made.settings.items())
+        f"The hospitals agree to a run at level {invitation.privacy}: "
+        + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
         + "\n"
-        f"They run flower-pansvm {made.software['version']}, hash: {made.software['hash']}\n"
-        f"Send to all of them: {own.folder / INVITATION_FILE}\n"
-        f"Its code, to be read out to the first of them by telephone: {made.code}\n"
-        f"Then: pansvm coordinator start --folder {shlex.quote(str(own.folder))}"
+        f"They run flower-pansvm {invitation.software['version']}, hash: {invitation.software['hash']}\n"
+        f"Send to all of them: {study.folder / INVITATION_FILE}\n"
+        f"Its code, which you read to the first hospital by telephone: {invitation.code}\n"
+        f"Then: pansvm coordinator start --folder {shlex.quote(str(study.folder))}"
     )
 
 
@@ -76,15 +77,15 @@ def start(
         bool, typer.Option("--shared-machine", help="Not on Linux: trust other accounts here.")
     ] = False,
 ) -> None:
-    """Run the SuperLink in the foreground and let the invited hospitals in; Ctrl-C ends it."""
+    """Run the SuperLink for the invited hospitals in the foreground; Ctrl-C ends it."""
     from flower_pansvm.study.log_lines import say  # noqa: PLC0415
     from strategies.deployment.accounts import check_alone  # noqa: PLC0415
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
     from strategies.deployment.server import run_superlink  # noqa: PLC0415
 
-    own = Coordinator.load(folder)
+    study = Coordinator.load(folder)
     check_alone(shared_machine)
-    run_superlink(own, say)
+    run_superlink(study, say)
 
 
 @coordinator.command()
@@ -93,7 +94,7 @@ def train(
     folder: Folder = FOLDER,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
 ) -> None:
-    """Train with the hospitals as the invitation says."""
+    """Train with the hospitals under the settings of the invitation."""
     from flower_pansvm.study.handout import FILE  # noqa: PLC0415
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
     from strategies.deployment.outcome import hand_out  # noqa: PLC0415
@@ -101,17 +102,17 @@ def train(
     from strategies.federation.checkpoint import config_before  # noqa: PLC0415
     from strategies.report.page import write_report  # noqa: PLC0415
 
-    out, own = out.expanduser().absolute(), Coordinator.load(folder)
+    out, study = out.expanduser().absolute(), Coordinator.load(folder)
     check_can_be_folder(out)
     if resume:
         config_before(out)
     with run_folder(out, None, "the same command with --resume", new=not resume):
         with RunDisplay() as display:
             try:
-                train(own, out, display.show, resume=resume)
+                train(study, out, display.show, resume=resume)
             except KeyboardInterrupt:
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
-        hand_out(out, own, out / FILE)
+        hand_out(out, study, out / FILE)
         report = write_report(out)
     for text in cautions_of(out):
         typer.echo(text)

@@ -1,4 +1,4 @@
-"""The constraints of the coordinator's own settings, beyond words and whole numbers."""
+"""Constraints of settings of the coordinator, besides words and whole numbers."""
 
 import math
 from typing import Any
@@ -10,62 +10,62 @@ from flower_pansvm.lists import as_list, listed
 def flag() -> Constraint:
     """Return the constraint of a truth value."""
 
-    def found(value: object) -> bool:
+    def checked(value: object) -> bool:
         if str(value).lower() not in ("true", "false"):
             raise ValueError
         return str(value).lower() == "true"
 
-    return Constraint("true or false", found)
+    return Constraint("true or false", checked)
 
 
 def numbers(most: float = math.inf, least: float = -math.inf, above: float = -math.inf) -> Constraint:
     """Return the constraint of several numbers within limits, kept as a tuple in their order."""
     each = number(least=least, above=above)
 
-    def values(written: Any) -> tuple[float, ...]:
-        parts = written if isinstance(written, tuple) else str(written).split(",")
-        found = tuple(each.read(part) for part in parts)
-        if max(found) > most:
+    def checked(written: Any) -> tuple[float, ...]:
+        texts = written if isinstance(written, tuple) else str(written).split(",")
+        values = tuple(map(each.read, texts))
+        if max(values) > most:
             raise ValueError
-        return found
+        return values
 
     limits = f"from {least:g} to {most:g}" if math.isfinite(most) else f"above {above:g}"
     return Constraint(
-        f"numbers {limits}, separated by commas", values, lambda values: ",".join(map(number_text, values))
+        f"numbers {limits}, separated by commas", checked, lambda values: ",".join(map(number_text, values))
     )
 
 
 def text() -> Constraint:
-    """Return the constraint of a free text, which may be a path or a number, and no list."""
+    """Return the constraint of a free text; a path or a number is one, a list is not."""
 
-    def found(value: object) -> str:
+    def checked(value: object) -> str:
         if value is None or isinstance(value, tuple | dict):
             raise ValueError
         return str(value)
 
-    return Constraint("a text", found)
+    return Constraint("a text", checked)
 
 
 def names() -> Constraint:
     """Return the constraint of several names, a list or a text with commas, kept as such a text."""
 
-    def found(written: Any) -> str:
-        parts: str = each.read(as_list(map(each.read, written)) if isinstance(written, tuple) else written)
-        listed(parts)
-        return parts
+    def checked(written: Any) -> str:
+        texts: str = each.read(as_list(map(each.read, written)) if isinstance(written, tuple) else written)
+        listed(texts)
+        return texts
 
     each = text()
-    return Constraint("names, separated by commas", found)
+    return Constraint("names, separated by commas", checked)
 
 
 def number_or_grid() -> Constraint:
     """Return the constraint of a number above 0, or of several, kept as a tuple: each once, the smallest first.
 
-    A grid of a single value, which is not a number that is given, is written as twice that value.
+    A grid of a single value is written as that value twice, to distinguish it from a number.
     """
     single, several = number(above=0), numbers(above=0)
 
-    def found(written: Any) -> float | tuple[float, ...]:
+    def checked(written: Any) -> float | tuple[float, ...]:
         if isinstance(written, tuple) or "," in str(written):
             return tuple(sorted(set(several.read(written))))
         value: float = single.read(written)
@@ -76,35 +76,35 @@ def number_or_grid() -> Constraint:
             return value
         return several.write(value if len(value) > 1 else 2 * value)
 
-    return Constraint("a number above 0, or several by commas", found, write)
+    return Constraint("a number above 0, or several by commas", checked, write)
 
 
 def share_or_count() -> Constraint:
     """Return the constraint of a share below 1, or a whole number."""
 
-    def found(value: object) -> float:
-        asked: float = number(above=0).read(value)
-        if asked > 1 and not asked.is_integer():
+    def checked(value: object) -> float:
+        amount: float = number(above=0).read(value)
+        if amount > 1 and not amount.is_integer():
             raise ValueError
-        return asked
+        return amount
 
-    return Constraint("a share above 0 and below 1, or a whole number from 1 on", found)
+    return Constraint("a share above 0 and below 1, or a whole number from 1 on", checked)
 
 
 def or_word(word: str, constraint: Constraint, value: object = None) -> Constraint:
-    """Return the constraint of what may be a word as well, which stands for ``value``."""
+    """Return a constraint that also allows a word, which stands for ``value``."""
 
-    def found(written: Any) -> Any:
+    def checked(written: Any) -> Any:
         return value if written == value or str(written).strip() == word else constraint.read(written)
 
-    def write(found: Any) -> Any:
-        return word if found == value else constraint.write(found)
+    def write(setting: Any) -> Any:
+        return word if setting == value else constraint.write(setting)
 
-    return Constraint(f"{constraint.description}, or '{word}'", found, write)
+    return Constraint(f"{constraint.description}, or '{word}'", checked, write)
 
 
 def number_text(value: float) -> str:
-    """Return a number as a person writes it, the same number when it is read again.
+    """Return the shortest text of a number that is read as the same number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An ensemble of the hospitals' own models: the majority of their votes decides (Lu 2016's rival)."""
+"""An ensemble of the hospitals' local models: the majority of their votes decides (Lu 2016's baseline)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ from strategies.local_only import local_question
 class SvmEnsemble(PhasedStrategy):
     """Every site trains scikit-learn's SVC on its own rows, and all of them vote on the class of every test row.
 
-    No model leaves a site. The test rows do, to the coordinator and to every site that votes, for hospitals that have
-    agreed to that; their labels stay.
+    No model leaves a site. The test rows leave, without labels, to the coordinator and to every site that votes, if the
+    hospitals have agreed to that.
     """
 
     settings_class = SvmSettings
@@ -38,7 +38,7 @@ class SvmEnsemble(PhasedStrategy):
     makes_model = False
 
     def fit(self, federation: Federation) -> Outcome:
-        """Gather the test rows, have the sites vote on them, and have each count its own by the majority's class.
+        """Collect the test rows, have the sites vote on them, and have each site count its rows by class.
 
         AUC is not measured: a majority has no decision value.
         """
@@ -51,7 +51,7 @@ class SvmEnsemble(PhasedStrategy):
         with federation.costs.phase("votes"):
             votes = federation.secure_sum(VOTES, local_question(self.settings)).votes
             _check_votes(votes, (len(ballot.rows), classes), len(federation.sites))
-        most = votes.max(axis=1)
+        top_votes = votes.max(axis=1)
         with federation.costs.phase("scores"):
             # Of classes with as many votes, argmax takes the first.
             question = EnsembleScoresQuestion(votes.argmax(axis=1))
@@ -59,8 +59,8 @@ class SvmEnsemble(PhasedStrategy):
         evaluation = evaluate_counts(counts.confusion, counts.squares)
         figures = {
             "rows_voted_on": len(votes),
-            "unanimous": float((most == votes.sum(axis=1)).mean()),
-            "tied": float(((votes == most[:, None]).sum(axis=1) > 1).mean()),
+            "unanimous": float((top_votes == votes.sum(axis=1)).mean()),
+            "tied": float(((votes == top_votes[:, None]).sum(axis=1) > 1).mean()),
         }
         return Outcome(evaluation=evaluation, figures=figures)
 
@@ -71,20 +71,21 @@ def gather(federation: Federation, columns: int) -> BallotBroadcast:
     Raises
     ------
     SettingError
-        If there are none.
+        If no site has any.
     FederationError
-        If what a site disclosed is no table of the common columns.
+        If a site's rows do not have the common columns.
     """
     rows = {name: answer.rows for name, answer in federation.collect(HELD_OUT, Nothing()).items()}
-    for name, own in rows.items():
-        if own.ndim != 2 or own.shape[1] != columns or np.isinf(own).any():
-            raise refusal(name, f"its test rows are no table of {columns} columns of numbers")
+    for name, site_rows in rows.items():
+        if site_rows.ndim != 2 or site_rows.shape[1] != columns or np.isinf(site_rows).any():
+            raise refusal(name, f"its test rows are not a table of {columns} columns of numbers")
     if sum(map(len, rows.values())) == 0:
         raise SettingError(
-            "No site has a test row to vote on, and an ensemble is nothing else. Raise test-fraction."
+            "No site has a test row to vote on, which is all that an ensemble does. Raise test-fraction."
         )
     return BallotBroadcast(
-        np.concatenate(list(rows.values())), tuple(name for name, own in rows.items() for _ in own)
+        np.concatenate(list(rows.values())),
+        tuple(name for name, site_rows in rows.items() for _ in site_rows),
     )
 
 
@@ -92,7 +93,7 @@ def _check_votes(votes: NDArray[np.float64], shape: tuple[int, int], sites: int)
     """Check that every site has voted once for each row."""
     if votes.shape != shape or (votes.sum(axis=1) != sites).any():
         raise FederationError(
-            "The sites' votes are not one of each site for each row. One of the sites runs another version of "
-            "flower-pansvm, or a changed one. In a run that was resumed, the sites may be others than before: start a "
-            "new run."
+            "The votes are not one of each site for each row. A site runs another version of flower-pansvm, or a "
+            "changed one; in a resumed run, the sites may differ from those before. Start a new run with the same "
+            "version at all sites."
         )

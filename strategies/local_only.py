@@ -1,4 +1,4 @@
-"""Each hospital alone: what a federation has to be better than (Lu 2016's comparison with local models)."""
+"""Each hospital alone: the baseline of a federation (Lu 2016's comparison with local models)."""
 
 from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
 from strategies.api import (
@@ -13,7 +13,7 @@ from strategies.api import (
 
 
 def local_question(settings: SvmSettings) -> LocalScoresQuestion:
-    """Return what the sites are told of their SVM; of gamma 0 for ``scale``, which is each site's own."""
+    """Return the question with the SVM's C and gamma; gamma 0 stands for ``scale``, which each site computes."""
     (C,), (gamma,) = settings.C_values, settings.gamma_values(0.0)
     return LocalScoresQuestion(C, gamma)
 
@@ -21,7 +21,7 @@ def local_question(settings: SvmSettings) -> LocalScoresQuestion:
 class LocalOnly(PhasedStrategy):
     """Every site trains scikit-learn's SVC on its own rows, and predicts its own test rows.
 
-    Only the counts of test rows leave, summed over the sites; no model does.
+    Only the counts of test rows leave, summed over the sites.
     """
 
     settings_class = SvmSettings

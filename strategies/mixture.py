@@ -31,20 +31,20 @@ from strategies.api import (
     PhasedStrategy,
     Problems,
     Settings,
+    broadcast_scalings,
     join,
     learn_moments,
     log,
+    note_differences,
     numbers,
     refusal,
     share_differences,
-    tell,
-    tell_scalings,
     term,
     wrong_squares,
 )
 
 PERTURBATION = 0.1
-"""By which share covariances of the model that is given out are larger."""
+"""Share by which the covariances of the published model are enlarged."""
 
 SYNTHETIC_STREAM, EM_STREAM, QUALITY_STREAM = 101, 102, 103
 """Distinguish draws by the same seed."""
@@ -58,78 +58,77 @@ Models = Mapping[int, Mixture]
 def gather_weak_models(
     federation: Federation, question: WeakModelsQuestion, schema: Schema
 ) -> dict[str, ClassModels]:
-    """Return what each site shares, by its name.
+    """Return each site's shared models, by its name.
 
     Raises
     ------
     FederationError
-        If what a site disclosed is no mixture of each class.
+        If a site's reply is not a mixture of each class.
     SettingError
         If fewer than two classes are shared.
     """
-    found = federation.collect(WEAK_MODELS, question)
-    for name, models in found.items():
+    shared_models = federation.collect(WEAK_MODELS, question)
+    for name, models in shared_models.items():
         try:
             models.check(len(schema.classes), len(schema.columns))
         except ValueError as error:
-            raise refusal(name, f"its models of the classes are none ({error})") from None
-    tell(federation, share_differences(schema.classes, {name: one.rows for name, one in found.items()}))
+            raise refusal(name, f"its models of the classes are invalid ({error})") from None
+    rows = {name: models.rows for name, models in shared_models.items()}
+    note_differences(federation, share_differences(schema.classes, rows))
     shared = [
-        [name for name, models in found.items() if models.components[index]]
+        [name for name, models in shared_models.items() if models.components[index]]
         for index in range(len(schema.classes))
     ]
     for label, names in zip(schema.classes, shared, strict=True):
         if len(names) < 2:
+            owners = f"one site only, '{names[0]}'" if names else "no site, and is never predicted"
             text = "class '%s' is shared by %s: the others have too few rows of it, or their bounds of risk forbid it"
-            log(
-                WARNING,
-                text,
-                label,
-                f"one site only, '{names[0]}'" if names else "no site, and is never predicted",
-            )
+            log(WARNING, text, label, owners)
     if sum(map(bool, shared)) < 2:
         raise SettingError(
-            "The sites share models of fewer than two classes: of the others they have fewer than min-cluster "
-            "rows that differ, or none of the components is within a site's bound of risk. Raise risk-bounds "
-            "(a hospital's risk-bound is in its node config), or lower min-cluster if the hospitals agree."
+            "The sites share models of fewer than two classes: of the other classes they have fewer than min-cluster "
+            "different rows, or no component within a site's bound of risk. Raise risk-bounds (a hospital's risk-bound "
+            "is in its node config), or lower min-cluster if the hospitals agree."
         )
-    return found
+    return shared_models
 
 
 def mean_model(weak: Mapping[str, ClassModels]) -> dict[int, Mixture]:
-    """Return of each class the union of what the sites share, by rows (10, 17)."""
+    """Return the union of the sites' models of each class, weighted by rows (10, 17)."""
     parts: dict[int, list[tuple[Mixture, float]]] = {}
     for models in weak.values():
         for index, model in models.by_class().items():
             parts.setdefault(index, []).append((model, float(models.rows[index])))
-    return {index: union(*zip(*own, strict=True)) for index, own in sorted(parts.items())}
+    return {
+        index: union(*zip(*models_and_rows, strict=True)) for index, models_and_rows in sorted(parts.items())
+    }
 
 
 def synthetic_samples(weak: Mapping[str, ClassModels], seed: int) -> dict[int, Floats]:
-    """Return of each class as many draws from each site's shared model as the site has rows, rows by rows."""
+    """Return draws of each class: from each site's shared model as many as the site has rows."""
     generator = np.random.default_rng([seed, SYNTHETIC_STREAM])
     parts: dict[int, list[Floats]] = {}
     for models in weak.values():
         for index, model in models.by_class().items():
             rows = int(min(models.rows[index], MOST_SYNTHETIC / len(weak)))
             parts.setdefault(index, []).append(model.sample(rows, generator))
-    return {index: np.vstack(own) for index, own in sorted(parts.items())}
+    return {index: np.vstack(draws) for index, draws in sorted(parts.items())}
 
 
 def global_model(
     means: Models, samples: Mapping[int, Floats], schema: Schema, seed: int
 ) -> dict[int, Mixture]:
-    """Return of each class what adaptive EM makes of the union, with the synthetic samples of all sites."""
-    found = {}
+    """Return the adaptive-EM model of each class, from the union and the synthetic samples of all sites."""
+    combined = {}
     for index, model in means.items():
         others = [other for other in means if other != index]
         rows = [float(len(samples[other])) for other in others]
         rivals = Rivals(union([means[other] for other in others], rows), sum(rows))
         generator = np.random.default_rng([seed, EM_STREAM, index])
-        found[index] = adaptive_em(model, samples[index], rivals, generator)
+        combined[index] = adaptive_em(model, samples[index], rivals, generator)
         text = "class '%s': %d components of the sites become %d"
-        log(INFO, text, schema.classes[index], len(model.weights), len(found[index].weights))
-    return found
+        log(INFO, text, schema.classes[index], len(model.weights), len(combined[index].weights))
+    return combined
 
 
 def quality(models: Models, others: Models, rows: Floats, seed: int) -> float:
@@ -138,19 +137,19 @@ def quality(models: Models, others: Models, rows: Floats, seed: int) -> float:
     most = max(len(model.weights) for model in (*models.values(), *others.values()))
     draws = QUALITY_DRAWS // most + 1
     normals = np.random.default_rng([seed, QUALITY_STREAM]).normal(size=(draws, features))
-    found = [divergence(model, others[index], normals) for index, model in models.items()]
-    return float(np.average(found, weights=rows[list(models)]))
+    divergences = [divergence(model, others[index], normals) for index, model in models.items()]
+    return float(np.average(divergences, weights=rows[list(models)]))
 
 
-def try_global_model(federation: Federation, mixtures: ClassModels) -> Evaluation:
-    """Tell the sites the model, and return what their counts of test rows say."""
+def evaluate_global_model(federation: Federation, mixtures: ClassModels) -> Evaluation:
+    """Broadcast the model, and return the evaluation by the sites' counts of test rows."""
     federation.broadcast(GLOBAL_MIXTURE, mixtures)
     counts = federation.secure_sum(MIXTURE_SCORES, Nothing(), relations=wrong_scores)
     return Evaluation.from_counts(counts.confusion, counts.histogram, squares=counts.squares)
 
 
 def wrong_scores(result: AggregateResult) -> Problems:
-    """Yield what is wrong: each test row is counted once, and once in the histogram of each column."""
+    """Yield a problem unless each test row is counted once, and once in the histogram of each column."""
     if (result.sums["histogram"].sum(axis=(1, 2)) != result.sums["confusion"].sum()).any():
         yield "'histogram' does not have the rows of 'confusion'"
     yield from wrong_squares(result)
@@ -158,7 +157,7 @@ def wrong_scores(result: AggregateResult) -> Problems:
 
 @dataclass(frozen=True)
 class MixtureSettings(Settings):
-    """How much is shared. Rows are always standardised; covariances are full up to `MOST_FULL` features."""
+    """The limits of sharing. Rows are always standardised; covariances are full up to `MOST_FULL` features."""
 
     min_cluster: int = term("min_cluster", NystroemSettings)
     risk_bounds: tuple[float, ...] = setting(
@@ -168,21 +167,21 @@ class MixtureSettings(Settings):
     )
 
     def question(self, features: int) -> WeakModelsQuestion:
-        """Return what the sites are asked."""
+        """Return the question to the sites."""
         return WeakModelsQuestion(
             self.seed, int(features > MOST_FULL), self.min_cluster, np.array(self.risk_bounds)
         )
 
 
 class WeakMixtures(PhasedStrategy):
-    """Every site shares components of its own mixture of each class; what is drawn from them trains a global model.
+    """Every site shares components of its local mixture of each class; draws from them train a global model.
 
     Attributes
     ----------
     weak : dict of str to ClassModels
-        What each site shares.
+        Each site's shared models.
     mean, combined : dict of int to Mixture
-        Of each class the union of all sites' components, and the global model before its perturbation.
+        By class: the union of all sites' components, and the global model before its perturbation.
     """
 
     settings_class = MixtureSettings
@@ -192,37 +191,37 @@ class WeakMixtures(PhasedStrategy):
     combined: Models
 
     def fit(self, federation: Federation) -> Outcome:
-        """Gather the weak models, combine them, perturb the result and have the sites try it on their test rows."""
-        chosen, phase = self.settings, federation.costs.phase
+        """Collect the weak models, combine them, perturb the result and evaluate it on the sites' test rows."""
+        settings, phase = self.settings, federation.costs.phase
         with phase("join"):
-            schema = join(federation, chosen)
+            schema = join(federation, settings)
         features = len(schema.columns)
         with phase("scaling"):
             moments = learn_moments(federation, "standard")
             scaled, rows = moments.scaled(), moments.class_rows()
-            tell_scalings(federation, [scaled.scaling])
+            broadcast_scalings(federation, [scaled.scaling])
         with phase("weak models"):
-            self.weak = gather_weak_models(federation, chosen.question(features), schema)
+            self.weak = gather_weak_models(federation, settings.question(features), schema)
         with phase("global model"):
             self.mean = mean_model(self.weak)
-            samples = synthetic_samples(self.weak, chosen.seed)
-            self.combined = global_model(self.mean, samples, schema, chosen.seed)
-            given_out = {one: model.perturbed(PERTURBATION) for one, model in self.combined.items()}
-            mixtures = ClassModels.of(given_out, rows, features, features > MOST_FULL)
+            samples = synthetic_samples(self.weak, settings.seed)
+            self.combined = global_model(self.mean, samples, schema, settings.seed)
+            published = {index: model.perturbed(PERTURBATION) for index, model in self.combined.items()}
+            mixtures = ClassModels.of(published, rows, features, features > MOST_FULL)
         with phase("evaluation"):
-            evaluation = try_global_model(federation, mixtures)
+            evaluation = evaluate_global_model(federation, mixtures)
         model = GaussianMixtures.from_parts(schema, scaled.scaling, mixtures)
         figures = {
             "constant_columns": moments.constant_columns(schema.columns),
-            **self._figures(schema, given_out, rows),
+            **self._figures(schema, published, rows),
         }
         return Outcome(model, evaluation, figures)
 
-    def _figures(self, schema: Schema, given_out: Models, rows: Floats) -> dict[str, Any]:
+    def _figures(self, schema: Schema, published: Models, rows: Floats) -> dict[str, Any]:
         seed = self.settings.seed
         return {
             "shared_components": {name: models.components.tolist() for name, models in self.weak.items()},
-            "components": {schema.classes[one]: len(model.weights) for one, model in given_out.items()},
+            "components": {schema.classes[index]: len(model.weights) for index, model in published.items()},
             "divergence_from_mean_model": quality(self.combined, self.mean, rows, seed),
-            "quality_lost_by_perturbation": quality(self.combined, given_out, rows, seed),
+            "quality_lost_by_perturbation": quality(self.combined, published, rows, seed),
         }

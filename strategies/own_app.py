@@ -1,4 +1,4 @@
-"""A strategy in somebody else's Flower app: its settings from that app's run config, and Flower's Result of it."""
+"""A strategy in another Flower app: its settings from that app's run config, and its result as Flower's `Result`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ NO_EFFECT = ("audit", "data", "data-dir", "drop", "out", "resume", "split")
 class TrainingResult(Result):
     """Flower's result, and the model.
 
-    ``train_metrics_clientapp`` has an entry for each round trip: its bytes up and down, its seconds, and in training
-    the bounds of the objective.
+    ``train_metrics_clientapp`` has an entry for each round trip: bytes up and down, seconds, and in training the bounds
+    of the objective.
     """
 
     model: Model | None = None
@@ -38,11 +38,9 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
     Parameters
     ----------
     context : Context
-        Of the ServerApp.
-    strategy : str
-        The strategy's name.
+        The ServerApp's context.
     given : mapping
-        Settings by their names in Python; they come before the run config's.
+        Settings by their names in Python; they override the run config's.
 
     Raises
     ------
@@ -51,15 +49,15 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
         though the sites read it, too: they know the run config only.
     """
     config = own_keys(context.run_config)
-    own = {key_of(name): value for name, value in given.items()}
-    named = {**config, **own}.get("strategy", strategy)
-    if named != strategy:
+    in_code = {key_of(name): value for name, value in given.items()}
+    written = {**config, **in_code}.get("strategy", strategy)
+    if written != strategy:
         raise SettingError(
-            f"The ServerApp starts the class of {strategy}, and the run config has {PREFIX}strategy = '{named}'. "
-            f"Remove {PREFIX}strategy, or start the class of {named}."
+            f"The ServerApp starts the class of {strategy}, and the run config has {PREFIX}strategy = '{written}'. "
+            f"Remove {PREFIX}strategy, or start the class of {written}."
         )
     for key in NO_EFFECT:
-        if key in config or key in own:
+        if key in config or key in in_code:
             raise SettingError(
                 f"{PREFIX}{key} has no effect in an app of your own: its function returns the sites' rows, and its "
                 "ServerApp keeps the result. Leave it out."
@@ -69,20 +67,20 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
         *setting_fields(Terms),
         *(key for name in PROTOCOLS for key in setting_fields(options_class(name))),
     }
-    for key in sorted(own.keys() & read_by_sites):
-        if config.get(key) != own[key]:
+    for key in sorted(in_code.keys() & read_by_sites):
+        if config.get(key) != in_code[key]:
             raise SettingError(
-                f"The sites read '{key}', too, and know the run config only. Write it there: "
-                f"[tool.flwr.app.config.{PREFIX.rstrip('.')}] {key} = {own[key]!r}."
+                f"The sites read '{key}' from the run config. Write it there: "
+                f"[tool.flwr.app.config.{PREFIX.rstrip('.')}] {key} = {in_code[key]!r}."
             )
-    # What the sites are told is in the run config; digests of both have to agree.
-    return given_by(config, settings_from({"strategy": strategy, **config, **own}))
+    # The sites compute digests of the run config, with which the coordinator's must agree.
+    return given_by(config, settings_from({"strategy": strategy, **config, **in_code}))
 
 
 def refuse_ignored(**parameters: Any) -> None:
-    """Raise a SettingError if a parameter of Flower's ``start`` is given that has no effect here."""
+    """Raise a SettingError for a given parameter of Flower's ``start`` without an effect here."""
     instead = {
-        "initial_arrays": "The phases begin with nothing.",
+        "initial_arrays": "The phases need no initial arrays.",
         "num_rounds": "Training ends when its bounds are within 'tol' of each other.",
         "timeout": "Set 'timeout' in the settings.",
         "train_config": "Give settings to from_context, or write them into the run config.",
@@ -94,25 +92,27 @@ def refuse_ignored(**parameters: Any) -> None:
 
 
 def showing_rounds(costs: Costs, on_round: OnRound | None) -> Callable[[int], None]:
-    """Return a function that calls ``on_round`` for each round trip below a number that it was not called for."""
+    """Return a function that calls ``on_round`` once for each round trip below a number."""
     shown = 0
 
     def show(end: int) -> None:
         nonlocal shown
-        for number in range(shown + 1, end):
+        for round_trip in range(shown + 1, end):
             if on_round is not None:
-                on_round(number, dict(costs.rounds.get(number, {})))
+                on_round(round_trip, dict(costs.rounds.get(round_trip, {})))
         shown = max(shown, end - 1)
 
     return show
 
 
 def result_of(model: Model | None, costs: Costs) -> TrainingResult:
-    """Return Flower's result: all numbers of the model, none without a model, and an entry a round trip."""
+    """Return Flower's result: all numbers of the model, if there is one, and an entry for each round trip."""
     numbers = {} if model is None else model.to_arrays()
-    arrays = {name: Array(part) for name, part in numbers.items() if part.dtype.kind != "U"}
+    arrays = {name: Array(values) for name, values in numbers.items() if values.dtype.kind != "U"}
     return TrainingResult(
         arrays=ArrayRecord(arrays),
-        train_metrics_clientapp={number: MetricRecord(dict(one)) for number, one in costs.rounds.items()},
+        train_metrics_clientapp={
+            round_trip: MetricRecord(dict(figures)) for round_trip, figures in costs.rounds.items()
+        },
         model=model,
     )

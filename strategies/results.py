@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: ``result.json``, and ``model.npz`` if it made a model."""
+"""The results of a run in its folder: ``result.json``, and ``model.npz`` if it has a model."""
 
 import platform
 from collections.abc import Sequence
@@ -27,14 +27,12 @@ PATHS = ("data", "data-dir", "schema", "out")
 
 
 def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
-    """Return everything worth knowing about a finished run, ready for JSON.
+    """Return the description of a finished run for JSON.
 
     Parameters
     ----------
     strategy : PhasedStrategy
         The strategy after :meth:`~strategies.strategy.PhasedStrategy.start`.
-    settings : Settings
-        The run's settings.
     """
     federation, outcome = strategy.federation, strategy.outcome
     model, costs = outcome.model, federation.costs
@@ -96,7 +94,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
 
 
 def shared_config(settings: Settings) -> dict[str, Scalar]:
-    """Return a run config to be shown to others: files and folders by name, not where they lie on this machine."""
+    """Return a run config to share: files and folders by name, without their paths on this machine."""
     config = settings.to_config()
     for key in PATHS:
         names = [PurePath(part).name for part in str(config[key]).split(SEPARATOR)]
@@ -105,15 +103,17 @@ def shared_config(settings: Settings) -> dict[str, Scalar]:
 
 
 def predictors(features: Sequence[str], schema: TableSchema | None) -> list[dict[str, Any]]:
-    """Return the columns of which some features are made, each as the schema file describes it, or its name alone."""
+    """Return the columns behind some features, each with its entry of the schema file, or its name alone."""
     if schema is None:
         return [{"name": name} for name in features]
     needed = set(features)
-    return [{"name": one.name, **one.to_json()} for one in schema.columns if needed & {*one.features}]
+    return [
+        {"name": column.name, **column.to_json()} for column in schema.columns if needed & {*column.features}
+    ]
 
 
 def label_column(federation: Federation, schema: TableSchema | None) -> str | None:
-    """Return the name of the label column; None where each hospital has named its own."""
+    """Return the name of the label column; None if each hospital names its own."""
     simulated = all(site.simulated for site in federation.sites.values())
     return federation.settings.label or (schema.label if schema else "") or ("label" if simulated else None)
 
@@ -147,10 +147,10 @@ def _of_test(found: Evaluation) -> dict[str, Any]:
 
 
 def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
-    """Write the model, if there is one, and the description of the run into a folder, which is made if need be."""
+    """Write the model, if there is one, and the description of the run into a folder, which is created if missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if strategy.outcome.model is None:
-        # One of an earlier run would be taken for this one's.
+        # An earlier run's model would seem to be this run's.
         (folder / MODEL_FILE).unlink(missing_ok=True)
     else:
         write_file(folder / MODEL_FILE, strategy.outcome.model.to_bytes(), overwrite=True)
@@ -164,10 +164,10 @@ def _whole(count: float) -> float:
 
 def versions() -> dict[str, str]:
     """Return the version of each package that results depend on."""
-    found = {}
+    installed = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed as a package"
-    return found
+            installed[package] = "not installed as a package"
+    return installed

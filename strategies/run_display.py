@@ -1,4 +1,4 @@
-"""What a run shows while it lasts: on a terminal the last line moves, in a pipe or a file every line stays."""
+"""The display of a run's log: on a terminal the last line changes in place, in a pipe or a file every line stays."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ")
-"""In front of each line of a run on SuperNodes; those of a simulated run have none."""
+"""Prefix of the lines of a run on SuperNodes; those of a simulated run have none."""
 
 _BEGINS = re.compile(r".+ begins$")
 _ENDED = re.compile(r".+ [\d.]+ s  \d+ round trips?$")
@@ -19,18 +19,18 @@ _WAITING = re.compile(r"waiting for ")
 _NUMBERS = re.compile(r"[\d.]+(e[+-]?\d+)?")
 
 SPINNER = 2
-"""Columns of a terminal in front of the line that moves."""
+"""Columns of a terminal in front of the changing line."""
 
 SHRUNK = 0.75
-"""A selection's step has a line of its own when so small a share of the features is left since the last line."""
+"""A selection's step has a line of its own once at most this share of the last line's features remains."""
 
 
 class RunDisplay:
-    """Shows the lines of a run's log, in a ``with`` block; ``offered`` if one has said how to go on with the run.
+    """Shows the lines of a run's log, in a ``with`` block; ``offered`` if one has a hint how to resume the run.
 
-    On a terminal the last line moves; of what begins, of rounds and of who is waited for, no other line stays. To be
-    brief it leaves out rounds, most steps, and lines that differ from an earlier one in numbers only: a selection
-    trains again and again.
+    On a terminal the last line changes in place; lines about beginnings, rounds and waiting do not stay. In brief it
+    leaves out rounds, most steps, and lines that differ from an earlier one in numbers only, since a selection trains
+    many times.
     """
 
     def __init__(self, console: Console | None = None, quiet: bool = False, brief: bool = False) -> None:
@@ -42,7 +42,7 @@ class RunDisplay:
         self._seen: set[str] = set()
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        """Show the changing line."""
         if self._moving is not None:
             self._moving.start()
         return self
@@ -50,7 +50,7 @@ class RunDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the line that moves away."""
+        """Remove the changing line."""
         if self._moving is not None:
             self._moving.stop()
 
@@ -75,6 +75,6 @@ class RunDisplay:
             self._features = int(step[1])
             return True
         kind = _NUMBERS.sub("", line)
-        new = kind not in self._seen
+        is_new = kind not in self._seen
         self._seen.add(kind)
-        return new and not _ROUND.match(line)
+        return is_new and not _ROUND.match(line)

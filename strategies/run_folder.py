@@ -1,4 +1,4 @@
-"""The folder of a run: looked at before anything is computed, and never written over unasked."""
+"""The folder of a run: checked before any computation, and never overwritten without ``--overwrite``."""
 
 import shlex
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from flower_pansvm.result_file import MODEL_FILE, RESULT_FILE, read_result
 
 
 def cautions_of(folder: Path) -> list[str]:
-    """Return what the report of a run cautions of, for the terminal."""
+    """Return the cautions of a run's report for the terminal."""
     from strategies.report.cautions import cautions  # noqa: PLC0415 - takes seconds to import
 
     return [f"Caution: {text}" for text in cautions(read_result(folder))]
@@ -21,22 +21,22 @@ def cautions_of(folder: Path) -> list[str]:
 
 @contextmanager
 def made_folder(folder: Path | None) -> Iterator[Path]:
-    """Make a folder for the results of a command, in a ``with`` block that removes it if nothing has come into it.
+    """Create a folder for the results of a command, in a ``with`` block that removes it if it stays empty.
 
-    It may exist; by default it is a new one below ``runs``, named after the time of day.
+    The folder may exist; by default it is a new one below ``runs``, named after the time of day.
     """
-    made = True
+    created = True
     if folder is None:
         folder = new_default_folder()
     else:
         try:
             folder.mkdir(mode=0o700, parents=True)
         except FileExistsError:
-            made = False
+            created = False
     try:
         yield folder.absolute()
     finally:
-        if made:
+        if created:
             with suppress(OSError):  # It is not empty.
                 folder.rmdir()
 
@@ -54,9 +54,9 @@ def new_default_folder() -> Path:
 
 @contextmanager
 def run_folder(path: Path | None, overwrite: bool | None, resume: str = "", *, new: bool) -> Iterator[Path]:
-    """Make the folder of a run, below ``runs`` if none is named, and keep others out of it, in a ``with`` block.
+    """Create and lock the folder of a run, below ``runs`` if none is named, in a ``with`` block.
 
-    SettingError if another command works in it, or a new run has to leave alone what it holds, as of `check_folder`.
+    SettingError if another command works in it, or it cannot hold a new run: `check_folder`.
     """
     with made_folder(path) as folder, locked(folder):
         if new:
@@ -65,7 +65,7 @@ def run_folder(path: Path | None, overwrite: bool | None, resume: str = "", *, n
 
 
 def check_folder_early(path: Path, overwrite: bool) -> None:
-    """Check a folder as `run_folder` will, before anything else is looked at; another command may work in it."""
+    """Check a folder as `run_folder` will, before other checks; SettingError if another command works in it."""
     check_can_be_folder(path)
     with locked(path) if path.is_dir() else nullcontext():
         check_folder(path, overwrite)
@@ -74,20 +74,19 @@ def check_folder_early(path: Path, overwrite: bool) -> None:
 def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
     """Check that a folder can hold the results of a new run.
 
-    SettingError if it cannot be written to, or has results or a checkpoint and they are not to be written over
-    (``overwrite``; None for a command that never does). ``resume`` says how the command goes on with a run that was
-    stopped, if not by ``--resume FOLDER``.
+    SettingError if it is not writable, or has results or a checkpoint without ``overwrite`` (None for a command that
+    never overwrites). ``resume`` is the hint how to resume a stopped run, by default ``--resume FOLDER``.
     """
     from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
 
     check_can_be_folder(path)
     if overwrite:
         return
-    again = "Choose another --out" + ("" if overwrite is None else ", or give --overwrite to write over it")
+    remedy = "Choose another --out" + ("" if overwrite is None else ", or give --overwrite to write over it")
     if sums_in(path):
         raise SettingError(
-            f"{path} has a run that was stopped. {again}; or go on with it: "
+            f"{path} has a run that was stopped. {remedy}; or resume it: "
             + (resume or f"--resume {shlex.quote(str(path))}")
         )
     if (path / RESULT_FILE).exists() or (path / MODEL_FILE).exists():
-        raise SettingError(f"{path} has the results of another run. {again}.")
+        raise SettingError(f"{path} has the results of another run. {remedy}.")

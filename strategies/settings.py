@@ -1,7 +1,7 @@
-"""The settings of a run: those that every strategy has, and how a run config becomes a strategy's settings.
+"""The settings of a run: those of every strategy, and the parsing of a run config into a strategy's settings.
 
 They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run --run-config``) and of
-``pansvm run --set``. What a setting may be and what it means stands beside it; ``docs/settings.md`` has all.
+``pansvm run --set``. Each field has its constraint and its meaning; ``docs/settings.md`` lists all.
 """
 
 from collections.abc import Mapping
@@ -24,26 +24,26 @@ from strategies.registry import STRATEGIES
 
 
 def term(name: str, owner: type = Terms) -> Any:
-    """Return the field of a setting that the sites read too, or another owner's: it is the same one."""
-    (found,) = (one for one in fields(owner) if one.name == name)
-    return field(default=found.default, metadata=found.metadata)
+    """Return a field like that of another owner; by default of a setting that the sites read, too."""
+    (source,) = (candidate for candidate in fields(owner) if candidate.name == name)
+    return field(default=source.default, metadata=source.metadata)
 
 
 SEPARATOR = "|"
-"""Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
-means nothing within the quotes of a run config: ``--run-config "data='/a/north.csv|/a/south.csv'"``."""
+"""Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is rare, and it has no
+meaning within the quotes of a run config: ``--run-config "data='/a/north.csv|/a/south.csv'"``."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that every strategy has. A strategy's own are a subclass, beside its algorithm.
+    """The settings of every strategy. Settings of a single strategy are a subclass, beside its algorithm.
 
     Values may be given as a user writes them, ``landmarks="auto"``; the fields hold them in their own types.
 
     Raises
     ------
     SettingError
-        If a value cannot work.
+        If a value is invalid.
     """
 
     data: str = setting(
@@ -53,7 +53,7 @@ class Settings:
     schema: str = setting(
         "",
         text(),
-        "Schema file: what all sites have agreed on of their columns, and the public ranges; an absolute path.",
+        "Schema file of all sites: columns, classes and public ranges; an absolute path.",
     )
     drop: str = setting("", names(), "Columns of the simulated sites' tables to leave out, by commas.")
     positive: str = setting("", names(), "Labels that count as positive, by commas; by default the schema's.")
@@ -65,7 +65,7 @@ class Settings:
     )
     sites: int = setting(5, whole(2), "Number of sites.")
     data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")
-    strategy: str = setting("pan-svm", text(), "What is trained: the name of a strategy.")
+    strategy: str = setting("pan-svm", text(), "Name of the strategy.")
     privacy: str = term("privacy")
     noise: float = term("noise")
     test_epsilon: float = setting(
@@ -89,10 +89,10 @@ class Settings:
     timeout: float = setting(600.0, number(above=0), "Seconds to wait for the sites in one round trip.")
     out: str = setting("", text(), "Folder for the results, an absolute path; by default runs/RUN_ID.")
     resume: bool = setting(False, flag(), "Continue from the checkpoint of a stopped run in the folder.")
-    audit: bool = setting(False, flag(), "Keep what the sites were asked, for 'pansvm run --audit'.")
+    audit: bool = setting(False, flag(), "Keep questions, broadcasts and sums, for 'pansvm run --audit'.")
     # The secure sum with its options; in the run config ``aggregation`` is its name, and each option has a key.
     protocol: SecureSum = field(default_factory=Ring)
-    # The run config that they were read from, if they were.
+    # The run config of these settings; None if they were not read from one.
     given: Mapping[str, Scalar] | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -101,21 +101,22 @@ class Settings:
     @classmethod
     def common(cls, config: Mapping[str, Scalar]) -> Self:
         """Return the settings common to all strategies."""
-        return cls(**{one.name: config[key] for key, one in setting_fields(cls).items() if key in config})  # type: ignore[arg-type]
+        known = setting_fields(cls)
+        return cls(**{known[key].name: value for key, value in config.items() if key in known})  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:
-        """Return the run config with these settings, and all that other strategies have at their defaults."""
-        own = _config_of(self) | _config_of(self.protocol)
-        return {**default_config(), **own, "aggregation": self.aggregation}
+        """Return the run config with these settings, and those of other strategies at their defaults."""
+        config = _config_of(self) | _config_of(self.protocol)
+        return {**default_config(), **config, "aggregation": self.aggregation}
 
     @property
     def dp(self) -> bool:
-        """Whether all answers of hospitals are differentially private."""
+        """Whether all results that leave a hospital are differentially private."""
         return False
 
     @property
     def level(self) -> str:
-        """Which records the sites' answers are made of: ``exact``, ``perturbed`` or ``dp`` (`Terms.privacy`)."""
+        """The privacy level: ``exact``, ``perturbed`` or ``dp`` (`Terms.privacy`)."""
         if self.dp:
             return "dp"
         return "perturbed" if self.privacy == "auto" else self.privacy
@@ -127,24 +128,24 @@ class Settings:
 
     @property
     def run_config(self) -> dict[str, Scalar]:
-        """The run config as every site has it, to the letter: digests are made of it at both ends."""
+        """The run config exactly as every site has it: both sides compute digests of it."""
         return self.to_config() if self.given is None else dict(self.given)
 
     @property
     def terms(self) -> Terms:
-        """What the sites read of the settings."""
+        """The settings that the sites read."""
         return Terms.from_config(self.run_config)
 
     @property
     def positive_labels(self) -> tuple[str, ...]:
-        """The labels named in ``positive``, or else in the schema file; empty if the classes are the labels."""
+        """The labels in ``positive``, otherwise in the schema file; empty if the classes are the labels."""
         if self.schema and not self.positive:
             return TableSchema.read(Path(self.schema)).positive
         return tuple(canonical_label(label) for label in listed(self.positive) if label)
 
     @property
     def tunes(self) -> bool:
-        """Whether hyperparameters are to be chosen by cross-validation."""
+        """Whether cross-validation chooses hyperparameters."""
         return False
 
     @property
@@ -154,7 +155,7 @@ class Settings:
 
     @property
     def folds(self) -> int:
-        """Folds that the sites deal their training rows to; 0 if nothing needs them."""
+        """Number of folds of the sites' training rows; 0 without folds."""
         return 0
 
 
@@ -164,13 +165,13 @@ def settings_from(config: Mapping[str, Scalar]) -> Settings:
     Parameters
     ----------
     config : mapping
-        The run config: names with ``-``, what is missing at its default. Flower's holds the settings of all strategies;
-        those of others have to be at their defaults.
+        The run config: names with ``-``, missing ones at their defaults. Flower's has the settings of all strategies;
+        those of other strategies must be at their defaults.
 
     Raises
     ------
     SettingError
-        If a name is unknown (the near matches are named) or a setting of another strategy, or a value cannot work.
+        If a name is unknown (the text has near matches) or a setting of another strategy, or a value is invalid.
 
     Examples
     --------
@@ -181,13 +182,13 @@ def settings_from(config: Mapping[str, Scalar]) -> Settings:
 
 
 def given_by(config: Mapping[str, Scalar], settings: Settings) -> Settings:
-    """Return settings, newly made, of which the sites know a run config; the two may differ in what no site reads."""
+    """Set the run config that the sites have, which may differ in settings that no site reads; return the settings."""
     object.__setattr__(settings, "given", dict(config))
     return settings
 
 
 def make_settings(**values: Any) -> Settings:
-    """Return the settings of a strategy by the names that they have in Python; otherwise like `settings_from`.
+    """Return the settings of a strategy by their names in Python; otherwise like `settings_from`.
 
     Examples
     --------
@@ -199,7 +200,11 @@ def make_settings(**values: Any) -> Settings:
 
 def setting_fields(owner: type) -> dict[str, "Field[Any]"]:
     """Return the settings that are fields of a class, by their names in the run config."""
-    return {key_of(one.name): one for one in fields(owner) if "constraint" in one.metadata}
+    return {
+        key_of(definition.name): definition
+        for definition in fields(owner)
+        if "constraint" in definition.metadata
+    }
 
 
 def owners(key: str) -> list[str]:
@@ -213,33 +218,33 @@ def all_settings() -> dict[str, "Field[Any]"]:
     Raises
     ------
     SettingError
-        If two of them, neither with the other's settings, have made a setting of the same name.
+        If two of them define different settings of the same name.
     """
     known: dict[str, Field[Any]] = {"aggregation": setting_fields(Terms)["aggregation"]}
     for name, owner in _owners().items():
-        for key, one in setting_fields(owner).items():
-            before = known.setdefault(key, one)
-            if (before.default, before.metadata) != (one.default, one.metadata):
+        for key, definition in setting_fields(owner).items():
+            first = known.setdefault(key, definition)
+            if (first.default, first.metadata) != (definition.default, definition.metadata):
                 raise SettingError(
-                    f"'{key}', a setting of {name}, is the name of another setting of {owners(key)[0]} too. Rename one "
-                    "of them, or have both take it from one class of settings."
+                    f"'{key}', a setting of {name}, is the name of another setting of {owners(key)[0]}, too. Rename "
+                    "one of them, or define it in one class for both."
                 )
     return known
 
 
 def default_config() -> dict[str, Scalar]:
-    """Return the run config with all settings at their defaults: what ``pyproject.toml`` holds for Flower."""
-    return {key: _written(one, one.default) for key, one in all_settings().items()}
+    """Return the run config with all settings at their defaults, as in ``pyproject.toml``."""
+    return {key: _written(definition, definition.default) for key, definition in all_settings().items()}
 
 
 def _owners() -> dict[str, type]:
-    """Return the classes whose fields are settings, by the names of the strategies and of the secure sums."""
-    own: dict[str, type] = {name: strategy.settings_class for name, strategy in STRATEGIES.items()}
-    return own | {name: options_class(name) for name in PROTOCOLS}
+    """Return the classes of settings by the names of the strategies and of the secure sums."""
+    classes: dict[str, type] = {name: strategy.settings_class for name, strategy in STRATEGIES.items()}
+    return classes | {name: options_class(name) for name in PROTOCOLS}
 
 
 def options_class(name: str) -> type:
-    """Return the dataclass whose settings are a secure sum's options; Paillier, whose packages may lack, has none."""
+    """Return the dataclass of a secure sum's options; Paillier, whose packages may be missing, has none."""
     return SecureSum if name == "paillier" else PROTOCOLS[name]
 
 
@@ -247,28 +252,29 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     strategy = str(config.get("strategy", Settings.strategy))
     settings_class = STRATEGIES[strategy].settings_class
     protocol = protocol_of(Terms.from_config(config))
-    own = setting_fields(settings_class)
-    known = {*own, "aggregation", *setting_fields(type(protocol))}
+    definitions = setting_fields(settings_class)
+    known = {*definitions, "aggregation", *setting_fields(type(protocol))}
     foreign = {key: value for key, value in config.items() if key not in known}
     if foreign:
         _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
     settings: Settings = settings_class(
-        **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
+        **{definitions[key].name: value for key, value in config.items() if key in definitions},
+        protocol=protocol,
     )
     _check_level(settings)
     return settings
 
 
 def _check_level(settings: Settings) -> None:
-    """Check that the strategy has the level that is asked for; SettingError if not."""
+    """Check that the strategy has the requested level; SettingError if not."""
     if settings.privacy == "dp" and not settings.dp:
         raise SettingError(
-            f"{settings.strategy} with these settings has no proof of differential privacy for what leaves a hospital, "
-            "and privacy is dp. Choose strategy=dp-svm or private-svm, or privacy=perturbed."
+            f"{settings.strategy} with these settings is not differentially private, but privacy is dp. Choose "
+            "strategy=dp-svm or private-svm, or privacy=perturbed."
         )
     if settings.dp and settings.privacy not in ("auto", "dp"):
         raise SettingError(
-            f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. "
+            f"{settings.strategy} with these settings is differentially private, but privacy is {settings.privacy}. "
             "Leave privacy out, or choose another strategy."
         )
     if settings.test_epsilon > 0:
@@ -293,31 +299,33 @@ def _check_test(settings: Settings, key: str) -> None:
 
 
 def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:
-    """Raise a SettingError unless the values are the defaults of settings that the run does not have."""
+    """Raise a SettingError unless the values are defaults of settings of other strategies."""
     known = all_settings()
     for key, value in foreign.items():
         if key not in known:
             raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
         try:
-            usual = read(key, value, known[key].metadata["constraint"]) == known[key].default
+            is_default = read(key, value, known[key].metadata["constraint"]) == known[key].default
         except SettingError:
-            usual = False
-        if not usual:
+            is_default = False
+        if not is_default:
             raise SettingError(
-                f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another."
+                f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another "
+                "strategy or secure sum."
             )
 
 
 def _config_of(settings: Any) -> dict[str, Scalar]:
     return {
-        key: _written(one, getattr(settings, one.name)) for key, one in setting_fields(type(settings)).items()
+        key: _written(definition, getattr(settings, definition.name))
+        for key, definition in setting_fields(type(settings)).items()
     }
 
 
-def _written(one: "Field[Any]", value: Any) -> Scalar:
-    """Return what the run config holds for a value: always a text where the default is one."""
-    write = one.metadata["constraint"].write
-    found: Scalar = write(value)
-    if isinstance(write(one.default), str) and not isinstance(found, str):
-        return number_text(found)
-    return found
+def _written(definition: "Field[Any]", value: Any) -> Scalar:
+    """Return a value as the run config has it: as text if the default is text."""
+    write = definition.metadata["constraint"].write
+    written: Scalar = write(value)
+    if isinstance(write(definition.default), str) and not isinstance(written, str):
+        return number_text(written)
+    return written

@@ -28,18 +28,18 @@ from strategies.api import (
     Outcome,
     PhasedStrategy,
     SvmSettings,
+    broadcast_feature_map,
+    broadcast_landmarks,
+    broadcast_scalings,
     evaluate,
     fit_map,
     join,
     log,
+    note_differences,
     refusal,
     scale_gamma,
     scaling_of_rows,
     share_differences,
-    tell,
-    tell_feature_map,
-    tell_landmarks,
-    tell_scalings,
 )
 
 
@@ -49,18 +49,18 @@ def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
     Raises
     ------
     SettingError
-        If there is none.
+        If there are none.
     """
     votes, sites = federation.secure_sum(COLUMN_VOTES, Nothing()).votes, len(federation.sites)
-    chosen: NDArray[np.bool_] = votes > sites / 2
-    if not chosen.any():
+    mask: NDArray[np.bool_] = votes > sites / 2
+    if not mask.any():
         raise SettingError(
             f"No column has the votes of more than half of the {sites} sites, {votes.max():.0f} at the most. A site "
-            "votes for no column if all its rows are of one class, or few. Start the run with "
-            "ssvd-order=perturb-first, which selects among the published rows of all sites."
+            "with few rows, or rows of one class only, votes for no column. Set ssvd-order=perturb-first, which "
+            "selects columns on the published rows of all sites."
         )
-    log(INFO, "%d of %d columns have the votes of most sites", chosen.sum(), len(chosen))
-    return chosen
+    log(INFO, "%d of %d columns have the votes of most sites", mask.sum(), len(mask))
+    return mask
 
 
 def gather_rows(
@@ -70,33 +70,30 @@ def gather_rows(
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    schema : Schema
-        The common columns and classes.
     columns : ndarray of shape (columns,)
-        Which of the columns are distorted.
+        Mask of the distorted columns.
 
     Raises
     ------
     FederationError
-        If what a site has published is no table of these columns with a class for each row.
+        If a site's reply is not a table of these columns with a class for each row.
     SettingError
         If a class has no training row.
     """
-    own = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns))
-    for name, answer in own.items():
+    answers = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns))
+    for name, answer in answers.items():
         if not _fits(answer, int(columns.sum()), len(schema.classes)):
             raise refusal(
-                name, f"its distorted rows are no table of {columns.sum()} columns with a class for each row"
+                name,
+                f"its distorted rows are not a table of {columns.sum()} columns with a class for each row",
             )
     counts = {
-        name: np.bincount(one.classes, minlength=len(schema.classes)).astype(float)
-        for name, one in own.items()
+        name: np.bincount(answer.classes, minlength=len(schema.classes)).astype(float)
+        for name, answer in answers.items()
     }
-    tell(federation, share_differences(schema.classes, counts))
-    X = np.concatenate([answer.rows for answer in own.values()])
-    classes = np.concatenate([answer.classes for answer in own.values()])
+    note_differences(federation, share_differences(schema.classes, counts))
+    X = np.concatenate([answer.rows for answer in answers.values()])
+    classes = np.concatenate([answer.classes for answer in answers.values()])
     missing = np.setdiff1d(np.arange(len(schema.classes)), classes)
     if len(missing):
         raise SettingError(
@@ -109,65 +106,65 @@ def gather_rows(
 def _fits(answer: DistortedRowsAnswer, columns: int, classes: int) -> bool:
     rows = len(answer.classes)
     shapes = answer.rows.shape == (rows, columns) and answer.classes.shape == (rows,)
-    known = ((answer.classes >= 0) & (answer.classes < classes)).all()
-    return bool(shapes and known and np.isfinite(answer.rows).all())
+    valid = ((answer.classes >= 0) & (answer.classes < classes)).all()
+    return bool(shapes and valid and np.isfinite(answer.rows).all())
 
 
 MOST_STEPS = 10_000_000
-"""Steps of the solver, libsvm's own limit, which scikit-learn leaves out: some settings would never come to an end."""
+"""Most steps of the solver, as in libsvm. scikit-learn has no limit, and some settings would never end."""
 
 
 @dataclass(frozen=True)
 class SsvdSettings(SvmSettings):
-    """Those of an SVM, which scales and separates the published rows; and the order of work.
+    """The settings of the SVM on the published rows, and the order of steps.
 
-    The sites distort their rows in the tables' own units, whatever ``scaling`` is: which singular values are kept
-    depends on the units.
+    The sites distort their rows in the tables' units, for any ``scaling``: the units decide the kept singular values.
     """
 
     ssvd_order: str = setting(
         "select-first",
         one_of("select-first", "perturb-first"),
-        "Whether columns are selected by votes of the sites before rows are distorted, or among the published rows.",
+        "Whether the sites select columns by votes before rows are distorted, or the coordinator on published rows.",
     )
 
 
 class Ssvd(PhasedStrategy):
     """Every site publishes a distorted copy of its rows; scikit-learn's SVC is trained on all of them.
 
-    The paper has one data owner. That each site distorts its own rows by its own decomposition, that columns are
-    selected first by a vote, and that the model is tried on test rows as they are, is ours.
+    The paper has one data owner. New here: each site distorts its rows by its own decomposition, a vote selects columns
+    first, and the model is evaluated on undistorted test rows.
     """
 
     settings_class = SsvdSettings
     settings: SsvdSettings
 
     def fit(self, federation: Federation) -> Outcome:
-        """Select columns and have rows distorted, in the order of the settings; train, and try the model."""
-        chosen, phase = self.settings, federation.costs.phase
+        """Select columns and have rows distorted, in the order of the settings; train, and evaluate the model."""
+        settings, phase = self.settings, federation.costs.phase
         log(
             WARNING,
-            "ssvd publishes the sites' rows, distorted: many can be told whose they are, see docs/rivals.md",
+            "ssvd publishes the sites' rows, distorted: many can be re-identified, see docs/rivals.md",
         )
         with phase("join"):
-            schema = join(federation, chosen)
+            schema = join(federation, settings)
         columns = np.ones(len(schema.columns), dtype=np.bool_)
-        if chosen.ssvd_order == "select-first":
+        if settings.ssvd_order == "select-first":
             with phase("votes"):
                 columns = vote_on_columns(federation)
         with phase("distorted rows"):
             X, classes = gather_rows(federation, schema, columns)
-        if chosen.ssvd_order == "perturb-first":
+        if settings.ssvd_order == "perturb-first":
             with phase("selection"):
-                kept = select(X, classes)
-                if not kept.any():
+                selected = select(X, classes)
+                if not selected.any():
                     raise SettingError(
-                        "No column of the published rows tells anything of the classes. Is the label column the right "
-                        "one at every site? Else use another strategy."
+                        "No column of the published rows separates the classes. Check the label column at every site, "
+                        "or use another strategy."
                     )
-                columns[columns], X = kept, X[:, kept]
+                columns[columns], X = selected, X[:, selected]
         with phase("training"):
-            model, converged = train_svc(chosen, of_schema(schema, columns), X, classes)
+            selected_columns = tuple(np.array(schema.columns)[columns].tolist())
+            model, converged = train_svc(settings, replace(schema, columns=selected_columns), X, classes)
         with phase("evaluation"):
             evaluation = evaluate_at_sites(federation, model, columns)
         figures = {
@@ -180,17 +177,12 @@ class Ssvd(PhasedStrategy):
         return Outcome(model, evaluation, figures)
 
 
-def of_schema(schema: Schema, columns: NDArray[np.bool_]) -> Schema:
-    """Return a schema with some of its columns only."""
-    return replace(schema, columns=tuple(np.array(schema.columns)[columns].tolist()))
-
-
 def train_svc(
     settings: SsvdSettings, schema: Schema, X: NDArray[np.float64], classes: NDArray[np.int64]
 ) -> tuple[PanSVC, bool]:
-    """Return scikit-learn's SVC as a model made of its support vectors, and whether its solver has converged.
+    """Return scikit-learn's SVC as a model of its support vectors, and whether its solver has converged.
 
-    A Nyström map whose landmarks are all support vectors is exact, but for rounding: decisions are those of the SVC.
+    With all support vectors as landmarks, the Nyström map gives the SVC's decisions but for rounding.
     """
     scaling = scaling_of_rows(settings.scaling, X)
     X = scaling.transform(X)
@@ -204,7 +196,7 @@ def train_svc(
         decision_function_shape="ovo",
         max_iter=MOST_STEPS,
     ).fit(X, classes)
-    # Of several classes libsvm has the earlier of a pair positive, a PanSVC the later.
+    # With several classes, the earlier class of a pair is positive in libsvm, the later in a PanSVC.
     sign = 1.0 if len(schema.classes) == 2 else -1.0
     feature_map = fit_map(kernel, X[svc.support_])
     decisions = sign * svc.decision_function(X[svc.support_]).reshape(len(svc.support_), -1)
@@ -215,16 +207,12 @@ def train_svc(
 
 
 def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np.bool_]) -> Evaluation:
-    """Return how good a model is on the test rows as they are: every site is told the model, and counts its own.
+    """Broadcast a model to the sites and return its evaluation on their undistorted test rows.
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    model : PanSVC
-        The model.
     columns : ndarray of shape (all columns,)
-        Which columns it needs.
+        Mask of the model's columns.
     """
 
     def spread(values: NDArray[np.float64], elsewhere: float) -> NDArray[np.float64]:
@@ -234,7 +222,7 @@ def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np
 
     scaling, feature_map = model.scaling_, model.feature_map_
     wide = Scaling(spread(scaling.fill, 0.0), spread(scaling.shift, 0.0), spread(scaling.scale, 1.0))
-    tell_scalings(federation, [wide])
-    tell_landmarks(federation, 0, spread(feature_map.landmarks, 0.0), scaling=0)
-    tell_feature_map(federation, 0, feature_map, landmark_set=0, features=columns)
+    broadcast_scalings(federation, [wide])
+    broadcast_landmarks(federation, 0, spread(feature_map.landmarks, 0.0), scaling=0)
+    broadcast_feature_map(federation, 0, feature_map, landmark_set=0, features=columns)
     return evaluate(federation, model)

@@ -1,4 +1,4 @@
-"""What every strategy is: phases that end when they have converged, started as Flower's strategies are."""
+"""Base of every strategy: phases that end when they have converged, started like Flower's strategies."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -33,8 +33,8 @@ class PhasedStrategy(ABC):
 
     A subclass writes :meth:`fit`, its paper's algorithm, in terms of a
     :class:`~strategies.federation.federation.Federation`. A ServerApp starts it like one of Flower's strategies:
-    :meth:`start` has their signature and returns their ``Result``. What comes back from the sites can be looked at in
-    :meth:`after_round`.
+    :meth:`start` has their signature and returns their ``Result``. A subclass can override :meth:`after_round`, which
+    gets the sums of every round trip.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ class PhasedStrategy(ABC):
     Attributes
     ----------
     settings_class : type
-        The strategy's settings; a strategy with some of its own has a subclass.
+        The strategy's settings, `Settings` or a subclass.
     several_classes : bool
-        Whether it tells more than two classes apart.
+        Whether it classifies more than two classes.
     by_columns : bool
-        Whether sites may hold some of the columns only.
+        Whether sites may hold different columns.
     makes_model : bool
-        Whether there is a model that classifies a record without the sites' help.
+        Whether it makes a model that classifies a record without the sites.
     federation : Federation
-        The sites, while and after the strategy runs.
+        The sites, during and after the run.
     outcome : Outcome
         Model, accuracy and figures, after the run.
     """
@@ -72,25 +72,25 @@ class PhasedStrategy(ABC):
 
     @abstractmethod
     def fit(self, federation: Federation) -> Outcome:
-        """Train together with the sites and try the model on their test rows; run by the coordinator."""
+        """Train with the sites and evaluate the model on their test rows; runs at the coordinator."""
 
     @classmethod
     def from_context(cls, context: Context, **settings: Any) -> Self:
-        """Return the strategy for a ServerApp of one's own.
+        """Return the strategy for another ServerApp.
 
         Parameters
         ----------
         context : Context
-            The ServerApp's, with the plugin's settings under ``pansvm.`` in its run config.
+            The ServerApp's context, with the plugin's settings under ``pansvm.`` in its run config.
         **settings
             More settings, by their names in Python, such as ``C=10`` and ``class_weight="balanced"``.
 
         Raises
         ------
         SettingError
-            If a setting is unknown, cannot work, or is one that the sites read, too.
+            If a setting is unknown or invalid, or must be in the run config because the sites read it.
         """
-        # A subclass that looks at results in `after_round` is still the strategy.
+        # A subclass that overrides `after_round` is still the strategy.
         name = next(filter(None, map(STRATEGIES.name_of, cls.__mro__)), cls.__name__)
         return cls(settings_of_app(context, name, settings))
 
@@ -112,7 +112,7 @@ class PhasedStrategy(ABC):
         grid : Grid
             Flower's grid.
         initial_arrays, num_rounds, timeout, train_config, evaluate_config
-            Part of Flower's signature; they have no effect here, and are refused.
+            Part of Flower's signature; they have no effect, and are refused.
         evaluate_fn : callable, optional
             Called with the number of round trips and the model's numbers; its metrics go into the result.
         on_round : callable, optional
@@ -142,9 +142,9 @@ class PhasedStrategy(ABC):
         self.settings = with_simulated_nodes(grid, self.settings)
         self.summary()
 
-        def after(number: int, task: str, sums: Mapping[str, Floats]) -> None:
-            show(number)
-            self.after_round(number, task, sums)
+        def after(round_trip: int, task: str, sums: Mapping[str, Floats]) -> None:
+            show(round_trip)
+            self.after_round(round_trip, task, sums)
 
         self.federation = Federation(grid, self.settings, self.checkpoint, after)
         show = showing_rounds(self.federation.costs, on_round)
@@ -162,28 +162,27 @@ class PhasedStrategy(ABC):
             # Without test rows there is no accuracy.
             result.evaluate_metrics_clientapp[trips] = MetricRecord({**evaluation.figures})
         if evaluate_fn is not None:
-            own = evaluate_fn(trips, result.arrays)
-            if own is not None:
-                result.evaluate_metrics_serverapp[trips] = own
+            metrics = evaluate_fn(trips, result.arrays)
+            if metrics is not None:
+                result.evaluate_metrics_serverapp[trips] = metrics
         return result
 
     def summary(self) -> None:
-        """Log what is about to run."""
-        chosen = self.settings
-        level = f"{chosen.level}, noise {chosen.noise:g}" if chosen.level == "perturbed" else chosen.level
+        """Log the settings of the run."""
+        settings = self.settings
+        level = (
+            f"{settings.level}, noise {settings.noise:g}" if settings.level == "perturbed" else settings.level
+        )
         text = "%s with secure sum '%s', %d sites, privacy: %s"
-        log(INFO, text, chosen.strategy, chosen.aggregation, chosen.sites, level)
-        if not chosen.protocol.protected:
+        log(INFO, text, settings.strategy, settings.aggregation, settings.sites, level)
+        if not settings.protocol.protected:
             text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
-            log(WARNING, text, chosen.aggregation)
-        if chosen.level == "exact":
-            log(
-                WARNING,
-                "privacy=exact: whoever runs the coordinator can compute patients' records from the sums",
-            )
+            log(WARNING, text, settings.aggregation)
+        if settings.level == "exact":
+            log(WARNING, "privacy=exact: the coordinator can compute patients' records from the sums")
 
     def after_round(self, server_round: int, task_name: str, sums: Mapping[str, Floats]) -> None:  # noqa: B027
-        """Look at what has come back from the sites; for a subclass to override.
+        """Receive the sums of a round trip; for a subclass to override.
 
         Parameters
         ----------
@@ -192,5 +191,5 @@ class PhasedStrategy(ABC):
         task_name : str
             Name of the task that all sites have answered.
         sums : mapping of str to ndarray
-            The sums over the sites, of which nothing may be changed; empty if the sites have disclosed what was asked.
+            The sums over the sites, not to be changed; empty for a task whose results are disclosed.
         """

@@ -1,4 +1,4 @@
-"""The settings of whatever trains support vector machines: of any, of those on a map of landmarks, and of PAN-SVM."""
+"""The settings of strategies that train SVMs: of all, of those on a map of landmarks, and of PAN-SVM."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -10,35 +10,30 @@ from strategies.constraints import flag, number_or_grid, numbers, or_word, share
 from strategies.settings import Settings, term
 
 C_GRID = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)
-"""The values of C that ``auto`` stands for."""
+"""Values of C for ``auto``."""
 
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
-"""The values of gamma that ``auto`` stands for, in shares of ``scale``."""
+"""Values of gamma for ``auto``, in shares of ``scale``."""
 
-PUBLISHED = {
-    "privacy": "exact",
-    "scaling": "minmax",
-    "min_cluster": 1,
-    "multi_class": "ovr",
-}
-"""What belongs to the algorithms of Lu 2016 besides the search, and is not at its default here or may be changed. The
-scaling is not stated there; its figures fit [-1, 1] best."""
+PUBLISHED = {"privacy": "exact", "scaling": "minmax", "min_cluster": 1, "multi_class": "ovr"}
+"""Settings of the algorithms of Lu 2016, besides the search, that may differ here. The paper does not state the
+scaling; its figures fit [-1, 1] best."""
 
 
 @dataclass(frozen=True)
 class KernelSettings(Settings):
-    """The kernel. Defaults are those of scikit-learn; several values are tried by cross-validation."""
+    """The kernel. Defaults are those of scikit-learn; cross-validation chooses among several values."""
 
     kernel: str = term("kernel")
     gamma: float | tuple[float, ...] | Literal["scale"] | None = setting(
         "scale",
         or_word("auto", or_word("scale", number_or_grid(), "scale")),
-        "Of the kernel, as in scikit-learn's SVC. Of several, cross-validation chooses; auto: of a sixteenth, a "
+        "Of the kernel, as in scikit-learn's SVC. Cross-validation chooses among several; auto: a sixteenth, a "
         "quarter, one and four times scale.",
     )
 
     cross_validates: ClassVar[bool] = False
-    """Whether C and gamma may be left to cross-validation."""
+    """Whether cross-validation may choose C and gamma."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,20 +45,20 @@ class KernelSettings(Settings):
 
     @property
     def tunes(self) -> bool:
-        """Whether gamma, or what else may have several values, is to be chosen by cross-validation."""
+        """Whether cross-validation chooses a setting."""
         return self.tunes_gamma
 
     @property
     def tunes_gamma(self) -> bool:
-        """Whether gamma is to be chosen; a linear kernel has none."""
+        """Whether cross-validation chooses gamma; a linear kernel has none."""
         return (self.gamma is None or isinstance(self.gamma, tuple)) and self.kernel != "linear"
 
     def gamma_values(self, scale: float) -> tuple[float, ...]:
-        """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
+        """Return the candidate values of gamma, given the value of ``scale``; a linear kernel has only one."""
         if isinstance(self.gamma, tuple) and self.tunes_gamma:
             return self.gamma
         if self.tunes_gamma:
-            # Rounded, so that a person can give the chosen value again.
+            # Rounded, so that a user can set the chosen value again.
             return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
         return (self.gamma if isinstance(self.gamma, float) else scale,)
 
@@ -75,45 +70,47 @@ class SvmSettings(KernelSettings):
     C: float | tuple[float, ...] = setting(
         1.0,
         or_word("auto", number_or_grid(), C_GRID),
-        "Penalty of rows on the wrong side. Of several, cross-validation chooses; auto: of 0.25, 1, 4, 16, 64, 256.",
+        "Penalty of rows on the wrong side. Cross-validation chooses among several; auto: 0.25, 1, 4, 16, 64, 256.",
     )
     scaling: str = term("scaling")
     class_weight: str | tuple[float, ...] = setting(
         "none",
         or_word("none", or_word("balanced", numbers(above=0), "balanced"), "none"),
-        "balanced: both sides of each binary problem weigh as much; or what a row of each class weighs, by commas in "
-        "the order of the classes.",
+        "balanced: both sides of each binary problem have the same weight; or a weight for each class, by commas in "
+        "their order.",
     )
 
     weighs_classes: ClassVar[bool] = False
-    """Whether each class may have a weight of its own."""
+    """Whether ``class_weight`` may be a list."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.class_weight, tuple) and not self.weighs_classes:
-            raise SettingError(f"class-weight is a list, but {self.strategy} knows none and balanced only.")
+            raise SettingError(
+                f"class-weight is a list, but {self.strategy} accepts only none and balanced. Choose one of them."
+            )
 
     @property
     def tunes(self) -> bool:
-        """Whether C or gamma is to be chosen by cross-validation."""
+        """Whether cross-validation chooses C or gamma."""
         return isinstance(self.C, tuple) or super().tunes
 
     @property
     def C_values(self) -> tuple[float, ...]:
-        """The values of C to try, or the one that is given."""
+        """The candidate values of C, or the given one."""
         return self.C if isinstance(self.C, tuple) else (self.C,)
 
 
 @dataclass(frozen=True)
 class NystroemSettings(SvmSettings):
-    """Landmarks, besides those of an SVM; ``None`` is what a user calls auto."""
+    """Landmarks, besides the settings of an SVM; ``None`` stands for auto."""
 
     weighs_classes: ClassVar[bool] = True
 
     landmarks: float | None = setting(
         None,
         or_word("auto", share_or_count()),
-        "A share of all rows, or how many; auto: a quarter, at most 500.",
+        "Landmarks, a share of all rows or a number; auto: a quarter, at most 500.",
     )
     min_cluster: int = setting(
         terms.MIN_CLUSTER, whole(1), "Fewest patients behind a landmark or a mixture's component."
@@ -121,16 +118,16 @@ class NystroemSettings(SvmSettings):
     search: str = setting(
         "fast",
         one_of("fast", "published"),
-        "How the SVMs are searched for; published: by cutting planes or ADMM as in the papers.",
+        "Search of the optimum; published: cutting planes or ADMM as in the papers.",
     )
 
     def landmark_count(self, rows: int) -> int:
-        """Return how many landmarks the federation asks its sites for, given all training rows.
+        """Return the number of landmarks that the sites are asked for, given all training rows.
 
         Raises
         ------
         SettingError
-            If it is more than there are rows.
+            If there are fewer rows.
         """
         if self.landmarks is None:
             return max(1, min(rows // 4, 500))
@@ -149,13 +146,11 @@ class PanSvmSettings(NystroemSettings):
 
     cross_validates: ClassVar[bool] = True
 
-    multi_class: str = setting(
-        "ovr", one_of("ovr", "ovo"), "One versus the rest, as the paper, or one versus one."
-    )
+    multi_class: str = setting("ovr", one_of("ovr", "ovo"), "One-vs-rest, as in the paper, or one-vs-one.")
     probability: bool = setting(
         False,
         flag(),
-        "Whether the model gives probabilities: a model more for each fold, in the same messages.",
+        "Whether the model gives probabilities, by one more model for each fold in the same messages.",
     )
     cv_folds: int = setting(5, whole(2), "Folds of cross-validation.")
     threshold: float = setting(
@@ -174,23 +169,23 @@ class PanSvmSettings(NystroemSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.threshold and self.sensitivity:
-            raise SettingError("threshold and sensitivity both say what is predicted. Leave one of them out.")
+            raise SettingError("threshold and sensitivity both decide predictions. Leave one of them out.")
         if self.sensitivity and not self.test_fraction:
             raise SettingError("test-fraction is 0, so sensitivity has no records. Leave one of them out.")
         if self.threshold and not self.probability:
             raise SettingError(
-                f"threshold is a probability ({self.threshold:g}), and the model would give none. Set "
-                "probability=true, or say how many patients are to be found: sensitivity=0.9."
+                f"threshold is a probability ({self.threshold:g}), but the model would give none. Set "
+                "probability=true, or set the share of patients to find: sensitivity=0.9."
             )
 
     @property
     def folds(self) -> int:
-        """Folds that the sites deal their training rows to; 0 if nothing needs them."""
+        """Number of folds of the sites' training rows; 0 without folds."""
         return self.cv_folds if self.tunes or self.probability or self.selects else 0
 
     @property
     def unpublished(self) -> list[str]:
-        """What else to set for the algorithms as published (Lu 2016); nothing with ``search=fast``."""
+        """Further settings for the algorithms as published (Lu 2016); empty with ``search=fast``."""
         if self.search != "published":
             return []
         return [

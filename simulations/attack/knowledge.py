@@ -146,8 +146,8 @@ def _scaled_moments(moments: TranscriptSum, scaling: Scaling) -> tuple[Floats, F
 
 def map_of(entry: TranscriptSum, index: int) -> KnownMap:
     """Return a feature map that the sites had at the time of a sum."""
-    broadcast = entry.heard(FEATURE_MAP.numbered(index))
-    landmark_set = entry.heard(LANDMARK_SET.numbered(broadcast.landmark_set))
+    broadcast = entry.received(FEATURE_MAP.numbered(index))
+    landmark_set = entry.received(LANDMARK_SET.numbered(broadcast.landmark_set))
     kernel = Kernel(broadcast.kernel, broadcast.gamma)  # type: ignore[arg-type]
     landmarks = landmark_set.landmarks[:, broadcast.features]
     feature_map = NystromMap(kernel, landmarks, broadcast.normalization.astype(np.float64))
@@ -156,7 +156,7 @@ def map_of(entry: TranscriptSum, index: int) -> KnownMap:
 
 def scaling_of(entry: TranscriptSum, index: int = 0) -> Scaling:
     """Return a scaling that the sites had at the time of a sum."""
-    broadcast = entry.heard(SCALING)
+    broadcast = entry.received(SCALING)
     return Scaling(broadcast.fill[index], broadcast.shift[index], broadcast.scale[index])
 
 
@@ -185,7 +185,7 @@ def _sums_of_models(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap,
     Between steps only the alpha_i of rows at a site's margin change.
     """
     for entry in record:
-        if entry.task == CONSENSUS.name and entry.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+        if entry.task == CONSENSUS.name and entry.received(FEATURE_MAP.numbered(0)).kernel == "rbf":
             question = entry.question(CONSENSUS)
             models = entry.answer(CONSENSUS).models - len(entry.sites) * question.z[-1]
             for problem, rho, model in zip(question.problems(), question.rho[-1], models, strict=True):
@@ -195,7 +195,7 @@ def _sums_of_models(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap,
 def _cuts_of(record: Sequence[TranscriptSum]) -> Iterator[tuple[TranscriptSum, Problem, Question, Answer]]:
     """Yield each problem of each sum of cuts over a map of the rbf kernel, its question and its answer."""
     for entry in record:
-        if entry.task == CUTS.name and entry.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+        if entry.task == CUTS.name and entry.received(FEATURE_MAP.numbered(0)).kernel == "rbf":
             combined = entry.question(CUTS)
             questions = combined.questions()
             answers = unpack_answers(entry.answer(CUTS), questions)

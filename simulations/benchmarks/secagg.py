@@ -220,8 +220,8 @@ def mean_over(strategy: SecureAggregation, grid: InProcessGrid, nodes: list[int]
     """Return the mean that a coordinator has of these sites' replies in one more round; None if they refuse."""
     strategy.strategy = FedAvg(min_train_nodes=len(nodes), fraction_evaluate=0.0)
     grid.get_node_ids = lambda: nodes  # type: ignore[method-assign]
-    messages = strategy.configure_train(strategy._number + 1, start, ConfigRecord(), grid)
-    mean = strategy._mean("train", strategy._number, grid.send_and_receive(messages))
+    messages = strategy.configure_train(strategy._requested + 1, start, ConfigRecord(), grid)
+    mean = strategy._mean("train", strategy._requested, grid.send_and_receive(messages))
     return None if mean is None else mean.content
 
 
@@ -236,7 +236,7 @@ def attacks(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
             whole = mean_over(strategy, grid, nodes, zeros())
             others = [node for node in nodes if node != nodes[VICTIM]]
             if attack == "same sum again":
-                strategy._number -= 1
+                strategy._requested -= 1
             second = ArrayRecord({"w": Array(np.full(FEATURES, moved, np.float32))})
             rest = mean_over(strategy, grid, others, second)
             line = {"protocol": protocol, "attack": attack, "min_difference": least}

@@ -23,11 +23,11 @@ class SimulatedSites:
 
     def before(self, entry: TranscriptSum) -> list[Site]:
         """Return all sites as of a sum's request, with those that had dropped out."""
-        if entry.told is not self._broadcasts:
+        if entry.broadcasts is not self._broadcasts:
             content = RecordDict()
-            for name, values in entry.told.items():
+            for name, values in entry.broadcasts.items():
                 records.put(content, BROADCAST + name, values)
-            self._broadcasts = entry.told
+            self._broadcasts = entry.broadcasts
             self._sites = [Site.of(hospital, self.settings.level) for hospital in self.hospitals()]
             for site in self._sites:
                 site.keep_broadcasts(content)

@@ -1,4 +1,4 @@
-"""What the coordinator makes of private sums: a feature map, and weights to begin with. It costs no budget."""
+"""Post-processing of private sums, which costs no budget: the feature map, and the first weights."""
 
 import math
 
@@ -25,9 +25,9 @@ LEAST_SPREAD = 0.01
 def shares(cells: Floats, rows: float, deviation: float) -> Floats:
     """Return the share of a column's cells in each bin, shape (columns, BINS), from noisy counts.
 
-    The most likely ones before a prior: argmin |cells - m p|² / (2 deviation²) + KL(p, prior) over shares p, m the
-    cells of the column. Where the slope is 0, a p + log p = c - mu with a = m² / deviation², which the Wright omega
-    function solves; the number mu that makes the shares add up to 1 is found by bisection.
+    The shares p of maximum posterior probability: argmin |cells - m p|² / (2 deviation²) + KL(p, prior), m the cells of
+    the column. At the optimum a p + log p = c - mu with a = m² / deviation², which the Wright omega function solves;
+    bisection finds the mu for which the shares add up to 1.
 
     Parameters
     ----------
@@ -36,43 +36,43 @@ def shares(cells: Floats, rows: float, deviation: float) -> Floats:
     rows : float
         Noisy number of rows.
     deviation : float
-        Of the noise of each count.
+        Standard deviation of the noise of each count.
     """
-    counted, usual = cells.sum(axis=1, keepdims=True), 3 * deviation * math.sqrt(BINS + 1)
-    # Fewer cells than rows, by more than the noise: some are missing.
-    filled = np.maximum(np.where(counted < rows - usual, counted, rows), 1.0)
-    steep = np.square(filled / deviation)
-    slope = filled * cells / deviation**2 + np.log(PRIOR)
-    high = slope.max(axis=1, keepdims=True) + math.log(BINS)
-    low = slope.min(axis=1, keepdims=True) - steep - 1
+    total, tolerance = cells.sum(axis=1, keepdims=True), 3 * deviation * math.sqrt(BINS + 1)
+    # Cells are missing where there are fewer than rows, by more than the noise.
+    m = np.maximum(np.where(total < rows - tolerance, total, rows), 1.0)
+    a = np.square(m / deviation)
+    c = m * cells / deviation**2 + np.log(PRIOR)
+    high = c.max(axis=1, keepdims=True) + math.log(BINS)
+    low = c.min(axis=1, keepdims=True) - a - 1
 
-    def found(level: Floats) -> Floats:
-        p: Floats = wrightomega(slope - level + np.log(steep)) / steep
+    def shares_at(mu: Floats) -> Floats:
+        p: Floats = wrightomega(c - mu + np.log(a)) / a
         return p
 
     for _ in range(100):
         middle = (low + high) / 2
-        above = found(middle).sum(axis=1, keepdims=True) > 1
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    p = found(high)
+        too_large = shares_at(middle).sum(axis=1, keepdims=True) > 1
+        low, high = np.where(too_large, middle, low), np.where(too_large, high, middle)
+    p = shares_at(high)
     smooth: Floats = (1 - SMOOTHING) * p / p.sum(axis=1, keepdims=True) + SMOOTHING * WIDTHS
     return smooth
 
 
 def fitted_map(p: Floats, low: Floats, high: Floats, counting: float, seed: int) -> FourierMap:
-    """Return the feature map for columns whose cells are spread like this.
+    """Return the feature map for columns whose cells have the shares p.
 
     Parameters
     ----------
     p : ndarray of shape (columns, BINS)
-        As :func:`shares` gives them.
+        As :func:`shares` returns them.
     low, high : ndarray of shape (columns,)
-        Public ends.
+        Public bounds.
     counting : float
-        Rows times the square root of the budget: what the rows weigh beside the noise. The more, the more features, and
-        the less smooth and linear they are.
+        Rows times the square root of the budget: the weight of the rows compared with the noise. The larger, the more
+        features, and the less smooth and linear they are.
     seed : int
-        Of the frequencies; public.
+        Public seed of the frequencies.
     """
     columns = len(low)
     below = np.cumsum(p, axis=1) - p / 2
@@ -96,7 +96,7 @@ def fitted_map(p: Floats, low: Floats, high: Floats, counting: float, seed: int)
 def orthogonal_frequencies(count: int, columns: int, gamma: float, seed: int) -> Floats:
     """Return frequencies of the kernel exp(-gamma |x - z|²), shape (count, columns).
 
-    Orthogonal in blocks, with the lengths of independent ones (Yu et al. 2016).
+    They are orthogonal in blocks, with the lengths of independent ones (Yu et al. 2016).
     """
     generator = np.random.default_rng(seed)
     blocks = [np.empty((0, columns))]
@@ -109,11 +109,11 @@ def orthogonal_frequencies(count: int, columns: int, gamma: float, seed: int) ->
 
 
 def symmetric(diagonal: Floats, above: Floats) -> Floats:
-    """Return the matrix of a diagonal and the numbers above it, row by row."""
+    """Return the symmetric matrix with a diagonal and the entries above it, row by row."""
     matrix = np.diag(diagonal)
     matrix[np.triu_indices(len(diagonal), 1)] = above
-    whole: Floats = matrix + np.triu(matrix, 1).T
-    return whole
+    full: Floats = matrix + np.triu(matrix, 1).T
+    return full
 
 
 class NoisyRidge:
@@ -126,14 +126,15 @@ class NoisyRidge:
     B : ndarray of shape (features, columns)
         Noisy sum of z y'.
     deviation : float
-        Of the noise of B and of the diagonal of A; off it, it is sqrt(2) times smaller.
+        Standard deviation of the noise of B and of the diagonal of A; that of other entries is sqrt(2) times smaller.
     """
 
     def __init__(self, A: Floats, B: Floats, deviation: float) -> None:
         self.A, self.B, self.deviation = A, B, deviation
         values, self.vectors = np.linalg.eigh(A)
         self.values = np.maximum(values, 0.0)
-        self.penalty = min(self._penalties(), key=self._risk)
+        penalties = deviation * math.sqrt(2 * len(A)) * 2.0 ** np.arange(-3.0, 9.0)
+        self.penalty = min(penalties, key=self._risk)
 
     def solve(self, right: Floats, penalty: float) -> Floats:
         """Return (A₊ + penalty)⁻¹ times a matrix, A₊ the matrix A with negative eigenvalues set to 0."""
@@ -151,14 +152,11 @@ class NoisyRidge:
         variance = float(weights @ self.A @ weights) / rows - mean**2
         return mean, math.sqrt(max(variance, LEAST_SPREAD**2))
 
-    def _penalties(self) -> Floats:
-        return self.deviation * math.sqrt(2 * len(self.A)) * 2.0 ** np.arange(-3.0, 9.0)
-
     def _risk(self, penalty: float) -> float:
-        """Return an unbiased estimate of what the squared loss of a penalty's weights exceeds the least one by."""
+        """Return an unbiased estimate of the excess of a penalty's squared loss over the least one."""
         inverse, weights = 1 / (self.values + penalty), self.solve(self.B, penalty)
         variance, trace = self.deviation**2, float(inverse.sum())
         loss = np.sum(weights * (self.A @ weights)) - 2 * np.sum(self.B * weights)
-        blurred = trace * np.square(weights).sum() + np.sum(weights * self.solve(weights, penalty))
+        noisy = trace * np.square(weights).sum() + np.sum(weights * self.solve(weights, penalty))
         fitted = 2 * variance * trace * weights.shape[1] + 1.6 * float((self.values * inverse).sum())
-        return float(loss + fitted + variance * blurred)
+        return float(loss + fitted + variance * noisy)

@@ -1,7 +1,7 @@
-"""DP-SVM: a kernel SVM of which all that leaves the hospitals, scaling included, is differentially private.
+"""DP-SVM: a kernel SVM from differentially private sums only, those for the scaling included.
 
-It begins with ridge regression on noisy second moments of random Fourier features, and goes on with noisy slopes of a
-Huberised hinge loss, which the inverse of the same moments makes large where they are well known. docs has the proof.
+Ridge regression on noisy second moments of random Fourier features gives the first weights. Steps along noisy
+gradients of a Huberised hinge loss follow, preconditioned by the inverse of the same moments. docs has the proof.
 """
 
 import math
@@ -49,22 +49,23 @@ from strategies.dp_svm.fit import NoisyRidge, fitted_map, shares, symmetric
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """How the budget is used. Public: it depends on the number of classes only."""
+    """The use of the budget. It is public: it depends on the number of classes only."""
 
     scaling: float  # share of the budget of the training rows
     moments: float  # another share of it; the steps have the rest, or without steps the moments
-    momentum: float  # share of a step that is taken again with the next
-    penalty: float  # what the penalty of the steps is multiplied by
-    averaged: int  # how many of the last weights the model is the mean of
+    momentum: float  # share of a step that is added to the next
+    penalty: float  # factor of the steps' penalty
+    averaged: int  # number of the last weights whose mean is the model
 
 
 TWO_CLASSES = TrainingPlan(scaling=0.25, moments=0.15, momentum=0.5, penalty=1.0, averaged=2)
 SEVERAL_CLASSES = TrainingPlan(scaling=0.1, moments=0.2, momentum=0.7, penalty=0.4, averaged=1)
-"""A row's slopes are clipped together, and so small that larger steps are in order, and there are many to learn."""
+"""With several classes a row's gradients are clipped together and small, so steps are larger; more weights need more
+of them."""
 
 FEW_ROWS, SMALLEST_STEP = 1500, 1.5
-"""With fewer training rows a step's penalty is multiplied by sqrt(FEW_ROWS / rows), at most by `SMALLEST_STEP`: the
-steps are smaller, so that noise and odd rows turn the weights less."""
+"""With fewer training rows a step's penalty is multiplied by sqrt(FEW_ROWS / rows), at most by `SMALLEST_STEP`: smaller
+steps limit the effect of noise and outliers on the weights."""
 
 LEAST_ROWS = 35.0
 """Rows times the square root of the budget below which a model is noise: 200 rows with epsilon 1."""
@@ -72,7 +73,7 @@ LEAST_ROWS = 35.0
 
 @dataclass(frozen=True)
 class DpSvmSettings(PromiseSettings):
-    """The promise, and how the budget is used."""
+    """The budget and its use."""
 
     steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
 
@@ -83,7 +84,7 @@ class DpSvmSettings(PromiseSettings):
 
 
 class DpSvm(PhasedStrategy):
-    """Public ranges, a private histogram of each column, private moments, private steps: then the budget is spent."""
+    """Public ranges, a private histogram of each column, private moments and private steps, which spend the budget."""
 
     settings_class = DpSvmSettings
     settings: DpSvmSettings
@@ -120,27 +121,26 @@ class DpSvm(PhasedStrategy):
         return Outcome(model, test.evaluation, {"privacy": told, **test.figures})
 
     def _scale(self, low: Floats, high: Floats) -> tuple[FourierMap, float]:
-        """Return the feature map, and how many training rows there are, give or take the noise."""
+        """Return the feature map, and the noisy number of training rows."""
         rho, columns = self.plan.scaling * self.budget.rho, len(low)
         question = BinsQuestion(rho, low, high)
-        counted = self.budget.ask(PRIVATE_BINS, question, wrong_bins, rows=(1,), cells=(columns, BINS))
-        rows = max(float(counted.rows[0]), 1.0)
+        sums = self.budget.ask(PRIVATE_BINS, question, wrong_bins, rows=(1,), cells=(columns, BINS))
+        rows = max(float(sums.rows[0]), 1.0)
         counting = rows * math.sqrt(self.budget.rho) / self.settings.rows_per_patient
         if counting < LEAST_ROWS or columns > rows:
             raise TrainingError(
-                f"No useful model can come of about {rows:.0f} training rows with {columns} columns at epsilon "
-                f"{self.settings.epsilon:g}: it takes {LEAST_ROWS * rows / counting:.0f} rows, and more "
-                f"than there are columns. The run stops with {1 - self.plan.scaling:.0%} of its budget unspent. Find "
-                "more hospitals, use fewer columns, or, if they agree, a larger epsilon."
+                f"About {rows:.0f} training rows with {columns} columns give no useful model at epsilon "
+                f"{self.settings.epsilon:g}: it takes {LEAST_ROWS * rows / counting:.0f} rows, and more rows than "
+                f"columns. The run stops with {1 - self.plan.scaling:.0%} of its budget unspent. Find more hospitals, "
+                "use fewer columns, or, if the hospitals agree, a larger epsilon."
             )
-        deviation = self.budget.deviation(PRIVATE_BINS, "cells", rho, counted)
-        p = shares(counted.cells, rows, deviation)
+        p = shares(sums.cells, rows, self.budget.deviation(PRIVATE_BINS, "cells", rho, sums))
         return fitted_map(p, low, high, counting, self.settings.seed), rows
 
     def _moments(self, size: int, columns: int) -> NoisyRidge:
-        """Return the regression that begins the training."""
-        part = self.plan.moments if self.settings.steps else 1 - self.plan.scaling
-        rho, above = part * self.budget.rho, size * (size - 1) // 2
+        """Return the regression of the first weights."""
+        share = self.plan.moments if self.settings.steps else 1 - self.plan.scaling
+        rho, above = share * self.budget.rho, size * (size - 1) // 2
         sums = self.budget.ask(
             PRIVATE_MOMENTS,
             PrivateMomentsQuestion(rho),
@@ -162,7 +162,7 @@ class DpSvm(PhasedStrategy):
         penalty = min(ridge.penalty, max(rows / 5, noise * math.sqrt(len(weights[0]))))
         penalty *= plan.penalty * float(np.clip(math.sqrt(FEW_ROWS / rows), 1.0, SMALLEST_STEP))
         for step in range(total):
-            # After the loss of a site, whose sum was paid twice, there is not enough for all steps.
+            # A sum that was repeated without a site has cost twice, and the budget does not suffice for all steps.
             if not self.budget.allows(rho):
                 warn_of_early_end(step)
                 break
@@ -174,11 +174,11 @@ class DpSvm(PhasedStrategy):
                 warn_of_early_end(step)
                 break
             momentum = plan.momentum * momentum + ridge.solve(slope, penalty)
-            weights.append(as_asked(weights[-1] + momentum))
-        return as_asked(np.mean(weights[-plan.averaged :], axis=0))
+            weights.append(rounded_weights(weights[-1] + momentum))
+        return rounded_weights(np.mean(weights[-plan.averaged :], axis=0))
 
     def _privacy(self, federation: Federation) -> dict[str, Any]:
-        """Return what was promised, what was spent, and what the promise does not cover, for ``result.json``."""
+        """Return budget, spending, and data that are not covered, for ``result.json``."""
         settings, delta = self.settings, self.settings.delta
         not_covered = settings.from_simulated_rows
         if not federation.protocol.protected:
@@ -189,36 +189,36 @@ class DpSvm(PhasedStrategy):
             "epsilon_train": epsilon_of(self.budget.total("train"), delta),
             "epsilon_test": epsilon_of(self.budget.total("test"), delta),
             "colluders": settings.colluders,
-            "spent": [asdict(one) for one in self.budget.by_task()],
+            "spent": [asdict(spent) for spent in self.budget.by_task()],
             "not_covered": not_covered,
         }
 
 
 def first_weights(ridge: NoisyRidge) -> Floats:
-    """Return the weights of the regression: with several classes, those of the sides -1 and 1 for 0 and 1."""
+    """Return the regression's weights; with several classes, for targets -1 and 1 instead of 0 and 1."""
     weights = ridge.weights
     if weights.shape[1] > 1:
         weights = 2 * weights
         weights[-1] -= 1 / CONSTANT
-    return as_asked(weights)
+    return rounded_weights(weights)
 
 
-def as_asked(weights: Floats) -> Floats:
-    """Return weights that sites answer questions about: those of exact arithmetic that are nearest."""
+def rounded_weights(weights: Floats) -> Floats:
+    """Return the nearest weights that sites compute with exactly, which they require."""
     return rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT)
 
 
 def wrong_bins(result: AggregateResult) -> Problems:
-    """Yield what is wrong of counts by bin: each row is in one bin of a column at most."""
+    """Yield a problem with counts by bin: each row is in at most one bin of a column."""
     if result.exceeds("cells", result.sums["rows"], "rows"):
         yield "'cells' has more cells in a bin than there are rows"
 
 
 def wrong_products(result: AggregateResult) -> Problems:
-    """Yield what is wrong of second moments: a product is no larger than the mean of the two squares."""
+    """Yield the problems of second moments: a product is at most the mean of the two squares."""
     diagonal, size = result.sums["diagonal"], result.sums["diagonal"].size
     yield from result.wrong_shape(above=(size * (size - 1) // 2,), classes=(size, -1))
     row, column = np.triu_indices(size, 1)
     squares = (diagonal[row] + diagonal[column]) / 2
     if (np.abs(result.sums["above"]) > squares + result.tolerance("above", "diagonal")).any():
-        yield "'above' holds a sum of products that is larger than the squares"
+        yield "'above' holds a sum of products larger than the squares"

@@ -1,1 +1,1 @@
-"""The sites as a strategy sees them: what is sent, checked, written down and counted."""
+"""A strategy's interface to the sites: messages, checks of sums, checkpoint and costs."""

@@ -1,9 +1,9 @@
-"""The checkpoint of a run: every sum the coordinator has learned, written down as soon as it is known.
+"""The checkpoint of a run: every sum that the coordinator has opened, written as soon as it is known.
 
-The coordinator's own computation is deterministic, so these sums are all that a run has to keep. A run that
-resumes joins the sites anew, with new keys, and then takes the sums of the checkpoint instead of asking for them,
-as far as they go. A checkpoint holds nothing that the coordinator has not seen anyway. For an audit it also holds what
-the sites were asked and told, and stays when the run is over (:mod:`strategies.federation.transcript`).
+The coordinator's own computation is deterministic, so these sums suffice to resume a run. A run that resumes joins the
+sites anew, with new keys, and then takes the checkpoint's sums instead of requesting them. A checkpoint holds nothing
+that the coordinator has not seen. For an audit it also holds questions and broadcasts, and stays when the run is over
+(:mod:`strategies.federation.transcript`).
 """
 
 import json
@@ -20,7 +20,7 @@ from flower_pansvm.files import PRIVATE, complete_file
 from flower_pansvm.records import Values, values_of
 from flower_pansvm.tasks import Broadcast
 from flower_pansvm.terms import Scalar
-from strategies.federation.transcript import ASKED, LEARNED, ROSTER, TOLD, remove_transcript
+from strategies.federation.transcript import BROADCAST, LEARNED, QUESTION, ROSTER, remove_transcript
 from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER
 from strategies.log import log
 from strategies.settings import Settings
@@ -54,26 +54,26 @@ def config_before(folder: Path) -> dict[str, Scalar]:
 
 
 def sums_in(folder: Path) -> int:
-    """Return how many sums the checkpoint in a run's folder holds; 0 if it has none."""
+    """Return the number of sums in the checkpoint of a run's folder; 0 without a checkpoint."""
     return len(_files(folder / FOLDER)) if (folder / FOLDER / SETTINGS_FILE).exists() else 0
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the files of the sums, in their order."""
+    """Return the files of the sums, in order."""
     return sorted(path for path in folder.glob("[0-9]*.npz") if not path.stem.split("-")[1].isdigit())
 
 
 class Checkpoint:
-    """Writes a run's sums to a folder and, for a run that resumes, hands them out again.
+    """Writes a run's sums to a folder, and returns them to a run that resumes.
 
     Parameters
     ----------
     folder : Path
         The run's folder; the checkpoint is the folder ``checkpoint`` in it. No other account can read it, nor the
-        run's folder if it is made here.
+        run's folder if the checkpoint creates it.
     settings : Settings
         The run's settings. Without ``resume`` an earlier checkpoint in the folder is removed; with it, its files stay
-        until the same entries are written over them. With ``audit`` questions and broadcasts are written down, too.
+        until the same entries replace them. With ``audit`` questions and broadcasts are written, too.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class Checkpoint:
         else:
             self.remove()
         remove_transcript(folder)
-        # Exact sums and a model tell of single rows: no other account is to read them.
+        # Exact sums and a model can reveal single rows: no other account may read them.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.folder.chmod(0o700)
@@ -101,34 +101,37 @@ class Checkpoint:
         self._write(SETTINGS_FILE, lambda file: file.write(f"{text}\n".encode()))
 
     def next(self, task: str) -> tuple[tuple[str, ...], Sums] | None:
-        """Return the sites and the sums of the next entry if it is of this task; None when there is none."""
+        """Return the sites and the sums of the next entry, which must be of this task; None after the last."""
         if not self._ahead:
             return None
         name, sites, sums = self._ahead.pop(0)
         if name != task:
             raise SettingError(
-                f"The checkpoint holds the sums of '{name}' where this run asks for '{task}'. It was written by "
-                "another version of flower-pansvm; start the run without resume."
+                f"The checkpoint holds the sums of '{name}' where this run needs '{task}'. Another version of "
+                "flower-pansvm wrote it; start the run without resume."
             )
         return sites, sums
 
     def write(self, task: str, question: object, sites: tuple[str, ...], sums: Mapping[str, Floats]) -> None:
-        """Add a sum that has come back, over these sites.
+        """Add a sum over these sites.
 
-        It is complete on the disk or not there at all, and then a FederationError says why.
+        Raises
+        ------
+        FederationError
+            If it cannot be written; then no part of it is on the disk.
         """
         self.written, self._notes = self.written + 1, 0
-        asked = values_of(question) if self.audited else {}
+        inputs = values_of(question) if self.audited else {}
         learned = {LEARNED + name: total for name, total in sums.items()}
-        self._save(f"{self.written:05d}-{task}", {**asked, **learned, ROSTER: list(sites)})
+        self._save(f"{self.written:05d}-{task}", {**inputs, **learned, ROSTER: list(sites)})
 
-    def write_told(self, broadcast: Broadcast[M], message: M) -> None:
+    def write_broadcast(self, broadcast: Broadcast[M], message: M) -> None:
         """Add a broadcast, for an audit."""
-        self._note(TOLD, broadcast.name, values_of(message))
+        self._note(BROADCAST, broadcast.name, values_of(message))
 
-    def write_asked(self, task: str, question: object, sites: tuple[str, ...]) -> None:
+    def write_question(self, task: str, question: object, sites: tuple[str, ...]) -> None:
         """Add a question whose answers are disclosed, for an audit."""
-        self._note(ASKED, task, {**values_of(question), ROSTER: list(sites)})
+        self._note(QUESTION, task, {**values_of(question), ROSTER: list(sites)})
 
     def _note(self, kind: str, name: str, values: Values) -> None:
         if self.audited:
@@ -153,12 +156,12 @@ class Checkpoint:
                 content(file)
         except OSError as error:
             raise FederationError(
-                f"The checkpoint {self.folder} cannot be written: {error.strerror}. Its earlier sums are there. Make "
-                "room, or set right who may write there, and go on with the run."
+                f"The checkpoint {self.folder} cannot be written: {error.strerror}. Its earlier sums are kept. Free "
+                "disk space, or correct the folder's permissions, and resume the run."
             ) from None
 
     def finish(self) -> None:
-        """Delete the checkpoint of a run that has left its results; or make it the transcript that is audited."""
+        """Delete the checkpoint of a run that has written its results, or make it the transcript of an audit."""
         if self.audited:
             (self.folder / SETTINGS_FILE).unlink()
             self.folder.rename(self.folder.parent / TRANSCRIPT_FOLDER)
@@ -166,8 +169,8 @@ class Checkpoint:
             self.remove()
 
     def remove(self) -> None:
-        """Delete the checkpoint: the run begins anew, or there is nothing to go on from."""
-        # First what makes it one: of a checkpoint that is removed in part, no run may go on.
+        """Delete the checkpoint."""
+        # The settings first: without them no run resumes from a checkpoint that is removed in part.
         for path in [self.folder / SETTINGS_FILE, *self.folder.glob("*.npz"), *self.folder.glob(".*")]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
@@ -184,10 +187,10 @@ class Checkpoint:
 
     def _read(self) -> list[tuple[str, tuple[str, ...], Sums]]:
         entries = []
-        for number, path in enumerate(_files(self.folder), start=1):
+        for index, path in enumerate(_files(self.folder), start=1):
             try:
-                if int(path.stem.split("-")[0]) != number:
-                    raise ValueError("the one before is missing")
+                if int(path.stem.split("-")[0]) != index:
+                    raise ValueError("the sum before is missing")
                 with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                     sites = tuple(map(str, file[ROSTER]))
                     learned = [name for name in file.files if name.startswith(LEARNED)]
@@ -195,12 +198,12 @@ class Checkpoint:
             except Exception as error:  # a damaged file makes zipfile and numpy raise nearly anything
                 raise SettingError(
                     f"{path} is damaged, or the sum before it is missing. Remove it and all that come after it, and "
-                    "resume again: what was computed before them is kept."
+                    "resume again: earlier sums are kept."
                 ) from error
             entries.append((path.stem.split("-", 1)[1], sites, sums))
         return entries
 
 
 def alike(now: Floats, before: Floats) -> bool:
-    """Tell whether a sum is the same, but for how another processor or version of numpy may round."""
+    """Return whether two sums are equal within the rounding of other processors and versions of numpy."""
     return now.shape == before.shape and np.allclose(now, before, rtol=1e-9, atol=1e-6)

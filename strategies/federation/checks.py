@@ -1,9 +1,9 @@
-"""Whether a sum is valid: what the coordinator checks of every sum as soon as it is opened.
+"""The coordinator's checks of every opened sum.
 
-A site can contribute what it likes, and a sum hides it. But counts cannot be negative, nor a loss, and each row counts
-once. A sum that breaks such a rule ends the run; whose fault it is, a sum cannot say. What keeps within the rules goes
-unnoticed (docs/threat-model.md). Rules for one result are declared with the field of the task's answer. Those between
-several, or with earlier sums, stand beside the strategy or step that asks for the sum, which hands them over with it.
+A site can contribute any numbers, and a sum hides them. But counts and losses are never negative, and each row counts
+once. A sum that breaks such a rule ends the run, without naming the site; a wrong contribution that keeps the rules
+remains unnoticed (docs/threat-model.md). Rules for one result are declared with the field of the task's answer. Rules
+between several results, or with earlier sums, come as `Relations` with the strategy's or step's request.
 """
 
 import math
@@ -20,60 +20,59 @@ from flower_pansvm.tasks import Task
 from strategies.federation.shapes import length
 
 ROUNDING = 1e-9
-"""Relative error that sums of many numbers may have."""
+"""Allowed relative error of sums of many numbers."""
 
 Problems = Iterator[str]
-"""Why a sum is invalid, as texts."""
+"""Reasons why a sum is invalid."""
 
 
 @dataclass(frozen=True)
 class KnownRows:
-    """What earlier sums have told of the sites' rows."""
+    """Numbers of the sites' rows, from earlier sums."""
 
     train: Floats  # (folds, classes): training rows
-    test: float  # rows kept for evaluation
-    patients: Floats  # (2,): those of the training rows and of the test rows
-    train_sites: tuple[str, ...]  # the sites whose training rows they are; later sums may be over fewer
-    test_sites: tuple[str, ...]  # those whose test rows they are
+    test: float  # test rows
+    patients: Floats  # (2,): patients of the training rows and of the test rows
+    train_sites: tuple[str, ...]  # sites of the training rows; later sums may be over fewer
+    test_sites: tuple[str, ...]  # sites of the test rows
 
 
 @dataclass(frozen=True)
 class Request:
-    """One attempt at a secure sum, and what the coordinator knows of the answer beforehand."""
+    """One attempt at a secure sum, and the limits of its results."""
 
-    this: SumRound  # which sum it is
+    sum_round: SumRound
     task: Task[Any, Any]
-    question: Any  # what the sites are asked: the task's dataclass
+    question: Any  # the task's dataclass
     bounds: Mapping[str, float]  # largest absolute value of each result at one site; infinite if unknown
-    # By how much any number of a result may be off, besides rounding, by the noise of level dp. 0 if not named.
+    # Allowed error of any number of a result by the noise of level dp, besides rounding; 0 if not named.
     slack: Mapping[str, float]
-    # How many there are of what a shape may name (:mod:`.shapes`); empty before the sites have joined.
+    # Values of the names in a shape (:mod:`.shapes`); empty before the sites have joined.
     sizes: Mapping[str, int]
-    rows: KnownRows | None  # what is known of the sites' rows so far
-    relations: "Relations | None" = None  # what holds between the results, whatever the sites' rows are
+    rows: KnownRows | None  # None before they are summed
+    relations: "Relations | None" = None  # relations between the results, valid for any rows
 
 
 @dataclass(frozen=True)
 class AggregateResult:
     """A secure sum that has been opened."""
 
-    request: Request  # what was asked
+    request: Request
     sums: Mapping[str, Floats]  # the results, summed over the sites
-    # Those it is over: all that were asked, unless a single one's contribution is looked at.
-    sites: tuple[str, ...]
+    sites: tuple[str, ...]  # sites of the sum; a single one if its contribution is checked
 
     def wrong_shape(self, **expected: tuple[int | str, ...]) -> Problems:
-        """Yield which results have another shape than expected; sides as in `flower_pansvm.tasks.Shape`."""
+        """Yield the results with another shape than expected; sides as in `flower_pansvm.tasks.Shape`."""
         for name, sides in expected.items():
             shape = self.sums[name].shape
-            known = [length(side, self.request.sizes) if isinstance(side, str) else side for side in sides]
-            if len(shape) != len(known) or any(
-                side not in (-1, own) for own, side in zip(shape, known, strict=True)
+            lengths = [length(side, self.request.sizes) if isinstance(side, str) else side for side in sides]
+            if len(shape) != len(lengths) or any(
+                side not in (-1, actual) for actual, side in zip(shape, lengths, strict=True)
             ):
-                yield f"'{name}' does not have the shape that was asked for"
+                yield f"'{name}' does not have the requested shape"
 
     def tolerance(self, *names: str) -> float:
-        """Return by how much a sum or difference of these results may be off where it should be zero."""
+        """Return the allowed error of a sum or difference of these results that should be zero."""
         bounds, slack = self.request.bounds, self.request.slack
         largest = (bounds[name] for name in names if math.isfinite(bounds[name]))
         return sum(len(self.sites) ** 2 * bound * 2.0**-60 for bound in largest) + sum(
@@ -81,27 +80,27 @@ class AggregateResult:
         )
 
     def exceeds(self, name: str, most: Floats | float, *others: str) -> bool:
-        """Tell whether any number of a result is above what it can be; ``others`` are results that went into that."""
+        """Return whether any number of a result exceeds ``most``, which may depend on the results ``others``."""
         largest = np.asarray(most, dtype=np.float64)
         allowed = largest + ROUNDING * np.abs(largest) + self.tolerance(name, *others)
         return bool((self.sums[name] > allowed).any())
 
     def negative(self, name: str) -> bool:
-        """Tell whether any number of a result that cannot be negative is."""
+        """Return whether any number of a result is negative, beyond the allowed error."""
         return bool((self.sums[name] < -self.tolerance(name)).any())
 
     def not_a_count(self, name: str) -> bool:
-        """Tell whether any number of a result that counts something is not a whole number, or negative."""
+        """Return whether any number of a result is negative or not whole."""
         counts = self.sums[name]
         return bool((counts < 0).any() or (counts != np.rint(counts)).any())
 
     def out_of_bounds(self, name: str) -> bool:
-        """Tell whether any number of a result is larger than all sites' bounds allow."""
+        """Return whether any number of a result exceeds the sum of all sites' bounds."""
         bound = len(self.sites) * self.request.bounds[name] * (1 + ROUNDING)
         return bool(np.abs(self.sums[name]).max(initial=0.0) > bound + self.request.slack.get(name, 0.0))
 
     def negative_variance(self) -> Problems:
-        """Yield if ``count``, ``total`` and ``square`` are not numbers, sums and sums of squares of the same cells."""
+        """Yield a problem if ``count``, ``total`` and ``square`` give a negative variance."""
         count, total, square = (self.sums[name] for name in ("count", "total", "square"))
         count = count[..., None] if count.ndim < total.ndim else count
         tolerance = self.tolerance("count") * np.abs(square) + self.tolerance("square") * count
@@ -111,7 +110,7 @@ class AggregateResult:
 
 
 Relations = Callable[[AggregateResult], Problems]
-"""Yields which relations between a sum's results do not hold; each check may rely on those before it."""
+"""Yields the broken relations between a sum's results; each check may rely on those before it."""
 
 
 def check_sum(result: AggregateResult, site: str = "") -> None:
@@ -119,15 +118,13 @@ def check_sum(result: AggregateResult, site: str = "") -> None:
 
     Parameters
     ----------
-    result : AggregateResult
-        The sum.
     site : str
-        The site, where what one site has contributed can be seen.
+        The site, if the sum is a single site's contribution.
 
     Raises
     ------
     FederationError
-        If it is not. The text says which result of which task, and why.
+        If it is invalid. The text names task, result and reason.
     """
     relations = result.request.relations
     problem = next(_declared(result), None) or (next(relations(result), None) if relations else None)
@@ -137,20 +134,20 @@ def check_sum(result: AggregateResult, site: str = "") -> None:
     causes = "another version of flower-pansvm, or a changed one, or its rows have changed during the run"
     if site:
         raise FederationError(
-            f"What site '{site}' contributed to task '{task}' is invalid: {problem}. It runs {causes}."
+            f"The contribution of site '{site}' to task '{task}' is invalid: {problem}. The site runs {causes}."
         )
     raise FederationError(
-        f"The sum of task '{task}' over {sites} sites is invalid: {problem}. What one site contributed is wrong: it "
-        f"runs {causes}. A sum does not say which; runs without one hospital at a time do."
+        f"The sum of task '{task}' over {sites} sites is invalid: {problem}. One site's contribution is wrong: it runs "
+        f"{causes}. The sum does not show which site; runs without one hospital at a time do."
     )
 
 
 def _declared(result: AggregateResult) -> Problems:
-    """Yield which results are not what their fields declare; later checks rely on the earlier ones."""
+    """Yield the results that break their fields' declarations; later checks rely on the earlier ones."""
     question = result.request.question
     for name, values in result.sums.items():
         if not np.isfinite(values).all():
-            yield f"'{name}' holds something that is not a finite number"
+            yield f"'{name}' holds a number that is not finite"
         if result.out_of_bounds(name):
             yield f"'{name}' is larger than the bounds of all sites allow"
     for name, declared in result.request.task.declared.items():
@@ -160,6 +157,6 @@ def _declared(result: AggregateResult) -> Problems:
         if declared.count and result.not_a_count(name):
             yield f"'{name}' holds a count that is negative or not whole"
         if declared.not_negative and result.negative(name):
-            yield f"'{name}' holds a number that is negative, and cannot be"
+            yield f"'{name}' holds a negative number, but is never negative"
         if declared.most is not None and result.exceeds(name, declared.most(question)):
-            yield f"'{name}' is larger than what was asked about"
+            yield f"'{name}' is larger than the question allows"

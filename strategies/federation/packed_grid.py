@@ -1,4 +1,4 @@
-"""A deployment's grid that sends each message as one record of bytes: Flower makes an HTTP request of every array."""
+"""A deployment's grid that sends each message as one record of bytes: Flower sends an HTTP request for every array."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,18 +12,18 @@ from flower_pansvm.records import packed, unpacked
 
 
 def is_deployment(grid: Grid) -> bool:
-    """Tell whether a grid is that of a deployment, for which Flower has no public name."""
+    """Return whether a grid is a deployment's, whose class Flower does not export."""
     return type(grid).__name__ == "HttpGrid"
 
 
 class PackedGrid(Grid):
-    """Another grid, whose sites are the ClientApp of this project: it unpacks what is packed, and packs its reply."""
+    """A grid that packs messages and unpacks replies; this project's ClientApp does the reverse."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
 
     def set_run(self, run: Run) -> None:
-        """Set the run; part of Flower's interface, as are the others."""
+        """Set the run."""
         self._grid.set_run(run)
 
     @property
@@ -36,38 +36,38 @@ class PackedGrid(Grid):
         return self._grid.create_message(*arguments, **more)
 
     def get_node_ids(self) -> Iterable[int]:
-        """Return the numbers of the nodes that are connected."""
+        """Return the ids of the connected nodes."""
         return self._grid.get_node_ids()
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Send messages, and return their numbers."""
-        return self._grid.push_messages([_packed(one) for one in messages])
+        """Send messages, and return their ids."""
+        return self._grid.push_messages([_packed(message) for message in messages])
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        """Return the replies that have come, with what they hold."""
-        return _with_contents(self._grid.pull_messages(message_ids))
+        """Return the replies that have come, unpacked."""
+        return _unpacked(self._grid.pull_messages(message_ids))
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
-        """Send messages, and return the replies, with what they hold."""
-        asked = [_packed(one) for one in messages]
-        return _with_contents(self._grid.send_and_receive(asked, timeout=timeout))
+        """Send messages, and return the replies, unpacked."""
+        packed_messages = [_packed(message) for message in messages]
+        return _unpacked(self._grid.send_and_receive(packed_messages, timeout=timeout))
 
 
-def _packed(question: Message) -> Message:
-    to = question.metadata
-    return Message(packed(question.content), to.dst_node_id, to.message_type, ttl=to.ttl)
+def _packed(message: Message) -> Message:
+    metadata = message.metadata
+    return Message(packed(message.content), metadata.dst_node_id, metadata.message_type, ttl=metadata.ttl)
 
 
-def _with_contents(replies: Iterable[Message]) -> list[Message]:
-    """Return replies with what they hold; FederationError if one cannot be read."""
+def _unpacked(replies: Iterable[Message]) -> list[Message]:
+    """Return unpacked replies; FederationError if one cannot be read."""
     received = list(replies)
     for reply in received:
         if reply.has_content():
             try:
                 reply.content = unpacked(reply.content)
-            except Exception:  # of a site that sends something else
+            except Exception:  # of a site that sends anything else
                 raise FederationError(
                     "A site's reply cannot be read. It runs another version of flower-pansvm, or a changed one."
                 ) from None

@@ -17,9 +17,9 @@ NAMES = ("classes", "class_columns", "columns", "folds")
 
 
 def sizes_of(schema: Schema | None, folds: int) -> dict[str, int]:
-    """Return the lengths of what a side may name; none as long as there is no schema.
+    """Return the lengths of the names in a side; empty without a schema.
 
-    ``class_columns`` are the columns of decision values: one for each class, but one for two classes.
+    ``class_columns`` are the columns of decision values: one for each class, or one for two classes.
     """
     if schema is None:
         return {}
@@ -30,12 +30,12 @@ def sizes_of(schema: Schema | None, folds: int) -> dict[str, int]:
 
 
 def length(side: str, sizes: Mapping[str, int]) -> int:
-    """Return the length of a side such as ``columns * (columns + 1) // 2``; -1, any, while no size is known.
+    """Return the length of a side such as ``columns * (columns + 1) // 2``; -1 (any) while no size is known.
 
     Raises
     ------
     TypeError
-        If it is not made of `NAMES`, whole numbers, ``+ - * //`` and brackets.
+        If the side has anything but `NAMES`, whole numbers, ``+ - * //`` and brackets.
 
     Examples
     --------
@@ -45,8 +45,8 @@ def length(side: str, sizes: Mapping[str, int]) -> int:
 
     def value(node: ast.expr) -> int:
         match node:
-            case ast.Constant(value=int(number)):
-                return number
+            case ast.Constant(value=int(constant)):
+                return constant
             case ast.Name(id=name) if name in NAMES:
                 return sizes.get(name, 0)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
@@ -56,5 +56,5 @@ def length(side: str, sizes: Mapping[str, int]) -> int:
             "brackets."
         )
 
-    found = value(ast.parse(side, mode="eval").body)
-    return found if sizes else -1
+    result = value(ast.parse(side, mode="eval").body)
+    return result if sizes else -1

@@ -1,10 +1,10 @@
-"""What the coordinator asked and told its sites and the sums it learned, in order, for ``pansvm run --audit``.
+"""Questions, broadcasts and sums of a run, in order, for ``pansvm run --audit``.
 
-It is the checkpoint of a finished run (:mod:`strategies.federation.checkpoint`). What sites have disclosed one by one
-is not in it, only that they were asked.
+A transcript is the checkpoint of a finished run (:mod:`strategies.federation.checkpoint`). Of tasks whose results are
+disclosed it has the questions only. It holds nothing that the coordinator does not know.
 
-The coordinator knows all of it anyway. An audit puts the same questions to the simulated sites again, and so finds out
-which rows were in which sum; an attack tries to find the rows from the sums.
+An audit puts the same questions to the simulated sites again to learn the rows of each sum; an attack reconstructs rows
+from the sums.
 """
 
 from collections.abc import Mapping
@@ -24,62 +24,61 @@ M = TypeVar("M")
 
 FOLDER = "transcript"
 ROSTER = "sites"
-TOLD, ASKED = "told", "asked"
+BROADCAST, QUESTION = "broadcast", "question"
 """Kinds of entries besides sums."""
 
 TRANSCRIPT = "The coordinator that wrote the transcript"
-"""Who sent what is read here, for errors."""
+"""The sender in errors."""
 
 LEARNED = "learned."
-"""Before the names of what came back, which may be those of what was asked."""
+"""Prefix of the names of sums, which may equal names of the question's values."""
 
 
 @dataclass(frozen=True)
 class TranscriptSum:
-    """A sum that the coordinator has learned; one of nothing stands for a question whose answers are disclosed."""
+    """A sum of a run; without any numbers for a question whose answers are disclosed."""
 
-    task: str  # name of its task
+    task: str
     inputs: Mapping[str, Any]  # the question's values
-    # All that the sites had been told by then: the latest broadcast of each name. The same object for one sum and the
-    # next unless they were told something in between.
-    told: Mapping[str, Values]
-    sites: tuple[str, ...]  # the sites it is over
-    sums: Mapping[str, NDArray[np.float64]]  # what came back
+    # The latest broadcast of each name: the same object as the sum before has, without broadcasts in between.
+    broadcasts: Mapping[str, Values]
+    sites: tuple[str, ...]  # the sites of the sum
+    sums: Mapping[str, NDArray[np.float64]]
 
     def question(self, task: Task[Q, A]) -> Q:
-        """Return the question, which is the task's."""
+        """Return the question as the task's dataclass."""
         return message_of(task.question, self.inputs, "inputs", TRANSCRIPT)
 
     def answer(self, task: Task[Q, A]) -> A:
         """Return the sums as the task's answer."""
         return message_of(task.answer, self.sums, "sums", TRANSCRIPT)
 
-    def heard(self, broadcast: Broadcast[M]) -> M:
-        """Return a broadcast that the sites had heard by then."""
-        return message_of(broadcast.message, self.told[broadcast.name], broadcast.name, TRANSCRIPT)
+    def received(self, broadcast: Broadcast[M]) -> M:
+        """Return a broadcast that the sites had received."""
+        return message_of(broadcast.message, self.broadcasts[broadcast.name], broadcast.name, TRANSCRIPT)
 
 
 def read_transcript(folder: Path) -> list[TranscriptSum]:
-    """Return the sums of the record in a run's folder, in order."""
-    found: list[TranscriptSum] = []
-    told: dict[str, Values] = {}
+    """Return the sums of the transcript in a run's folder, in order."""
+    entries: list[TranscriptSum] = []
+    broadcasts: dict[str, Values] = {}
     for path in sorted((folder / FOLDER).glob("[0-9]*.npz")):
         *kind, name = path.stem.split("-")[1:]
         with np.load(path, allow_pickle=False) as file:
             values: dict[str, Any] = {key: _value(file[key]) for key in file.files}
-        if TOLD in kind:
-            told = {**told, name: values}
+        if BROADCAST in kind:
+            broadcasts = {**broadcasts, name: values}
         else:
             sites = tuple(values.pop(ROSTER))
             sums = {
                 key.removeprefix(LEARNED): values.pop(key) for key in list(values) if key.startswith(LEARNED)
             }
-            found.append(TranscriptSum(name, values, told, sites, sums))
-    return found
+            entries.append(TranscriptSum(name, values, broadcasts, sites, sums))
+    return entries
 
 
 def remove_transcript(folder: Path) -> None:
-    """Delete the record in a run's folder, if there is one."""
+    """Delete the transcript in a run's folder, if there is one."""
     for path in (folder / FOLDER).glob("*.npz"):
         path.unlink()
     if (folder / FOLDER).is_dir():
@@ -87,5 +86,5 @@ def remove_transcript(folder: Path) -> None:
 
 
 def _value(array: NDArray[Any]) -> Any:
-    """Return a value as it was before it became an array in a file."""
+    """Return a value of the file as it was written: a list or number that became an array."""
     return array if array.ndim and array.dtype.kind != "U" else array.tolist()

@@ -1,1 +1,1 @@
-"""The coordinator's share of the cutting planes: the master problem, its bounds, and the points asked next."""
+"""The coordinator's part of cutting planes: the master problem, its bounds, and the points of the next round."""

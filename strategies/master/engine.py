@@ -1,8 +1,7 @@
 """The loop around cutting planes and master problem, for any number of SVM problems at once.
 
 Paper: Lu 2016, Algorithms 2 and 3. All problems of a job advance together, one round trip after the other, and
-each leaves when its bounds have met. Where a problem asks next is the matter of :mod:`.search` and of
-:mod:`.line_search`.
+each leaves when its bounds have met. :mod:`.search` and :mod:`.line_search` choose the points of the next round.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +18,11 @@ from strategies.master.packing import in_single_precision
 from strategies.master.progress import Progress
 
 MAX_ROUNDS = 1000
-"""No training takes more round trips."""
+"""Most round trips of a training."""
 
 WORKERS, LARGE = 2, 500
-"""Problems whose master is solved at the same time if they have more coordinates than so many. With fewer, threads
-wait for Python's interpreter and for each other longer than they compute."""
+"""Number of masters solved at the same time, and the number of coordinates above which more than one is. With fewer
+coordinates, threads wait for Python's interpreter and for each other longer than they compute."""
 
 Ask = Callable[[Mapping[int, Question]], Mapping[int, Answer]]
 """``ask({problem: question})`` returns, summed over all sites, the answer to each problem's question."""
@@ -33,13 +32,13 @@ Report = Callable[[int, Sequence[Progress]], None]
 
 
 class Search(Protocol):
-    """Where a problem asks the sites, one question after the other."""
+    """Chooses the points of a problem's questions, round after round."""
 
     def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:
         """Return the first question, at the given points; shape (any, rank + 1)."""
 
     def next(self, progress: Progress, question: Question, answer: Answer) -> Question | None:
-        """Return the question after ``answer``, which ``progress`` knows already; None to give the problem up."""
+        """Return the question after ``answer``, which ``progress`` has learned; None to stop the problem early."""
 
 
 def solve(
@@ -57,60 +56,52 @@ def solve(
 
     Parameters
     ----------
-    problems : sequence of Problem
-        The problems.
     starts : sequence of ndarray of shape (any, rank + 1)
         Points to begin with, for each problem.
-    ask : callable
-        One round trip to the sites.
     tol : float
         Stop a problem at (upper - lower) <= tol * upper.
-    search : callable
-        Makes the search of one problem.
-    report : callable
-        Called after every round trip.
     most_rounds : int
-        A problem that has not met its tolerance after so many round trips is returned as it is.
+        Round trips after which problems are returned as they are.
     needed : int, optional
-        When so many problems, the first ones, are done, the others are returned as they are; by default all are needed.
+        Once the first ``needed`` problems are solved, the others are returned as they are; by default all are needed.
 
     Returns
     -------
     list of Progress
-        In the order of ``problems``. One whose master problem cannot be solved says so in ``failure``; it, and one
-        that its search gives up, is returned with the best point it has come to.
+        In the order of ``problems``, each with its incumbent. ``failure`` holds the error of a master problem that
+        was not solved.
     """
     states = [Progress(problem) for problem in problems]
     searches = [search() for _ in problems]
-    wanted = {i: searches[i].first(states[i], starts[i]) for i in range(len(problems))}
+    questions = {i: searches[i].first(states[i], starts[i]) for i in range(len(problems))}
 
     def advance(i: int, answer: Answer) -> Question | None:
-        states[i].learn(wanted[i], answer)
+        states[i].learn(questions[i], answer)
         if states[i].failure or states[i].gap <= tol:
             return None
-        return searches[i].next(states[i], wanted[i], answer)
+        return searches[i].next(states[i], questions[i], answer)
 
     workers = WORKERS if max((problem.rank for problem in problems), default=0) > LARGE else 1
-    # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
+    # On matrices as small as the master's, threads only wait for each other: many times slower on a loaded machine.
     with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
-        for number in range(1, most_rounds + 1):
-            if not any(needed is None or i < needed for i in wanted):
+        for round_trip in range(1, most_rounds + 1):
+            if not any(needed is None or i < needed for i in questions):
                 break
-            wanted = {i: _sendable(question) for i, question in wanted.items()}
-            answers = ask(wanted)
-            replies = [answers[i] for i in wanted]
-            questions = list(pool.map(advance, wanted, replies))
-            wanted = {
-                i: question for i, question in zip(wanted, questions, strict=True) if question is not None
+            questions = {i: _sendable(question) for i, question in questions.items()}
+            answers = ask(questions)
+            replies = [answers[i] for i in questions]
+            following = list(pool.map(advance, questions, replies))
+            questions = {
+                i: question for i, question in zip(questions, following, strict=True) if question is not None
             }
-            report(number, states)
+            report(round_trip, states)
     return states
 
 
 def _sendable(question: Question) -> Question:
-    """Return a question at the nearest points that single precision can hold, which travel in half of the bytes.
+    """Return a question with its points rounded to single precision, in half of the bytes.
 
-    A cutting plane is as good there as anywhere near, and both sides compute the points between from these.
+    A cutting plane there is as good, and both sides compute the points on segments from the rounded numbers.
     """
     return replace(
         question,

@@ -1,4 +1,4 @@
-"""The master problem: the best weights as far as the cutting planes known so far can tell.
+"""The master problem: the best weights under the cutting planes known so far.
 
 Paper: Lu 2016, Algorithm 2, line 10:  min 1/2 ||w||^2 + C L  subject to  L >= m_t - w.a_t - b d_t,  L >= 0.
 Its dual, with one variable for each cut, gives the lower bound and the dual variables:
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from strategies.master.quadratic_program import in_span, minimise
+from strategies.master.quadratic_program import basis_coordinates, minimise
 
 ROUNDING = 1e-11
 """A d below this share of m is 0 but for rounding, as it is at the origin with balanced class weights."""
@@ -21,11 +21,11 @@ ROUNDING = 1e-11
 class MasterSolution:
     """Solution of the master problem."""
 
-    w: NDArray[np.float64]  # (rank,): weights; but for the solver's tolerance they are sum_t beta_t a_t
+    w: NDArray[np.float64]  # (rank,): weights; sum_t beta_t a_t within the solver's tolerance
     b: float  # bias
-    beta: NDArray[np.float64]  # (cuts,): dual variables; at a cut's place its share in w
+    beta: NDArray[np.float64]  # (cuts,): dual variable of each cut, its coefficient in w
     lower: float  # value of the dual objective: a lower bound of the SVM objective
-    tolerance: float  # how exactly the quadratic program was solved, in shares of the rows
+    tolerance: float  # tolerance that the quadratic program reached, in shares of the rows
 
 
 def solve_master(
@@ -39,8 +39,8 @@ def solve_master(
 ) -> MasterSolution:
     """Solve the master problem for the given cuts.
 
-    Of many cuts only a few hold the solution up. So the quadratic program is solved for the likely cuts, then
-    again with those that its solution misses, until it misses none.
+    Few of many cuts support the solution. So the quadratic program is solved for the likely cuts, then again with
+    those that its solution violates, until it violates none.
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ def solve_master(
     C : float
         Penalty of the SVM.
     rows : float
-        Number of rows in the sums; the quadratic program is solved in units of it, so that its numbers stay
-        near 1 whatever the size of the federation. 0 for a problem without rows.
+        Number of rows in the sums, the unit of the quadratic program, whose numbers then stay near 1 for any size
+        of the federation. 0 for a problem without rows.
     likely : ndarray of bool, shape (cuts,)
-        Cuts to begin with, at least one. The choice decides how soon the solution is found, not which.
+        Cuts to begin with, at least one. They change the time that the solution takes, not the solution.
 
     Raises
     ------
     TrainingError
         If the solver does not find the solution.
     """
-    # A bias of 1 / rounding error would seem to take all of the loss away.
+    # Otherwise a bias of 1 / rounding error would seem to remove all of the loss.
     d = np.where(np.abs(d) > ROUNDING * m, d, 0.0)
     rows = rows if rows > 0 else 1.0
     chosen = likely.copy()
@@ -69,10 +69,10 @@ def solve_master(
         w, b, loss, multipliers, tolerance = _quadratic_program(
             a[chosen] / rows, d[chosen] / rows, m[chosen] / rows, C * rows
         )
-        missed = ~chosen & ((m - a @ w - b * d) / rows > loss + tolerance)
-        if not missed.any():
+        violated = ~chosen & ((m - a @ w - b * d) / rows > loss + tolerance)
+        if not violated.any():
             break
-        chosen |= missed
+        chosen |= violated
     share = np.zeros(len(m))
     share[chosen] = multipliers
     beta = C * _feasible(share, d)
@@ -84,11 +84,11 @@ def _quadratic_program(
 ) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
     """Return w, b, L, the cuts' multipliers in shares of C and the tolerance reached.
 
-    The solution lies in the span of the cuts, so w is looked for in an orthonormal basis of it, in units of
-    sqrt(C): the solver then sees no C but in the slopes. The dual program, though smaller at first, is not used:
-    the solver fails on it at a large C.
+    The solution lies in the span of the cuts, so w is computed in an orthonormal basis of the span, in units of
+    sqrt(C): then C scales only the subgradients. The dual program is smaller at first, but the solver fails on it
+    at a large C.
     """
-    coordinates, combine = in_span(a.T)
+    coordinates, combine = basis_coordinates(a.T)
     root = np.sqrt(C)
     u, b, loss, multipliers, tolerance = minimise(np.zeros(len(coordinates)), root * coordinates.T, d, m)
     return combine(root * u), b, loss, multipliers, tolerance
@@ -97,8 +97,7 @@ def _quadratic_program(
 def _feasible(share: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
     """Shrink the shares until d.share = 0 and sum(share) <= 1 hold exactly.
 
-    The solver meets both only within its tolerance, and the dual objective bounds the SVM's from below only
-    where they hold.
+    The solver meets both only within its tolerance; the dual objective is a lower bound only where both hold.
     """
     up, down = share @ np.maximum(d, 0.0), share @ np.maximum(-d, 0.0)
     balanced = share.copy()

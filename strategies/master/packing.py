@@ -1,6 +1,8 @@
-"""Problems, questions and duals as the fields of a message, and a message's sums as answers and curvatures.
+"""Problems, questions and duals as the fields of a message, and a message's sums as answers and Hessians.
 
-The other halves are the sites': `flower_pansvm/systems/pan_svm/tasks.py` and `flower_pansvm/systems/selection.py`.
+The sites' counterparts: `flower_pansvm/systems/pan_svm/tasks.py` and `flower_pansvm/systems/selection.py`. A message's
+`curvature` holds the Hessian of the smoothed hinge loss: all entries between the leading coordinates and the bias, and
+the diagonal of the other coordinates.
 """
 
 from collections.abc import Sequence
@@ -16,16 +18,13 @@ from flower_pansvm.systems.selection import SupportQuestion
 
 
 def in_single_precision(numbers: Floats) -> Floats:
-    """Return the nearest numbers that single precision can hold, the largest for those beyond it.
-
-    A site may as well be asked at a point next to another one, as long as both sides take the very same numbers.
-    """
+    """Return numbers rounded to single precision, and clipped to its range."""
     largest = np.finfo(np.float32).max
     return np.clip(numbers, -largest, largest).astype(np.float32).astype(np.float64)
 
 
 def pack_problems(problems: Sequence[Problem]) -> ProblemsQuestion:
-    """Return the problems, but for their names."""
+    """Return the problems without their names."""
     return ProblemsQuestion(**_fields_of(problems))
 
 
@@ -45,12 +44,12 @@ def pack_questions(problems: Sequence[Problem], questions: Sequence[Question]) -
 
 
 def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals]) -> SupportQuestion:
-    """Return the cutting planes that hold up each problem's solution."""
+    """Return the cutting planes that support each problem's solution."""
     return SupportQuestion(
         **_fields_of(problems),
-        points=flat([one.points for one in duals]),
-        cuts=np.array([len(one.beta) for one in duals]),
-        beta=flat([one.beta for one in duals]),
+        points=flat([dual.points for dual in duals]),
+        cuts=np.array([len(dual.beta) for dual in duals]),
+        beta=flat([dual.beta for dual in duals]),
     )
 
 
@@ -60,7 +59,7 @@ def unpack_answers(sums: CutsAnswer, questions: Sequence[Question]) -> list[Answ
     ranks = np.array([question.endpoints.shape[1] - 1 for question in questions])
     sizes = [curvature_size(rank, question.leading) for rank, question in zip(ranks, questions, strict=True)]
     a = pieces(sums.a, counts * ranks)
-    d, m, loss = (pieces(part, counts) for part in (sums.d, sums.m, sums.loss))
+    d, m, loss = (pieces(values, counts) for values in (sums.d, sums.m, sums.loss))
     curvature = pieces(sums.curvature, np.array(sizes))
     return [
         Answer(Cuts(a[i].reshape(counts[i], ranks[i]), d[i], m[i], loss[i]), curvature[i])
@@ -83,12 +82,12 @@ def _fields_of(problems: Sequence[Problem]) -> dict[str, NDArray[Any]]:
 
 
 def curvature_size(rank: int, leading: int) -> int:
-    """Return how many numbers a curvature is."""
+    """Return the number of entries of a Hessian in an answer."""
     return 0 if leading < 0 else (leading + 1) * (leading + 2) // 2 + rank - leading
 
 
 def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) -> NDArray[np.float64]:
-    """Return the numbers of an answer as a symmetric matrix, shape (rank + 1, rank + 1); the bias is last."""
+    """Return the Hessian in an answer as a symmetric matrix, shape (rank + 1, rank + 1); the bias is last."""
     inner = [*range(leading), rank]
     lower = np.zeros((leading + 1, leading + 1))
     triangle = (leading + 1) * (leading + 2) // 2
@@ -101,6 +100,6 @@ def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) ->
 
 
 def curvature_diagonal(curvature: NDArray[np.float64], leading: int) -> NDArray[np.float64]:
-    """Return the diagonal of a curvature from the numbers of an answer, shape (rank + 1,); the bias is not last."""
+    """Return the diagonal of the Hessian in an answer, shape (rank + 1,); the bias follows the leading coordinates."""
     sides = np.arange(1, leading + 2)
     return np.append(curvature[np.cumsum(sides) - 1], curvature[sides.sum() :])

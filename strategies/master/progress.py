@@ -1,4 +1,4 @@
-"""What is known of one binary problem so far: the best point, both bounds, all cutting planes."""
+"""The state of one binary problem in training: its incumbent, both bounds and all cutting planes."""
 
 from dataclasses import dataclass, field
 
@@ -15,17 +15,17 @@ NEGLIGIBLE = 1e-6
 
 @dataclass
 class Progress:
-    """What is known of one problem so far."""
+    """The state of one problem in training."""
 
     problem: Problem
-    best: NDArray[np.float64] = field(init=False)  # (rank + 1,): the best point seen, weights and bias
-    upper: float = np.inf  # objective of the best point
-    lower: float = 0.0  # the master's bound below which no point can come
+    best: NDArray[np.float64] = field(init=False)  # (rank + 1,): the incumbent, weights and bias
+    upper: float = np.inf  # objective of the incumbent
+    lower: float = 0.0  # the master's lower bound of the objective
     cuts: Cuts = field(init=False)  # all cutting planes so far
-    points: NDArray[np.float64] = field(init=False)  # (cuts, rank + 1): where they were asked for
+    points: NDArray[np.float64] = field(init=False)  # (cuts, rank + 1): the point of each plane
     master: MasterSolution = field(init=False)  # the master's latest solution
     rounds: int = 0  # round trips in which this problem took part
-    failure: str = ""  # why it could not be trained further; empty if it could
+    failure: str = ""  # error of the master problem that ended training; empty without one
 
     def __post_init__(self) -> None:
         rank = self.problem.rank
@@ -38,24 +38,23 @@ class Progress:
     def gap(self) -> float:
         """Upper minus lower bound, relative to the upper one; 0 when the objective is 0 but for rounding.
 
-        It is for a problem without rows of one class: then all are right without any weights.
+        So it is in a problem without rows of one class: zero weights predict all rows right.
         """
         rounding = float(np.finfo(np.float64).eps) * self.problem.C * self.problem.rows
         return (self.upper - self.lower) / self.upper if self.upper > rounding else 0.0
 
     def duals(self) -> Duals:
-        """Return the cuts that hold up the master's solution; those without a share in it are left out."""
-        beta = self.master.beta
-        kept = beta > NEGLIGIBLE * beta.max(initial=0.0)
-        return Duals(self.points[: len(beta)][kept], beta[kept])
+        """Return the cuts that support the master's solution."""
+        beta, support = self.master.beta, self._support
+        return Duals(self.points[: len(beta)][support], beta[support])
 
     def learn(self, question: Question, answer: Answer) -> None:
-        """Take in the cuts at the points of a question and improve both bounds."""
+        """Add the cuts at the points of a question and improve both bounds."""
         C, points, new = self.problem.C, question.points, answer.cuts
         objective = 0.5 * np.square(points[:, :-1]).sum(axis=1) + C * new.loss
-        winner = int(np.argmin(objective))
-        if objective[winner] < self.upper:
-            self.upper, self.best = float(objective[winner]), points[winner]
+        lowest = int(np.argmin(objective))
+        if objective[lowest] < self.upper:
+            self.upper, self.best = float(objective[lowest]), points[lowest]
         self.cuts = Cuts(
             np.vstack([self.cuts.a, new.a]),
             np.append(self.cuts.d, new.d),
@@ -63,9 +62,7 @@ class Progress:
             np.append(self.cuts.loss, new.loss),
         )
         self.points = np.vstack([self.points, points])
-        beta = self.master.beta
-        shared = beta > NEGLIGIBLE * beta.max(initial=0.0)
-        likely = np.append(shared, np.ones(len(new.m), dtype=np.bool_))
+        likely = np.append(self._support, np.ones(len(new.m), dtype=np.bool_))
         self.rounds += 1
         try:
             cuts = self.cuts
@@ -74,3 +71,10 @@ class Progress:
             self.failure = str(error)
             return
         self.lower = max(self.lower, self.master.lower)
+
+    @property
+    def _support(self) -> NDArray[np.bool_]:
+        """Mask of the cuts that support the master's solution."""
+        beta = self.master.beta
+        support: NDArray[np.bool_] = beta > NEGLIGIBLE * beta.max(initial=0.0)
+        return support

@@ -10,33 +10,33 @@ from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 from flower_pansvm.errors import TrainingError
 
 TOLERANCES = (1e-10, 1e-7, 1e-4)
-"""How exactly a program is solved, in shares of the rows; the next one if the solver fails."""
+"""Tolerances in shares of the rows; each is used if the solver fails at the one before."""
 
 
 def minimise(
     linear: NDArray[np.float64],
-    slopes: NDArray[np.float64],
+    subgradients: NDArray[np.float64],
     bias: NDArray[np.float64],
-    heights: NDArray[np.float64],
+    offsets: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
-    """Minimise 1/2 ||u||^2 + linear.u + L subject to L >= heights_t - slopes_t.u - bias_t b and L >= 0.
+    """Minimise 1/2 ||u||^2 + linear.u + L subject to L >= offsets_t - subgradients_t.u - bias_t b and L >= 0.
 
     Parameters
     ----------
     linear : ndarray of shape (size,)
         Linear part of the objective.
-    slopes : ndarray of shape (cuts, size)
-        Slopes of the cuts.
+    subgradients : ndarray of shape (cuts, size)
+        Negative subgradients of the cuts.
     bias : ndarray of shape (cuts,) or (0,)
-        Slopes along b, which costs nothing; empty if there is no such variable.
-    heights : ndarray of shape (cuts,)
-        Heights of the cuts.
+        Their components along b, which is not penalised; empty for a program without b.
+    offsets : ndarray of shape (cuts,)
+        Values of the cuts at u = 0, b = 0.
 
     Returns
     -------
     u : ndarray of shape (size,)
     b, L : float
-        b is 0 without such a variable.
+        b is 0 in a program without b.
     multipliers : ndarray of shape (cuts,)
         Dual variables of the cuts, in sum at most 1.
     tolerance : float
@@ -47,29 +47,29 @@ def minimise(
     TrainingError
         If the solver fails at every tolerance.
     """
-    size, cuts, free = len(linear), len(heights), 1 if len(bias) else 0
+    size, cuts, bias_count = len(linear), len(offsets), 1 if len(bias) else 0
     status = None
     for tolerance in TOLERANCES:
         program = piqp.DenseSolver()
         program.settings.eps_abs = tolerance
         program.settings.eps_rel = tolerance
         program.setup(
-            P=np.diag(np.append(np.ones(size), np.zeros(free + 1))),
-            c=np.concatenate([linear, np.zeros(free), [1.0]]),
+            P=np.diag(np.append(np.ones(size), np.zeros(bias_count + 1))),
+            c=np.concatenate([linear, np.zeros(bias_count), [1.0]]),
             A=None,
             b=None,
-            G=np.column_stack([slopes, *([bias] if free else []), np.ones(cuts)]),
-            h_l=heights,
+            G=np.column_stack([subgradients, *([bias] if bias_count else []), np.ones(cuts)]),
+            h_l=offsets,
             h_u=None,
-            x_l=np.append(np.full(size + free, -np.inf), 0.0),
+            x_l=np.append(np.full(size + bias_count, -np.inf), 0.0),
             x_u=None,
         )
         status = program.solve()
         x, multipliers = program.result.x, program.result.z_l
-        # Short of its tolerance a solution still is a good point to ask the sites at, and its bound is valid.
+        # A solution short of its tolerance is still a good next point, and its bound is valid.
         usable = status in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED)
         if usable and np.isfinite(x).all() and np.isfinite(multipliers).all():
-            b = float(x[size]) if free else 0.0
+            b = float(x[size]) if bias_count else 0.0
             return x[:size], b, float(x[-1]), np.maximum(multipliers, 0.0), tolerance
     raise TrainingError(
         f"The quadratic program of {cuts} cutting planes was not solved ({status}). A very large C makes it "
@@ -78,18 +78,18 @@ def minimise(
 
 
 LEAST_ANGLE = 1e-4
-"""Sine of the angle between a slope and the span of those before it. Inner products lose twice the digits that
-orthogonal transformations lose, so slopes that lie closer together are left to a QR decomposition."""
+"""Sine of the angle between a vector and the span of those before it. Inner products lose twice the digits that
+orthogonal transformations lose, so a QR decomposition serves vectors that lie closer together."""
 
 Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """``combine(u)`` returns the vector with the coordinates u, shape (size,)."""
 
 
-def in_span(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], Combine]:
-    """Return the coordinates of vectors in an orthonormal basis of their span, and the way back.
+def basis_coordinates(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], Combine]:
+    """Return the coordinates of vectors in an orthonormal basis of their span, and the inverse map.
 
     With A = vectors and A^T A = R^T R (Cholesky), the columns of A R^-1 are such a basis, and those of R are the
-    coordinates. It takes a tenth of the time of a QR decomposition.
+    coordinates, in a tenth of the time of a QR decomposition.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Where to ask next, in few round trips.
+"""The choice of the next points, for few round trips.
 
-The paper looks along the line from w_b, the best weights so far, to w_a, the master's solution, one step and so
-one round trip at a time (Lu 2016, Algorithm 3). Here all steps are asked for at once, points that the curvature
-of the loss suggests besides (:mod:`.proximal`), and every cutting plane that comes back is kept: each is valid.
+The paper searches the line from w_b, the best weights so far, to w_a, the master's solution, one step and so one
+round trip at a time (Lu 2016, Algorithm 3). Here a round trip evaluates all steps at once, and proximal points besides
+(:mod:`.proximal`). Every cutting plane that comes back is valid and kept.
 """
 
 import math
@@ -11,42 +11,42 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.systems.pan_svm.cuts import Answer, Question
+from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from strategies.master.packing import curvature_matrix, curvature_size, in_single_precision
 from strategies.master.progress import Progress
-from strategies.master.proximal import TrustedCurvature, proximal_targets
+from strategies.master.proximal import DampedHessian, proximal_targets
 
 SHORTEST, LINE = 0.1, 5
-"""The shortest step on the line, and how many there are in geometric progression from it to 1 in a round after the
-bounds have stalled; else there is one. Shorter steps hardly ever lead to a better point."""
+"""Shortest step on the line, and number of steps in geometric progression from it to 1 in a round after the bounds have
+stalled; other rounds take the step 1 alone. Shorter steps hardly ever lead to a better point."""
 
 STEPS = (0.3, 0.6, 1.0)
-"""Fractions of the segment to each proximal point at which the sites are asked."""
+"""Fractions of the segment to each proximal point at which the loss is evaluated."""
 
 SHORTEST_SEGMENT = 1e-3
-"""The shortest segment, in shares of its centre. Endpoints travel in single precision, and where the optimum lies in a
-kink of all rows an error of 2^-24 of the weights is a gap of 1e-6. A point next to its centre lies at a small fraction
-of a longer segment, so that it is off by at most 2^-24 / SHORTEST_SEGMENT of its distance."""
+"""Shortest segment, in shares of its centre. Endpoints travel in single precision, and where the optimum lies in a
+kink of all rows an error of 2^-24 of the weights is a gap of 1e-6. A point near its centre lies at a small fraction
+of a longer segment, so that its error is at most 2^-24 / SHORTEST_SEGMENT of its distance."""
 
 FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
-"""Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
-factor from round to round. The margin itself is at distance 1 from the decision surface."""
+"""Width of the zone around the margin whose rows contribute to the Hessian, in the first round and at the least, and
+the factor from round to round. The margin itself is at distance 1 from the decision surface."""
 
 EARLY, EARLY_PLANES, LATE_PLANES = 4, 3.0, 600.0
-"""In so many rounds, which most problems do not go beyond, a curvature is at most as many numbers as so many cutting
-planes; later, those of all problems together are at most so many: the whole one of a single problem with at most 1,200
-coordinates, which halves the number of further round trips."""
+"""In the first ``EARLY`` rounds, which suffice for most problems, a Hessian has at most as many entries as
+``EARLY_PLANES`` cutting planes; later, the Hessians of all problems together have at most as many as ``LATE_PLANES``:
+all of the Hessian of a single problem with at most 1,200 coordinates, which halves the further round trips."""
 
 SMALL, RENEWED = 256, 6
-"""With more coordinates than so many, the curvature is renewed in every so many rounds only once its zone is at its
-narrowest: it hardly changes any more, and is most of the message and much of the work of all."""
+"""A problem with more than ``SMALL`` coordinates renews its Hessian only every ``RENEWED`` rounds once the zone is at
+its narrowest: the Hessian hardly changes then, and takes most of the message and much of the work."""
 
 STALLED = 0.7
 """A round that leaves more than this share of the gap has stalled."""
 
 PATIENCE, SHRUNK = 8, 0.9
-"""After so many rounds that have not once left less than this share of the distance between the bounds, a problem is
-given up as it is."""
+"""A problem stops early after ``PATIENCE`` rounds that leave the distance between its bounds above ``SHRUNK`` of what
+it was."""
 
 
 class PointSearch:
@@ -55,10 +55,10 @@ class PointSearch:
     Parameters
     ----------
     patience : int
-        Rounds after which a problem whose bounds do not move any more is given up.
+        Rounds without progress of the bounds after which a problem stops early.
     early, late : float
-        As many cutting planes as a curvature may have numbers, in the first rounds and from then on (at least as many);
-        infinite for the whole one.
+        Most entries of a Hessian, in cutting planes of as many numbers, in the first rounds and later (at least as
+        many); infinite for all entries.
     """
 
     def __init__(
@@ -69,68 +69,65 @@ class PointSearch:
         self.gap = math.inf
         self.distance = math.inf
         self.idle = 0
-        self.curvature: TrustedCurvature | None = None  # the latest
+        self.hessian: DampedHessian | None = None  # the latest
         self.age = 0  # in rounds
 
     def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:
-        """Ask at the origin and at the given points; the last of them is the best guess."""
+        """Return the question at the origin and at the given points; the last of them is the best guess."""
         points = np.vstack([np.zeros(progress.problem.rank + 1), starts])
-        leading = self._wanted(progress)
-        return Question(points, points[-1], self.width, leading)
+        return Question(points, points[-1], self.width, self._leading(progress))
 
     def next(self, progress: Progress, question: Question, answer: Answer) -> Question | None:
-        """Ask on the line to the master's solution and at the proximal points; give up when nothing helps any more."""
-        self._count_idle_rounds(progress.upper - progress.lower)
+        """Return points on the segments to the master's solution and to the proximal points; None without progress."""
+        distance = progress.upper - progress.lower
+        if distance < SHRUNK * self.distance:
+            self.distance, self.idle = distance, 0
+        else:
+            self.idle += 1
         if self.idle >= self.patience:
             return None
         stalled = progress.gap > STALLED * self.gap
         self.gap = progress.gap
         self.width = max(LAST_WIDTH, NARROWING * self.width)
-        best, master, problem = progress.best, progress.master, progress.problem
-        centre = in_single_precision(best)
+        incumbent, master, problem = progress.best, progress.master, progress.problem
+        centre = in_single_precision(incumbent)
         # The steps of Algorithm 3, line 3, all at once.
         fractions = [np.geomspace(SHORTEST, 1.0, LINE) if stalled else np.ones(1)]
         targets = np.append(master.w, master.b)[None, :]
-        self._learn_curvature(progress, question, answer)
-        if self.curvature is not None:
-            found = proximal_targets(
-                best, progress.cuts, master.beta, self.curvature, problem.C, problem.rows
+        self._update_hessian(problem, question, answer)
+        if self.hessian is not None:
+            proximal = proximal_targets(
+                incumbent, progress.cuts, master.beta, self.hessian, problem.C, problem.rows
             )
-            targets = np.vstack([targets, found])
-            fractions += [np.array(STEPS)] * len(found)
-        endpoints, shares = long_segments(centre, targets)
-        asked = points_on([share * part for share, part in zip(shares, fractions, strict=True)])
-        return Question(endpoints, centre, self.width, self._wanted(progress), *asked)
+            targets = np.vstack([targets, proximal])
+            fractions += [np.array(STEPS)] * len(proximal)
+        endpoints, meeting = long_segments(centre, targets)
+        points = points_on([scale * steps for scale, steps in zip(meeting, fractions, strict=True)])
+        return Question(endpoints, centre, self.width, self._leading(progress), *points)
 
-    def _wanted(self, progress: Progress) -> int:
-        """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
+    def _leading(self, progress: Progress) -> int:
+        """Return the number of leading coordinates of the next Hessian; -1 if it need not be renewed."""
         rank = progress.problem.rank
         due = rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
         planes = self.early if progress.rounds < EARLY else self.late
         return leading_coordinates(rank, planes) if due else -1
 
-    def _learn_curvature(self, progress: Progress, question: Question, answer: Answer) -> None:
-        """Take the curvature that the sites have told, if they were asked for one."""
+    def _update_hessian(self, problem: Problem, question: Question, answer: Answer) -> None:
+        """Take the Hessian of the answer, if the question asked for one."""
         self.age += 1
         if question.leading >= 0:
-            found = curvature_matrix(answer.curvature, progress.problem.rank, question.leading)
-            self.curvature, self.age = TrustedCurvature(found, progress.problem.C), 1
-
-    def _count_idle_rounds(self, distance: float) -> None:
-        if distance < SHRUNK * self.distance:
-            self.distance, self.idle = distance, 0
-        else:
-            self.idle += 1
+            matrix = curvature_matrix(answer.curvature, problem.rank, question.leading)
+            self.hessian, self.age = DampedHessian(matrix, problem.C), 1
 
 
 def long_segments(
     centre: NDArray[np.float64], targets: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return endpoints of long enough segments from the centre, and at which fraction each meets its target."""
+    """Return endpoints of long enough segments from the centre, and the fraction at which each meets its target."""
     steps, size = targets - centre, np.abs(centre).max()
     lengths = np.maximum(np.abs(steps).max(axis=1), np.finfo(np.float64).eps * size)
-    shares = np.minimum(1.0, lengths / (SHORTEST_SEGMENT * size)) if size > 0 else np.ones(len(steps))
-    return np.where(shares[:, None] < 1.0, centre + steps / shares[:, None], targets), shares
+    meeting = np.minimum(1.0, lengths / (SHORTEST_SEGMENT * size)) if size > 0 else np.ones(len(steps))
+    return np.where(meeting[:, None] < 1.0, centre + steps / meeting[:, None], targets), meeting
 
 
 def points_on(fractions: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -138,13 +135,12 @@ def points_on(fractions: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int6
     fraction = np.concatenate(fractions)
     if (fraction == 1.0).all():
         return np.empty(0, dtype=np.int64), np.empty(0)
-    return np.repeat(np.arange(len(fractions)), [len(part) for part in fractions]), fraction
+    return np.repeat(np.arange(len(fractions)), [len(values) for values in fractions]), fraction
 
 
 def leading_coordinates(rank: int, planes: float) -> int:
-    """Return between how many leading coordinates the curvature is asked for, the most that so many planes allow."""
-    numbers = planes * (rank + 1)
+    """Return the most leading coordinates whose Hessian has at most as many entries as so many cutting planes."""
     leading = rank
-    while curvature_size(rank, leading) > numbers:
+    while curvature_size(rank, leading) > planes * (rank + 1):
         leading -= 1
     return leading

@@ -9,10 +9,10 @@ from scipy.spatial.distance import pdist
 from flower_pansvm.arrays import Floats, Ints
 
 MOST_ROWS, PAIRS = 300, 50_000
-"""Of more public rows than these, so many pairs are sampled."""
+"""Of more than ``MOST_ROWS`` public rows, ``PAIRS`` pairs are sampled."""
 
 STARTS, ITERATIONS = 3, 200
-"""The objective is not convex: the best of several minima is taken."""
+"""Starts and most iterations of each: the objective is not convex, and the best minimum is taken."""
 
 STREAM = 4
 """Distinguishes the frequencies from other draws by the same seed."""
@@ -29,26 +29,26 @@ def drawn(count: int, columns: int, sigma: float, generator: np.random.Generator
 
 
 def fitted(X: Floats, count: int, sigma: float, generator: np.random.Generator) -> Floats:
-    """Return frequencies whose map has nearly the kernel between public rows (equation 6), shape (count, columns).
+    """Return frequencies whose map approximates the kernel between public rows (equation 6), shape (count, columns).
 
     Parameters
     ----------
     X : ndarray of shape (rows, columns)
-        Public rows, as the map sees them.
+        Public rows, scaled as the map scales them.
     count : int
         Number of frequencies.
     sigma : float
         Width of the kernel exp(-|x - z|² / sigma²).
     generator : numpy.random.Generator
-        Of the starts, and of the pairs where there are many.
+        Of the starts, and of sampled pairs.
     """
-    first, second = _pairs(len(X), generator)
-    differences = X[first] - X[second]
+    rows_x, rows_z = _pairs(len(X), generator)
+    differences = X[rows_x] - X[rows_z]
     kernel = np.exp(-np.square(differences).sum(axis=1) / sigma**2)
-    found = []
+    minima = []
     for _ in range(STARTS):
         start = drawn(count, X.shape[1], sigma, generator)
-        found.append(
+        minima.append(
             minimize(
                 kernel_error,
                 start.ravel(),
@@ -58,12 +58,12 @@ def fitted(X: Floats, count: int, sigma: float, generator: np.random.Generator) 
                 options={"maxiter": ITERATIONS},
             )
         )
-    best: Floats = min(found, key=lambda one: float(one.fun)).x.reshape(count, -1)
+    best: Floats = min(minima, key=lambda minimum: float(minimum.fun)).x.reshape(count, -1)
     return best
 
 
 def kernel_error(flat: Floats, differences: Floats, kernel: Floats) -> tuple[float, Floats]:
-    """Return the sum of squares of what a map's kernel is off by, and its gradient (equation 6).
+    """Return the sum of squared errors of a map's kernel, and its gradient (equation 6).
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ def kernel_error(flat: Floats, differences: Floats, kernel: Floats) -> tuple[flo
     differences : ndarray of shape (pairs, columns)
         x - z.
     kernel : ndarray of shape (pairs,)
-        What the kernel of each pair should be.
+        The true kernel of each pair.
     """
     frequencies = flat.reshape(-1, differences.shape[1])
     angles = differences @ frequencies.T
-    off = np.cos(angles).mean(axis=1) - kernel
-    gradient = -2 / len(frequencies) * (np.sin(angles) * off[:, None]).T @ differences
-    return float(off @ off), gradient.ravel()
+    error = np.cos(angles).mean(axis=1) - kernel
+    gradient = -2 / len(frequencies) * (np.sin(angles) * error[:, None]).T @ differences
+    return float(error @ error), gradient.ravel()
 
 
 def median_distance(X: Floats) -> float:

@@ -54,27 +54,27 @@ from strategies.output_perturbation.frequencies import drawn, fitted, generator_
 from strategies.output_perturbation.training import exact_weights, public_rows, score
 
 MOST_NOISIER = 2.0
-"""Weights that are not exact enough make the noise larger; more than so many times is refused."""
+"""Inexact weights need larger noise; noise of more than so many times that of exact weights is refused."""
 
 TOL = 1e-7
-"""Gap of the weights' objective, in shares of C-total, that the noise allows for."""
+"""Gap of the weights' objective, in shares of C-total, that the noise covers."""
 
 LOCAL_TOL = 1e-6
-"""The same of sites' own weights, or 1e-9 C-total if that is more: a site takes as many steps as prove it."""
+"""The same for sites' local weights, or 1e-9 C-total if larger: a site takes as many steps as prove it."""
 
 MODES = {
-    "release": "Whoever gets the model. The coordinator sees exact sums, from which rows can be computed: it has to be "
-    "trusted.",
-    "local": "Whoever gets the model, and the coordinator: each site adds its own noise before anything leaves.",
+    "release": "Everyone who gets the model. The coordinator sees exact sums, from which rows can be computed: it must "
+    "be trusted.",
+    "local": "Everyone who gets the model, and the coordinator: each site adds its own noise before anything leaves.",
 }
-"""Towards whom the promise holds."""
+"""Parties against whom the guarantee holds."""
 
 
 @dataclass(frozen=True)
 class PrivateSvmSettings(PromiseSettings):
-    """The map and the SVM, whose C is that of the mean loss, as the proof wants it.
+    """The map and the SVM, whose C multiplies the mean loss, as in the proof.
 
-    Sites add the noise at level dp; else the coordinator does, to what it finds by exact sums.
+    Sites add the noise at level dp; otherwise the coordinator does, to weights from exact sums.
     """
 
     C_total: float = setting(
@@ -102,7 +102,7 @@ class PrivateSvmSettings(PromiseSettings):
 
 
 class PrivateSvm(PhasedStrategy):
-    """Frequencies, the weights by exact sums or at each site, noise."""
+    """Frequencies, weights by exact sums or at each site, and noise on the weights."""
 
     settings_class = PrivateSvmSettings
     settings: PrivateSvmSettings
@@ -110,14 +110,14 @@ class PrivateSvm(PhasedStrategy):
     public_by_default = "0"
 
     def fit(self, federation: Federation) -> Outcome:
-        """Train, release, and try the released model on the test rows.
+        """Train, release, and evaluate the released model on the test rows.
 
         Raises
         ------
         SettingError
-            If there are more than two classes, or the settings make no promise that is worth its noise.
+            If there are more than two classes, or the settings need too much noise.
         TrainingError
-            If the weights are not found as exactly as the noise was sized for.
+            If the weights are less exact than the noise covers.
         """
         settings = self.settings
         with federation.costs.phase("join"):
@@ -126,33 +126,33 @@ class PrivateSvm(PhasedStrategy):
         with federation.costs.phase("public data"):
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
-        asked = (feature_map.size, settings.C_total, settings.epsilon)
+        common = (feature_map.size, settings.C_total, settings.epsilon)
         if settings.dp:
             tol = max(LOCAL_TOL, settings.C_total / LARGEST_CONDITION)
-            weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked, tol))
+            weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*common, tol))
         else:
-            weights, evaluation, figures = self._release(federation, Perturbation(*asked, TOL))
+            weights, evaluation, figures = self._release(federation, Perturbation(*common, TOL))
         model = RandomFourierSVC.from_parts(schema, feature_map, weights[:, None])  # type: ignore[arg-type]
         return Outcome(model, evaluation, figures)
 
     def _map(self, federation: Federation, schema: Schema, low: Floats, high: Floats) -> RandomFourierMap:
-        """Return the map, of public data only: of the ends of the columns, and of public rows if there are any."""
+        """Return the map, which depends on public data only: the columns' ranges, and public rows if there are any."""
         settings, columns = self.settings, len(schema.columns)
         public = self.public_by_default if settings.public == "auto" else settings.public
         self.public_rows = np.empty((0, columns))
         if public != "0":
             self.public_rows = public_rows(federation, public, schema)
-        unfitted = RandomFourierMap(low, high, np.empty((0, columns)))
-        seen = unfitted.inside(self.public_rows)
+        scaling = RandomFourierMap(low, high, np.empty((0, columns)))
+        inside = scaling.inside(self.public_rows)
         if isinstance(settings.gamma, float):
             self.gamma = settings.gamma
         else:
-            # Twice the mean squared distance of rows that are spread evenly.
-            self.gamma = median_distance(seen) ** -2 if len(seen) else 3 / columns
-        frequencies = self._frequencies(seen, self.gamma**-0.5)
+            # Twice the mean squared distance of evenly spread rows.
+            self.gamma = median_distance(inside) ** -2 if len(inside) else 3 / columns
+        frequencies = self._frequencies(inside, self.gamma**-0.5)
         if np.abs(frequencies).max(initial=0.0) > 2 * np.pi * LARGEST_FREQUENCY:
             raise SettingError(
-                f"gamma={self.gamma:g} is so large that rows differ from all others, and no sums over them would be "
+                f"gamma={self.gamma:g} is too large: every row would differ from all others, and sums would not be "
                 "exact. Set gamma=400 or less."
             )
         return RandomFourierMap(low, high, in_turns(frequencies))
@@ -165,7 +165,7 @@ class PrivateSvm(PhasedStrategy):
     def _release(
         self, federation: Federation, noise: Perturbation
     ) -> tuple[Floats, Evaluation | None, dict[str, Any]]:
-        """Train over all sites, add the noise here, and try what is released."""
+        """Train over all sites, add the noise at the coordinator, and evaluate the released weights."""
         settings, phase = self.settings, federation.costs.phase
         log(
             WARNING,
@@ -173,23 +173,23 @@ class PrivateSvm(PhasedStrategy):
             settings.strategy,
         )
         with phase("cutting planes"):
-            found = exact_weights(federation, noise.size, noise.C, noise.tol)
-        scale = checked_scale(noise, found.rows)
-        weights = perturbed(found.weights, scale, random_bits(self._key()))
+            exact = exact_weights(federation, noise.size, noise.C, noise.tol)
+        scale = checked_scale(noise, exact.rows)
+        weights = perturbed(exact.weights, scale, random_bits(self._key()))
         evaluation = None
         if settings.test_fraction > 0:
             with phase("evaluation"):
                 evaluation = score(federation, weights)
-        told = self._told(scale, found.gap, rows=found.rows)
-        return weights, evaluation, {**told, "cut_rounds": found.rounds}
+        figures = self._figures(scale, exact.gap, rows=exact.rows)
+        return weights, evaluation, {**figures, "cut_rounds": exact.rounds}
 
     def _local(
         self, federation: Federation, question: LocalWeightsQuestion
     ) -> tuple[Floats, Evaluation | None, dict[str, Any]]:
-        """Have each site train and add noise, take the mean, and try it on the test rows at a cost of its own."""
+        """Have each site train and add noise, take the mean, and evaluate it on the test rows at a cost of its own."""
         settings, phase = self.settings, federation.costs.phase
-        on_test = rho_of(settings.epsilon, settings.delta)
-        budget = Budget(federation, max(question.rho, on_test), settings.colluders, resumed=settings.resume)
+        test_rho = rho_of(settings.epsilon, settings.delta)
+        budget = Budget(federation, max(question.rho, test_rho), settings.colluders, resumed=settings.resume)
         with phase("local training"):
             total = budget.ask(LOCAL_WEIGHTS, question, weights=(question.size,)).weights
             weights = total / len(federation.sites)
@@ -198,37 +198,35 @@ class PrivateSvm(PhasedStrategy):
             asked = rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT)
             edges = edges_around(0.0, SPREAD * float(np.linalg.norm(asked)) or 1.0)
             with phase("private scores"):
-                test = private_test(budget, RFF_PRIVATE_SCORES, on_test, asked, edges)
-        told = self._told(None, question.tol * question.C)
-        told["guarantee"] |= {
+                test = private_test(budget, RFF_PRIVATE_SCORES, test_rho, asked, edges)
+        figures = self._figures(None, question.tol * question.C)
+        figures["guarantee"] |= {
             "lambda_times_rows": question.scale(1) * settings.rows_per_patient,
             "delta": settings.delta,
             "epsilon_of_ledger": epsilon_of(budget.total("train"), settings.delta),
             "epsilon_test": epsilon_of(budget.total("test"), settings.delta),
             "accuracy_noise": test.accuracy_noise,
         }
-        return weights, test.evaluation, {**told, **test.figures}
+        return weights, test.evaluation, {**figures, **test.figures}
 
     def _key(self) -> bytes:
-        """Return a key of noise: from the seed, so that runs repeat, where all sites have shown to be simulated."""
+        """Return the key of the noise; from the seed, for repeatable runs, if all sites are simulated."""
         if not self.settings.schema:
             return hashlib.sha256(f"{self.settings.strategy} {self.settings.seed}".encode()).digest()
         return secrets.token_bytes(32)
 
-    def _told(self, scale: float | None, gap: float, rows: int | None = None) -> dict[str, Any]:
-        """Return what was promised and what is not covered, for ``result.json``."""
+    def _figures(self, scale: float | None, gap: float, rows: int | None = None) -> dict[str, Any]:
+        """Return the guarantee and data that it does not cover, for ``result.json``."""
         settings = self.settings
         not_covered = [
-            "the number of training rows, which is taken for public",
-            "what choosing C-total, gamma and frequencies by results has told",
+            "the number of training rows, which counts as public",
+            "C-total, gamma and frequencies chosen by results",
         ]
         if not settings.dp and settings.test_fraction > 0:
             not_covered.append("the test rows, which were counted exactly")
         not_covered += settings.from_simulated_rows
         if not settings.schema:
-            not_covered.append(
-                "a coordinator or reader that knows the seed, from which simulated noise follows"
-            )
+            not_covered.append("anyone who knows the seed, from which simulated noise follows")
         if len(self.public_rows) and Path(settings.public).name == settings.public:
             not_covered.append(
                 f"{len(self.public_rows)} rows of simulated sites, which were disclosed as public"
@@ -251,38 +249,32 @@ class PrivateSvm(PhasedStrategy):
 
 
 def checked_scale(noise: Perturbation, rows: int) -> float:
-    """Return the scale of the noise.
-
-    Raises
-    ------
-    SettingError
-        If most of it would be there only because the weights are not exact enough.
-    """
+    """Return the scale of the noise; SettingError if inexact weights cause most of it."""
     if noise.sensitivity(rows) > MOST_NOISIER * noise.published(rows):
         raise SettingError(
-            f"C-total={noise.C:g} is too small for {rows} rows: weights are found to a gap of {noise.tol:g} of it, and "
-            f"the noise that keeps the promise would be {noise.sensitivity(rows) / noise.published(rows):.1f} times "
-            f"what exact weights need. Set C-total={2 * noise.tol * rows**2:.0e} or more."
+            f"C-total={noise.C:g} is too small for {rows} rows: weights have a gap of up to {noise.tol:g} of it, and "
+            f"the guarantee would need {noise.sensitivity(rows) / noise.published(rows):.1f} times the noise of exact "
+            f"weights. Set C-total={2 * noise.tol * rows**2:.0e} or more."
         )
     if noise.sensitivity(rows) > noise.published(rows):
         log(
             WARNING,
-            "the noise is larger than with exact weights; not so with C-total=%.0e",
+            "the noise is larger than with exact weights; C-total=%.0e avoids it",
             2 * noise.tol * rows**2,
         )
     return noise.scale(rows)
 
 
 class HybridSvm(PrivateSvm):
-    """As private SVM, with frequencies that are fitted: few such ones have a closer kernel than few drawn ones."""
+    """Private SVM with fitted frequencies: a few of them approximate the kernel better than as many drawn ones."""
 
     public_by_default = "20"
 
     def _frequencies(self, public: Floats, sigma: float) -> Floats:
-        """Return frequencies that make the map's kernel nearly the RBF kernel between the public rows."""
+        """Return frequencies whose map approximates the RBF kernel between the public rows."""
         if len(public) == 0:
             raise SettingError(
-                "hybrid-svm fits its map to public rows, and public=0 names none. Name a CSV file of rows that nobody "
-                "has to protect, as an absolute path; or choose private-svm, which needs none."
+                "hybrid-svm fits its map to public rows, but public=0 names none. Set public to the absolute path of a "
+                "CSV file of rows without need of protection; or choose private-svm, which needs none."
             )
         return fitted(public, self.settings.frequencies, sigma, generator_of(self.settings.seed))

@@ -1,8 +1,8 @@
-"""Federated choice of C and gamma: cross-validation over a grid, all of it in batched messages.
+"""Federated choice of C and gamma: cross-validation over a grid in batched messages.
 
-The sites deal their training rows to folds. For each fold, scaling and landmarks come from the other folds only, so
-that its rows are new to everything they are tried on. Only sums leave a site: the coordinator learns moments by
-fold, centres, cutting planes, and how many rows of a fold were predicted right.
+The sites partition their training rows into folds. For each fold, scaling and landmarks come from the other folds only,
+so that its rows are held out of everything that is evaluated on them. Only sums leave a site: moments by fold, centres,
+cutting planes, and counts of rows predicted right.
 """
 
 from collections.abc import Sequence
@@ -27,42 +27,42 @@ from strategies.api import (
     Progress,
     ScaledFeatures,
     binary_problems,
+    broadcast_feature_map,
+    broadcast_landmarks,
+    broadcast_scalings,
     fit_map,
     gather_landmarks,
     log,
     pairs_of,
     scale_gamma,
     score_held_out,
-    tell_feature_map,
-    tell_landmarks,
-    tell_scalings,
     warm_start,
 )
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
-"""Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""
+"""Gap and most round trips of models that are only compared."""
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """One setting and how it did."""
+    """One setting and its accuracy."""
 
     C: float
     gamma: float
     accuracy: float | None  # mean over the folds of the share of rows predicted right; None if it failed
     deviation: float | None  # standard deviation of that share over the folds; None if it failed
-    # The largest relative gap that a fold's training has left. A setting that is hard to train, mostly one of a large
-    # C, is compared as far as it has come.
+    # Largest relative gap of a fold's training. A setting that trains slowly, mostly one with a large C, is compared
+    # with the gap that it reaches.
     gap: float | None
-    failure: str = ""  # why it failed; empty if it did not
+    failure: str = ""  # error; empty without one
 
 
 @dataclass(frozen=True)
 class Choice:
     """The outcome of a search over a grid."""
 
-    points: tuple[GridPoint, ...]  # all settings tried, one at least
-    cut_rounds: int  # round trips of cutting planes it took
+    points: tuple[GridPoint, ...]  # all settings, at least one
+    cut_rounds: int  # round trips of cutting planes
 
     @property
     def ranked(self) -> list[GridPoint]:
@@ -84,61 +84,56 @@ class Choice:
         TrainingError
             If all points failed.
         """
-        first = self.ranked[0]
-        if first.failure:
+        best = self.ranked[0]
+        if best.failure:
             raise TrainingError(
-                f"Every point of the grid failed; the first, C={first.C:g} gamma={first.gamma:g}: {first.failure}"
+                f"Every point of the grid failed; the first, C={best.C:g} gamma={best.gamma:g}: {best.failure}"
             )
-        return first
+        return best
 
     def figures(self, kernel: str) -> dict[str, Any]:
-        """Return all points, best first, ready for JSON; one that failed has no accuracy but the reason."""
+        """Return all points for JSON, the best first; a failed one has the reason instead of an accuracy."""
         grid = [asdict(point) | ({"gamma": None} if kernel == "linear" else {}) for point in self.ranked]
         return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": self.cut_rounds, "grid": grid}
 
 
 def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, moments: Moments) -> Choice:
-    """Try every C and gamma of the grid on every fold.
+    """Evaluate every C and gamma of the grid on every fold.
 
     Parameters
     ----------
     federation : Federation
-        The sites, which have been told the schema.
-    settings : PanSvmSettings
-        The grid, and everything else as in training.
-    schema : Schema
-        The classes.
-    moments : Moments
-        Of every fold.
+        The sites, which have received the schema.
 
     Returns
     -------
     Choice
-        A point that could not be tried is in it with the reason.
+        With all points; a failed one has the reason.
     """
     scaled_sets = [moments.scaled(fold) for fold in moments.folds]
-    tell_scalings(federation, [scaled.scaling for scaled in scaled_sets])
+    broadcast_scalings(federation, [scaled.scaling for scaled in scaled_sets])
     landmarks = gather_landmarks(federation, settings, scaled_sets)
     gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.scaled().variance()))
     maps, failures = _feature_maps(federation, settings, landmarks, scaled_sets, gammas)
     usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
-    log(INFO, "trying %d settings on %d folds", len(usable), len(scaled_sets))
+    log(INFO, "evaluating %d settings on %d folds", len(usable), len(scaled_sets))
     pairs = pairs_of(settings, schema)
     solved = _train(federation, settings, schema, moments, maps, usable, pairs) if usable else []
     models = [solved[start : start + len(pairs)] for start in range(0, len(solved), len(pairs))]
-    right = score_held_out(federation, models, pairs)[0] if models else np.empty(0)
-    folds = len(scaled_sets)
-    states = {point: models[i * folds : (i + 1) * folds] for i, point in enumerate(usable)}
-    accuracies = {point: right[i * folds : (i + 1) * folds] for i, point in enumerate(usable)}
+    accuracies = score_held_out(federation, models, pairs)[0] if models else np.empty(0)
+    by_point = {
+        point: slice(i * len(scaled_sets), (i + 1) * len(scaled_sets)) for i, point in enumerate(usable)
+    }
     points = []
     for C, gamma in product(settings.C_values, gammas):
-        own = [state for model in states.get((C, gamma), []) for state in model]
-        failed = failures.get(gamma) or next((one.failure for one in own if one.failure), "")
-        if failed:
-            log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
-            points.append(GridPoint(C, gamma, None, None, None, failed))
+        folds = by_point.get((C, gamma), slice(0))
+        states = [state for model in models[folds] for state in model]
+        failure = failures.get(gamma) or next((state.failure for state in states if state.failure), "")
+        if failure:
+            log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failure)
+            points.append(GridPoint(C, gamma, None, None, None, failure))
             continue
-        by_fold, gap = accuracies[C, gamma], max(state.gap for state in own)
+        by_fold, gap = accuracies[folds], max(state.gap for state in states)
         points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))
     return Choice(tuple(points), max((state.rounds for state in solved), default=0))
 
@@ -152,8 +147,8 @@ def _train(
     usable: Sequence[tuple[float, float]],
     pairs: Sequence[Pair],
 ) -> list[Progress]:
-    """Train a model of each usable C and gamma without each fold, all together; one after another, by pairs."""
-    numbers = {key: number for number, key in enumerate(maps)}
+    """Train a model of each usable C and gamma without each fold, all together; ordered by setting, fold, pair."""
+    numbers = {key: index for index, key in enumerate(maps)}
     problems = [
         problem
         for C, gamma in usable
@@ -181,14 +176,14 @@ def _feature_maps(
     scaled_sets: Sequence[ScaledFeatures],
     gammas: Sequence[float],
 ) -> tuple[dict[tuple[float, int], NystromMap], dict[float, str]]:
-    """Tell the sites the feature map of every gamma and fold.
+    """Broadcast the feature map of every gamma and fold.
 
     Returns
     -------
     maps : dict of (float, int) to NystromMap
-        By gamma and fold, in the order in which they are numbered.
+        By gamma and fold, in the order of their numbers.
     failures : dict of float to str
-        Why a gamma cannot be used.
+        Error of each gamma that failed.
     """
     maps: dict[tuple[float, int], NystromMap] = {}
     failures: dict[float, str] = {}
@@ -201,7 +196,7 @@ def _feature_maps(
             failures[gamma] = str(error)
     maps = {key: feature_map for key, feature_map in maps.items() if key[0] not in failures}
     for fold in range(len(scaled_sets)):
-        tell_landmarks(federation, fold, landmarks[fold], scaling=fold)
+        broadcast_landmarks(federation, fold, landmarks[fold], scaling=fold)
     for number, ((_, fold), feature_map) in enumerate(maps.items()):
-        tell_feature_map(federation, number, feature_map, landmark_set=fold)
+        broadcast_feature_map(federation, number, feature_map, landmark_set=fold)
     return maps, failures

@@ -25,6 +25,7 @@ from strategies.api import (
     ScaledFeatures,
     Trial,
     binary_problems,
+    broadcast_scalings,
     frame,
     gather_landmarks,
     join,
@@ -33,7 +34,6 @@ from strategies.api import (
     map_rows,
     pairs_of,
     score,
-    tell_scalings,
     warm_start,
 )
 from strategies.pan_svm.model_choice import Choice, choose
@@ -49,14 +49,14 @@ class PanSVM(PhasedStrategy):
     evaluation : Evaluation
         Its accuracy over all sites' test rows, after the run.
     training : CuttingPlanes
-        Bounds, cuts and dual variables of each binary problem, as far as training has come. After those of the model
-        come, for probabilities, those that leave a fold out.
+        Bounds, cuts and dual variables of each binary problem of the model and, for probabilities, of the problems
+        without each fold.
     choice : Choice or None
-        What cross-validation has found, if C or gamma were to be chosen.
+        Outcome of cross-validation; None if C and gamma are given.
     landmarks_used : int
         Number of landmarks, once they are gathered.
     constant_columns : list of str
-        Columns that are the same in all training rows, once the sums behind the scaling are known.
+        Columns without variance over all training rows.
 
     Examples
     --------
@@ -77,18 +77,13 @@ class PanSVM(PhasedStrategy):
     constant_columns: list[str]
 
     def summary(self) -> None:
-        """Log what is about to run; with ``search=published`` also which other settings are not as published."""
+        """Log the settings of the run; with ``search=published`` also the other settings as published."""
         super().summary()
-        missing = self.settings.unpublished
-        if missing:
-            log(
-                INFO,
-                "search=published is the search of the paper; all as published: %s",
-                " ".join(missing),
-            )
+        if missing := self.settings.unpublished:
+            log(INFO, "search=published is the search of the paper; all as published: %s", " ".join(missing))
 
     def fit(self, federation: Federation) -> Outcome:
-        """Train the model, and try it on the test rows."""
+        """Train the model, and evaluate it on the test rows."""
         self.model = self.learn(federation)
         with federation.costs.phase("evaluation"):
             self.evaluation = self.evaluate(federation)
@@ -99,18 +94,18 @@ class PanSVM(PhasedStrategy):
         schema, moments = self.agree(federation)
         with federation.costs.phase("landmarks"):
             scaled = moments.scaled()
-            tell_scalings(federation, [scaled.scaling])
+            broadcast_scalings(federation, [scaled.scaling])
             (landmarks,) = gather_landmarks(federation, self.settings, [scaled])
         return self.train(federation, schema, moments, scaled, landmarks)
 
     def agree(self, federation: Federation) -> tuple[Schema, Moments]:
-        """Agree on columns, classes and moments, and choose C and gamma if that is left to cross-validation."""
+        """Agree on columns, classes and moments, and choose C and gamma if cross-validation shall choose them."""
         phase = federation.costs.phase
         with phase("join"):
             schema = self.join(federation)
         if (self.settings.threshold or self.settings.sensitivity) and len(schema.classes) != 2:
             raise SettingError(
-                f"threshold and sensitivity go with two classes, and there are {len(schema.classes)}. Leave them out, "
+                f"threshold and sensitivity need two classes, and there are {len(schema.classes)}. Leave them out, "
                 "or name the positive labels in the schema file."
             )
         with phase("scaling"):
@@ -143,15 +138,15 @@ class PanSVM(PhasedStrategy):
         Parameters
         ----------
         federation : Federation
-            The sites, which have been told the scaling.
+            The sites, which have received the scaling.
         schema, moments, scaled
-            What they have agreed on, and what is known of their rows.
+            Common schema, moments and scaling.
         landmarks : ndarray of shape (landmarks, all features)
             The landmarks.
         features : ndarray of shape (all features,), optional
-            Mask of the features the model looks at; all by default.
+            Mask of the model's features; all by default.
         start : callable, optional
-            Gives the points to begin with for each binary problem of the model, instead of a warm start at the sites.
+            Returns the starting points of each binary problem of the model, instead of a warm start at the sites.
         """
         phase = federation.costs.phase
         self.landmarks_used = len(landmarks)
@@ -160,7 +155,7 @@ class PanSVM(PhasedStrategy):
         with phase("feature map"):
             feature_map = map_rows(federation, self.settings, scaled, landmarks, features)
         pairs = pairs_of(self.settings, schema)
-        # For probabilities the problems again without each fold.
+        # Probabilities need the problems without each fold, too.
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
         problems = [
             problem
@@ -170,18 +165,17 @@ class PanSVM(PhasedStrategy):
             )
         ]
         with phase("warm start"):
-            if start is None:
-                starts = warm_start(federation, self.settings, problems)
-            else:
-                starts = start(feature_map) * len(folds)
+            starts = (
+                start(feature_map) * len(folds) if start else warm_start(federation, self.settings, problems)
+            )
         with phase("cutting planes"):
-            # Those without a fold go along as long as the model's own are trained, which is enough for probabilities.
+            # Problems without a fold train along as long as the model's own, which suffices for probabilities.
             self.training = CuttingPlanes(
                 federation, self.settings, problems, moments.rows, moments.sites, needed=len(pairs)
             )
             solved = self.training.train(starts)
         weights = np.stack([state.best for state in solved[: len(pairs)]])
-        columns = tuple(name for name, kept in zip(schema.columns, features, strict=True) if kept)
+        columns = tuple(name for name, selected in zip(schema.columns, features, strict=True) if selected)
         return PanSVC.from_parts(
             replace(schema, columns=columns), scaled.scaling.of(features), feature_map, weights, pairs
         )
@@ -212,16 +206,11 @@ class PanSVM(PhasedStrategy):
         return Evaluation.from_counts(found.confusion[0], histograms[0], probabilities, found.squares[0], own)
 
     def figures(self) -> dict[str, Any]:
-        """Return landmarks, bounds of each binary problem, and what cross-validation has found."""
+        """Return landmarks, bounds of each binary problem, and the outcome of cross-validation."""
         pairs = len(self.model.pairs_)
         solved = self.training.progress[:pairs]
         objectives = [
-            {
-                "problem": state.problem.name,
-                "upper": state.upper,
-                "lower": state.lower,
-                "gap": state.gap,
-            }
+            {"problem": state.problem.name, "upper": state.upper, "lower": state.lower, "gap": state.gap}
             for state in solved
         ]
         return {

@@ -20,12 +20,12 @@ from strategies.api import (
     KernelSettings,
     Outcome,
     PhasedStrategy,
+    broadcast_scalings,
     check_classes,
     join,
     layout_of,
     log,
     or_word,
-    tell_scalings,
 )
 from strategies.random_kernel.training import (
     KernelRows,
@@ -42,7 +42,7 @@ from strategies.random_kernel.training import (
 class RandomKernelSettings(KernelSettings):
     """The kernel, whose gamma is the paper's mu; the weight of the loss, its nu; and the rows of the matrix."""
 
-    # Not C: of a 1-norm SVM on a few random rows, one number is another penalty than of the other SVMs.
+    # Not C: in a 1-norm SVM on a few random rows, the same number penalises differently than in the other SVMs.
     C_random_kernel: float = setting(
         10.0, number(above=0), "Penalty of rows on the wrong side, in the 1-norm SVM of random-kernel."
     )
@@ -54,9 +54,9 @@ class RandomKernelSettings(KernelSettings):
 
 
 class RandomKernel(PhasedStrategy):
-    """Each cell (i, j) of the checkerboard discloses K(A_ij, B_j'), where its column block alone knows B_j.
+    """Each cell (i, j) of the checkerboard discloses K(A_ij, B_j'); only its column block knows B_j.
 
-    Labels are disclosed, too. Whoever knows B_j has an equation for each number: docs/rivals.md.
+    Labels are disclosed, too. B_j gives an equation for each number to anyone who knows it: docs/rivals.md.
     """
 
     settings_class = RandomKernelSettings
@@ -66,27 +66,30 @@ class RandomKernel(PhasedStrategy):
     makes_model: ClassVar[bool] = False
 
     def fit(self, federation: Federation) -> Outcome:
-        """Agree on B_j, gather the cells' kernels, and solve the 1-norm SVM; then classify the test rows."""
-        chosen, phase = self.settings, federation.costs.phase
-        log(WARNING, "random-kernel discloses numbers of every row: see docs/rivals.md for who can undo them")
+        """Collect the cells' kernels, solve the 1-norm SVM, and evaluate it on the test rows."""
+        settings, phase = self.settings, federation.costs.phase
+        log(
+            WARNING,
+            "random-kernel discloses numbers of every row: docs/rivals.md says who can reconstruct rows",
+        )
         with phase("join"):
-            schema = join(federation, chosen, by_columns=True)
-            check_classes(chosen.strategy, schema.classes)
+            schema = join(federation, settings, by_columns=True)
+            check_classes(settings.strategy, schema.classes)
             layout = layout_of({name: site.columns for name, site in federation.sites.items()}, schema)
-            if layout.blocks.any() and chosen.level == "perturbed":
+            if layout.blocks.any() and settings.level == "perturbed":
                 raise SettingError(
-                    "The sites hold different columns of the same rows. At level perturbed each site would give a row "
-                    "another label. Set privacy=exact, if the hospitals agree to that level; or give each site rows "
-                    "with all columns."
+                    "The sites hold different columns of the same rows. At level perturbed each site would perturb a "
+                    "row's label differently. Set privacy=exact, if the hospitals agree to that level; or give each "
+                    "site rows with all columns."
                 )
             federation.broadcast(LAYOUT, layout)
         with phase("random matrix"):
-            size = rows_of_matrix(chosen.random_kernel_rows, count_rows(federation, layout), layout)
+            size = rows_of_matrix(settings.random_kernel_rows, count_rows(federation, layout), layout)
         with phase("scaling"):
             scaling = learn_ranges(federation, layout)
-            tell_scalings(federation, [scaling])
-        nu, (mu,) = chosen.C_random_kernel, chosen.gamma_values(scale_of(len(schema.columns)))
-        question = KernelQuestion(chosen.kernel, mu, size)
+            broadcast_scalings(federation, [scaling])
+        nu, (mu,) = settings.C_random_kernel, settings.gamma_values(scale_of(len(schema.columns)))
+        question = KernelQuestion(settings.kernel, mu, size)
         with phase("kernel rows"):
             train = gather_kernel(federation, layout, question)
         if len(set(train.classes.tolist())) < 2:
@@ -99,17 +102,17 @@ class RandomKernel(PhasedStrategy):
                 "all weights are 0, so every row gets the same class: C-random-kernel=%g is too small",
                 nu,
             )
-        kernel = Kernel(chosen.kernel, mu)  # type: ignore[arg-type]
+        kernel = Kernel(settings.kernel, mu)  # type: ignore[arg-type]
         parts = RandomKernelParts(scaling, kernel, u, threshold, layout.columns, train.digests)
         model = RandomKernelSVC.from_parts(schema, parts)
         with phase("evaluation"):
             test = gather_kernel(federation, layout, question, KERNEL_POINTS)
-            evaluation = tried(model.of_kernel(test.K), test.classes)
+            evaluation = evaluated(model.of_kernel(test.K), test.classes)
         return Outcome(model, evaluation, _figures(train, model))
 
 
-def tried(decisions: Floats, classes: Ints) -> Evaluation:
-    """Return how good decision values of test rows are."""
+def evaluated(decisions: Floats, classes: Ints) -> Evaluation:
+    """Return the evaluation of the test rows' decision values."""
     confusion = confusion_counts(classes, (decisions > 0).astype(np.int64), 2)
     scale = float(np.median(np.abs(decisions))) if decisions.any() else 1.0
     histogram = decision_histogram(decisions, classes == 1, scale=scale or 1.0)

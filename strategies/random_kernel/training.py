@@ -1,4 +1,4 @@
-"""The random-kernel phase: the columns' ranges, the number of rows of B, and the cells' kernels put together."""
+"""The random-kernel phase: the columns' ranges, the number of rows of B, and the kernel of all cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from flower_pansvm.systems.random_kernel import (
     combined,
 )
 from flower_pansvm.tasks import Nothing, Task
-from strategies.api import Federation, learn_extremes, log, refusal, share_differences, tell
+from strategies.api import Federation, learn_extremes, log, note_differences, refusal, share_differences
 
 ROWS_EACH = 10
-"""Rows of the data set for each row of B (section 4 of the paper: as many as a random tenth of them)."""
+"""Rows of the data set for each row of B (section 4 of the paper: a tenth of the rows)."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class KernelRows:
 
 
 def count_rows(federation: Federation, layout: LayoutBroadcast) -> int:
-    """Return how many rows, for training and test, all row blocks have together.
+    """Return the number of training and test rows of all row blocks.
 
     Raises
     ------
@@ -51,69 +51,68 @@ def count_rows(federation: Federation, layout: LayoutBroadcast) -> int:
     """
     rows = federation.secure_sum(CELL, Nothing()).rows
     if rows.shape != (len(set(layout.blocks.tolist())),) or len(set(rows.tolist())) > 1:
-        first = [layout.sites[layout.blocks.tolist().index(block)] for block in sorted(set(layout.blocks))]
+        owners = [layout.sites[layout.blocks.tolist().index(block)] for block in sorted(set(layout.blocks))]
         raise TableError(
             "The sites do not hold the same rows of all columns: the columns of "
-            + ", ".join(f"'{site}'" for site in first)
-            + " have different numbers of rows. Each row has to be there once for every column, with its row id and "
-            "its label; leave out what others lack."
+            + ", ".join(f"'{site}'" for site in owners)
+            + " have different numbers of rows. Every table of a row block must have each row once, with its row id "
+            "and its label; remove rows that other tables lack."
         )
     return int(rows[0])
 
 
 def scale_of(columns: int) -> float:
-    """Return what gamma is where the setting says scale: the columns are brought to [0, 1], and no more is known."""
+    """Return gamma for ``scale``: the columns have the range [0, 1], and their variance is unknown."""
     return 1.0 / columns
 
 
 def most_rows(rows: int, columns: int) -> int:
-    """Return the number of rows of B in the paper's experiments, for so many rows and columns of the smallest block."""
+    """Return the number of rows of B in the paper's experiments, by rows and columns of the smallest block."""
     return max(1, min(columns - 1, rows // ROWS_EACH))
 
 
-def rows_of_matrix(asked: int | None, rows: int, layout: LayoutBroadcast) -> int:
+def rows_of_matrix(setting: int | None, rows: int, layout: LayoutBroadcast) -> int:
     """Return the number of rows of B (2.5): below the number of columns of each block, and a tenth of the rows.
 
     Parameters
     ----------
     asked : int or None
-        The setting; None for as many as can be.
+        The setting; None for the number in the paper's experiments.
     rows : int
         Rows of the whole data set.
-    layout : LayoutBroadcast
-        The column blocks.
 
     Raises
     ------
     SettingError
-        If more are asked for than can be, or a block has a single column.
+        If the setting is too large, or a block has a single column.
     """
     columns = np.bincount(layout.columns)
     block = int(columns.argmin())
     fewest, owner = int(columns[block]), layout.sites[layout.blocks.tolist().index(block)]
-    where = f"the column block of site '{owner}' has {fewest} column{'s' * (fewest > 1)}"
+    reason = f"the column block of site '{owner}' has {fewest} column{'s' * (fewest > 1)}"
     if fewest < 2:
         raise SettingError(
-            f"The random matrix has to have fewer rows than any block has columns, and {where}. Make fewer blocks of "
-            "columns, with two or more each."
+            f"The random matrix must have fewer rows than any block has columns, and {reason}. Make fewer blocks, of "
+            "two or more columns each."
         )
-    if asked is not None and asked >= fewest:
+    if setting is not None and setting >= fewest:
         raise SettingError(
-            f"random-kernel-rows is {asked}, but the random matrix has to have fewer rows than any block has columns, "
-            f"and {where}: from as many equations as unknowns its rows could be computed. "
-            f"The largest value is {fewest - 1}."
+            f"random-kernel-rows is {setting}, but the random matrix must have fewer rows than any block has columns, "
+            f"and {reason}: from as many equations as unknowns a site's rows could be computed. Set at most "
+            f"{fewest - 1}."
         )
-    found = asked or most_rows(rows, fewest)
-    if 2 * found > fewest:
+    size = setting or most_rows(rows, fewest)
+    if 2 * size > fewest:
         log(
             WARNING,
-            "the random matrix has %d rows and %s: other sites with these columns learn more than half of what there "
-            "is to know of each row, and all of it where a few columns are 0 or 1 (docs/rivals.md); rows=%d is half",
-            found,
-            where,
+            "the random matrix has %d rows and %s: other sites with these columns receive more than half as many "
+            "equations as a row has cells, enough to compute rows where a few columns are 0 or 1 (docs/rivals.md); "
+            "random-kernel-rows=%d gives half",
+            size,
+            reason,
             max(1, fewest // 2),
         )
-    return found
+    return size
 
 
 def learn_ranges(federation: Federation, layout: LayoutBroadcast) -> Scaling:
@@ -122,7 +121,7 @@ def learn_ranges(federation: Federation, layout: LayoutBroadcast) -> Scaling:
     Raises
     ------
     FederationError
-        If what a site disclosed cannot be.
+        If a site's reply is invalid.
     """
     sums = federation.secure_sum(MEANS, Nothing())
     low, high = (
@@ -133,9 +132,9 @@ def learn_ranges(federation: Federation, layout: LayoutBroadcast) -> Scaling:
             held_by=lambda site: layout.columns == layout.blocks[layout.sites.index(site)],
         )
     )
-    seen = low <= high
-    low, high = np.where(seen, low, 0.0), np.where(seen, high, 0.0)
-    fill = np.where(seen, sums.total / np.maximum(sums.count, 1.0), 0.0)
+    present = low <= high
+    low, high = np.where(present, low, 0.0), np.where(present, high, 0.0)
+    fill = np.where(present, sums.total / np.maximum(sums.count, 1.0), 0.0)
     return Scaling(np.clip(fill, low, high), low, np.where(high > low, high - low, 1.0))
 
 
@@ -145,39 +144,39 @@ def gather_kernel(
     question: KernelQuestion,
     task: Task[KernelQuestion, KernelAnswer] = KERNEL,
 ) -> KernelRows:
-    """Have each cell disclose its kernel rows, and put those of each row block together (2.6), (3.9).
+    """Collect each cell's kernel rows, and combine those of each row block (2.6), (3.9).
 
     Raises
     ------
     TableError
         If the rows of the cells do not match.
     FederationError
-        If what a site disclosed cannot be.
+        If a site's reply is invalid.
     """
     answers = federation.collect(task, question)
     for site, answer in answers.items():
         check_kernel_rows(site, answer, question.rows)
     if task is KERNEL and federation.schema:
-        own = {
+        by_class = {
             site: np.bincount(answer.labels, minlength=2).astype(float) for site, answer in answers.items()
         }
-        tell(federation, share_differences(federation.schema.classes, own))
+        note_differences(federation, share_differences(federation.schema.classes, by_class))
     block_of = dict(zip(layout.sites, layout.blocks.tolist(), strict=True))
     digests = _common_digests(answers, block_of)
     row_blocks = match_cells({site: answer.row_block for site, answer in answers.items()}, block_of)
     kernel = Kernel(question.kernel, question.mu)  # type: ignore[arg-type]
-    parts, labels = [], []
+    kernels, labels = [], []
     for sites in row_blocks:
         cells = [answers[site] for site in sites]
         for site, cell in zip(sites, cells, strict=True):
             if not np.array_equal(cell.labels, cells[0].labels):
                 raise TableError(
-                    f"Sites '{sites[0]}' and '{site}' hold the same rows, but not all with the same label. All parts "
-                    "of a row need the label of the row."
+                    f"Sites '{sites[0]}' and '{site}' hold the same rows, but not all with the same label. Give a row "
+                    "the same label in every table that holds a part of it."
                 )
-        parts.append(combined(kernel, [cell.kernel for cell in cells]))
+        kernels.append(combined(kernel, [cell.kernel for cell in cells]))
         labels.append(cells[0].labels)
-    return KernelRows(np.vstack(parts), np.concatenate(labels), row_blocks, digests)
+    return KernelRows(np.vstack(kernels), np.concatenate(labels), row_blocks, digests)
 
 
 def match_cells(marks: Mapping[str, str], block_of: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
@@ -193,7 +192,7 @@ def match_cells(marks: Mapping[str, str], block_of: Mapping[str, int]) -> tuple[
     Raises
     ------
     TableError
-        If the rows of a site are missing in a column block, or there twice.
+        If the rows of a site are missing in a column block, or in it twice.
     """
     rows: dict[str, dict[int, str]] = {}
     for site, mark in marks.items():
@@ -208,40 +207,40 @@ def match_cells(marks: Mapping[str, str], block_of: Mapping[str, int]) -> tuple[
     for cells in rows.values():
         missing = [block for block in blocks if block not in cells]
         if missing:
-            there = next(iter(cells.values()))
-            elsewhere = [site for site, block in block_of.items() if block == missing[0]]
+            present = next(iter(cells.values()))
+            elsewhere = next(site for site, block in block_of.items() if block == missing[0])
             raise TableError(
-                f"No site that holds the columns of '{elsewhere[0]}' has the same rows as site '{there}': their row "
-                "ids differ, a site names no row-id column in its node config, or a site was lost. The ids of all "
-                "rows of a row block have to be the same in each of its tables, and in no other; leave out what one "
-                "of them lacks."
+                f"No site that holds the columns of '{elsewhere}' has the same rows as site '{present}': their row ids "
+                "differ, a site names no row-id column in its node config, or a site dropped out. All tables of a row "
+                "block must have the same row ids, and no other table may have them; remove rows that one of them "
+                "lacks."
             )
     return tuple(tuple(cells[block] for block in blocks) for cells in rows.values())
 
 
 def check_kernel_rows(site: str, answer: KernelAnswer, rows: int) -> None:
-    """Check that what a site disclosed are kernel rows and labels of two classes; else FederationError."""
+    """Check a site's kernel rows and labels of two classes; FederationError if they are invalid."""
     fits = answer.kernel.ndim == 2 and answer.kernel.shape == (len(answer.labels), rows)
     if not (fits and answer.labels.ndim == 1 and np.isfinite(answer.kernel).all()):
         raise refusal(site, f"its kernel is not {rows} finite numbers for each of its rows")
     if not np.isin(answer.labels, (0, 1)).all():
-        raise refusal(site, "its labels are not those of two classes")
+        raise refusal(site, "its labels are not 0 and 1")
 
 
 def _common_digests(answers: Mapping[str, KernelAnswer], block_of: Mapping[str, int]) -> tuple[str, ...]:
-    found: dict[int, tuple[str, str]] = {}
+    by_block: dict[int, tuple[str, str]] = {}
     for site, answer in answers.items():
-        first, digest = found.setdefault(block_of[site], (site, answer.matrix))
+        owner, digest = by_block.setdefault(block_of[site], (site, answer.matrix))
         if digest != answer.matrix:
             raise FederationError(
-                f"Sites '{first}' and '{site}' have the same columns, but not the same random matrix. Start a new run; "
+                f"Sites '{owner}' and '{site}' have the same columns, but not the same random matrix. Start a new run; "
                 "if it happens again, one of them runs another version of flower-pansvm, or a changed one."
             )
-    return tuple(digest for _, (_, digest) in sorted(found.items()))
+    return tuple(digest for _, (_, digest) in sorted(by_block.items()))
 
 
 METHODS = ("highs", "highs-ipm")
-"""HiGHS' own choice, the simplex method; and its interior points, where that gives up (on ionosphere it has)."""
+"""HiGHS' default, the simplex method; and interior points, where that fails (as it did on ionosphere)."""
 
 
 def one_norm_svm(
@@ -273,19 +272,21 @@ def one_norm_svm(
     """
     rows, size = K.shape
     signed = d[:, None] * K
-    # Sparse for the identity: dense, it would be as large as a kernel matrix of all rows.
-    left = -hstack([csc_array(np.hstack([signed, -signed, -d[:, None]])), eye_array(rows)], format="csc")
+    # Sparse, since a dense identity would be as large as a kernel matrix of all rows.
+    constraints = -hstack(
+        [csc_array(np.hstack([signed, -signed, -d[:, None]])), eye_array(rows)], format="csc"
+    )
     cost = np.concatenate([np.ones(2 * size), [0.0], np.full(rows, nu)])
     bounds = np.zeros((len(cost), 2))
     bounds[:, 1] = np.inf
     bounds[2 * size, 0] = -np.inf
     for method in METHODS:
-        found = linprog(cost, A_ub=left, b_ub=-np.ones(rows), bounds=bounds, method=method)
-        if found.x is not None:
+        solution = linprog(cost, A_ub=constraints, b_ub=-np.ones(rows), bounds=bounds, method=method)
+        if solution.x is not None:
             break
     else:
         raise TrainingError(
-            f"HiGHS did not solve the 1-norm SVM of {rows} rows: {found.message} Choose another C-random-kernel or "
+            f"HiGHS did not solve the 1-norm SVM of {rows} rows: {solution.message} Choose another C-random-kernel or "
             "gamma."
         )
-    return found.x[:size] - found.x[size : 2 * size], float(found.x[2 * size])
+    return solution.x[:size] - solution.x[size : 2 * size], float(solution.x[2 * size])

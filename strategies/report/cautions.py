@@ -8,7 +8,7 @@ from flower_pansvm.shares import all_right, caution_of_copies, classes_not_teste
 from strategies.report.section import quoted, some, unit
 from strategies.report.shares import class_figures, count, percent
 from strategies.report.words.system import cautions_of_sums, every_system
-from strategies.steps.schema import told_by_names
+from strategies.steps.schema import names_show_positive
 
 FEW = 20
 """Patients of a class below which what is said of it is rough."""
@@ -130,7 +130,7 @@ def _not_calibrated(result: Result) -> str:
 def _positive_by_order(result: Result) -> str:
     """Tell which class is positive where only the order of the labels says so: none looks negative, or both do."""
     classes = result["classes"] or []
-    if len(classes) != 2 or result.get("positive_labels") or told_by_names(classes):
+    if len(classes) != 2 or result.get("positive_labels") or names_show_positive(classes):
         return ""
     name = result.get("positive_class")
     return (

@@ -1,1 +1,1 @@
-"""The coordinator's half of secure sums for other Flower apps; their door is :mod:`flower_pansvm.secagg`."""
+"""The coordinator's half of secure sums for other Flower apps, which import :mod:`flower_pansvm.secagg`."""

@@ -1,7 +1,7 @@
-"""Which strategies a secure sum serves: those that make the same of the mean as of all replies.
+"""The check that a strategy needs only the mean of the replies, which is all that a secure sum gives.
 
-Of Flower's own, those that do not are known by name. Somebody's own is tried, once, when the first mean is there: what
-it makes of three replies made up to have that mean must be what it makes of the mean.
+Flower's strategies that need single replies are listed by name. A strategy of the app's own is tested once, with the
+first mean: it must aggregate three artificial replies with that mean as it aggregates the mean.
 """
 
 from copy import deepcopy
@@ -29,20 +29,22 @@ SINGLE_REPLIES = {
     "DifferentialPrivacyClientSideAdaptiveClipping": "counts the sites whose replies were clipped",
     "DifferentialPrivacyClientSideFixedClipping": "counts the replies",
 }
-"""Strategies and wrappers of Flower's that look at single replies, and how."""
+"""Flower's strategies and wrappers that use single replies, and how."""
 
 AROUND = "DifferentialPrivacyClientSideFixedClipping"
-"""The wrapper that works the other way round."""
+"""The wrapper that works around a `SecureAggregation`."""
 
 WEIGHTS, SHIFTS = (1, 2, 1), (4.0, -1.0, -2.0)
-"""Of the made-up replies: their weighted mean is the mean, and neither their median nor any one of them is."""
+"""Of the artificial replies: their weighted mean is the mean; their median and each reply differ from it."""
 
 
 def check_strategy(strategy: Strategy) -> None:
-    """Raise a SettingError if a strategy is one of Flower's that look at single replies."""
+    """Raise a SettingError if a strategy is one of Flower's that use single replies."""
     for kind in type(strategy).__mro__:
         if kind.__module__.startswith("flwr.") and kind.__name__ in SINGLE_REPLIES:
-            instead = f" Put it around: {AROUND}(SecureAggregation(…), …)." if kind.__name__ == AROUND else ""
+            instead = (
+                f" Wrap the secure sum: {AROUND}(SecureAggregation(…), …)." if kind.__name__ == AROUND else ""
+            )
             raise SettingError(
                 f"{kind.__name__} {SINGLE_REPLIES[kind.__name__]}, and a secure sum gives only their mean.{instead} "
                 "Choose FedAvg, FedProx, FedAvgM, FedAdam, FedAdagrad, FedYogi, or another that takes a weighted mean."
@@ -50,45 +52,48 @@ def check_strategy(strategy: Strategy) -> None:
 
 
 def is_flowers_own(strategy: Strategy, step: str) -> bool:
-    """Tell whether all that aggregates in ``step``, 'train' or 'evaluate', is code of Flower's."""
+    """Return whether only Flower's code aggregates in ``step``, 'train' or 'evaluate'."""
     method = getattr(type(strategy), f"aggregate_{step}")
     metrics = getattr(strategy, f"{step}_metrics_aggr_fn", aggregate_metricrecords)
     return bool(method.__module__.startswith("flwr.")) and metrics is aggregate_metricrecords
 
 
 def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Message, weighted_by: str) -> None:
-    """Raise a SettingError if a copy of a strategy makes something else of three replies than of their mean."""
+    """Raise a SettingError if a copy of a strategy aggregates three replies and their mean differently."""
     replies = [
-        _reply(mean, _shifted(mean.content, *made, weighted_by)) for made in zip(WEIGHTS, SHIFTS, strict=True)
+        _reply(mean, _shifted(mean.content, *artificial, weighted_by))
+        for artificial in zip(WEIGHTS, SHIFTS, strict=True)
     ]
-    found = []
+    results = []
     for messages in (replies, [_reply(mean, mean.content)]):
-        tried = _copied(strategy)
+        copy = _copied(strategy)
         try:
-            found.append(_numbers(getattr(tried, f"aggregate_{step}")(server_round, messages)))
+            results.append(_numbers(getattr(copy, f"aggregate_{step}")(server_round, messages)))
         except Exception as error:
             raise SettingError(
-                f"{type(strategy).__name__}.aggregate_{step} fails with {type(error).__name__} on replies made up to "
-                f"try whether it takes a weighted mean: {error}"
+                f"{type(strategy).__name__}.aggregate_{step} fails with {type(error).__name__} on artificial replies "
+                f"that test whether it takes a weighted mean: {error}"
             ) from error
-    several, one = found
-    if several.shape != one.shape or not np.allclose(several, one, rtol=1e-3, atol=1e-3 * _largest(one)):
+    several, single = results
+    if several.shape != single.shape or not np.allclose(
+        several, single, rtol=1e-3, atol=1e-3 * _largest(single)
+    ):
         raise SettingError(
-            f"{type(strategy).__name__}.aggregate_{step} makes something else of three replies than of their weighted "
-            "mean, or what it makes is random. A secure sum gives only the mean: use a strategy, and functions for "
+            f"{type(strategy).__name__}.aggregate_{step} returns different results for three replies and for their "
+            "weighted mean, or random results. A secure sum gives only the mean: use a strategy, and functions for "
             "metrics, that take a weighted mean."
         )
 
 
 def _copied(strategy: Strategy) -> Strategy:
-    """Return a copy of a strategy; SettingError if there can be none."""
+    """Return a copy of a strategy; SettingError if it cannot be copied."""
     try:
         return deepcopy(strategy)
-    except Exception as error:  # anybody's strategy
+    except Exception as error:  # any author's strategy
         raise SettingError(
-            f"{type(strategy).__name__} cannot be copied ({type(error).__name__}: {error}), and whether it takes a "
-            "weighted mean is tried on a copy. Keep locks, files and connections out of its attributes, or give it a "
-            "method __deepcopy__."
+            f"{type(strategy).__name__} cannot be copied ({type(error).__name__}: {error}), but the test whether it "
+            "takes a weighted mean needs a copy. Keep locks, files and connections out of its attributes, or give it "
+            "a method __deepcopy__."
         ) from error
 
 
@@ -99,29 +104,28 @@ def _reply(like: Message, content: RecordDict) -> Message:
 
 
 def _shifted(content: RecordDict, weight: int, shift: float, weighted_by: str) -> RecordDict:
-    """Return a reply whose numbers differ from the mean's by a shift, and with its part of the weight."""
-    found: dict[str, Any] = {}
+    """Return a reply with its share of the weight, whose other numbers differ from the mean's by a shift."""
+    shifted: dict[str, Any] = {}
     for name, record in content.items():
         if isinstance(record, ArrayRecord):
-            found[name] = ArrayRecord({key: _moved(value, shift) for key, value in record.items()})
+            shifted[name] = ArrayRecord(
+                {key: Array(_moved(value.numpy(), shift)) for key, value in record.items()}
+            )
         elif isinstance(record, MetricRecord):
-            found[name] = MetricRecord(
+            metrics = {key: np.asarray(value, dtype=np.float64) for key, value in record.items()}
+            shifted[name] = MetricRecord(
                 {
-                    key: value * weight / sum(WEIGHTS) if key == weighted_by else _moved_metric(value, shift)  # type: ignore[operator]
-                    for key, value in record.items()
+                    key: (
+                        value * weight / sum(WEIGHTS) if key == weighted_by else _moved(value, shift)
+                    ).tolist()
+                    for key, value in metrics.items()
                 }
             )
-    return RecordDict(found)
+    return RecordDict(shifted)
 
 
-def _moved(array: Array, shift: float) -> Array:
-    values = array.numpy()
-    return Array(values + (0.1 * shift * (1 + _largest(values))) * np.ones_like(values))
-
-
-def _moved_metric(value: Any, shift: float) -> Any:
-    moved = np.asarray(value, dtype=np.float64) + 0.1 * shift * (1 + _largest(np.asarray(value)))
-    return moved.tolist()
+def _moved(values: Any, shift: float) -> Any:
+    return values + 0.1 * shift * (1 + _largest(values)) * np.ones_like(values)
 
 
 def _largest(values: "np.ndarray[Any, Any]") -> float:
@@ -129,7 +133,7 @@ def _largest(values: "np.ndarray[Any, Any]") -> float:
 
 
 def _numbers(result: Any) -> Floats:
-    """Return all numbers of what a strategy has aggregated: arrays, metrics or both."""
+    """Return all numbers of a strategy's result: arrays, metrics or both."""
     records = [
         record for record in (result if isinstance(result, tuple) else (result,)) if record is not None
     ]

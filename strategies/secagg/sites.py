@@ -1,4 +1,4 @@
-"""The sites of another Flower app at the coordinator: who has joined, with which keys, and how they are asked."""
+"""The sites of another Flower app at the coordinator: their names, keys, and the queries to them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Joined:
 
 
 class MeanSites:
-    """All sites that have joined a run so far, by node.
+    """The sites that have joined a run, by node.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class MeanSites:
         self.costs = Costs()
 
     def join(self, grid: Grid, nodes: Iterable[int], timeout: float) -> None:
-        """Have nodes that are new make their keys; those that do not answer are asked again when they are next chosen.
+        """Have new nodes make their keys; a node that does not answer is asked again when it is next chosen.
 
         Raises
         ------
         PanSVMError
-            If one refuses, such as for another bound, or says of itself what cannot be.
+            If a node refuses, for example because of another bound, or its reply is invalid.
         """
         content = RecordDict()
         records.put(content, PROTOCOL, self.config)
@@ -83,8 +83,8 @@ class MeanSites:
             site = _read_joined(reply, f"Node {node}")
             if site.name in names:
                 raise FederationError(
-                    f"Two nodes are called '{site.name}', or one was started again in the run. Give each a name of its "
-                    "own in its node config, and start a new run."
+                    f"Two nodes have the name '{site.name}', or one was started again in the run. Give each another "
+                    "name in its node config, and start a new run."
                 )
             names.add(site.name)
             self.joined[node] = site
@@ -95,7 +95,7 @@ class MeanSites:
     def ask(
         self, grid: Grid, contents: Mapping[int, RecordDict], action: str, timeout: float
     ) -> dict[int, RecordDict]:
-        """Send a query to each of some nodes and return the answers that come in time, by node."""
+        """Send a query to each node and return the replies that come in time, by node."""
         if not contents:
             return {}
         messages = [Message(content, node, f"query.{action}") for node, content in contents.items()]
@@ -104,47 +104,44 @@ class MeanSites:
         return {node: reply.content for node, reply in replies.items()}
 
     def relay(
-        self, grid: Grid, this: SumRound, step: int, payloads: Mapping[str, bytes], timeout: float
+        self, grid: Grid, sum_round: SumRound, step: int, payloads: Mapping[str, bytes], timeout: float
     ) -> dict[str, bytes]:
-        """Take a relay step with some sites and return the answers that come in time, by name."""
+        """Take a relay step with some sites and return the replies that come in time, by name."""
         nodes = {site.name: node for node, site in self.joined.items()}
         contents = {}
         for name, payload in payloads.items():
             content = contents[nodes[name]] = RecordDict()
-            records.write(content, SUM, MeanSum(this.round_trip))
+            records.write(content, SUM, MeanSum(sum_round.round_trip))
             records.write(content, STEP, RelayStep(step, payload))
         return {
             self.joined[node].name: records.read(reply, SUM, Payload, f"Node {node}").payload.tobytes()
             for node, reply in self.ask(grid, contents, STEP, timeout).items()
         }
 
-    def sum_of(self, run: str, task: str, number: int, nodes: Iterable[int]) -> tuple[SumRound, RecordDict]:
-        """Return a sum over some nodes, and the groups of a message that ask for it."""
-        sites = {site.name: site.keys for site in sorted(map(self.joined.__getitem__, nodes), key=_name)}
+    def sum_of(
+        self, run: str, task: str, round_trip: int, nodes: Iterable[int]
+    ) -> tuple[SumRound, RecordDict]:
+        """Return a sum over some nodes, and the records of a message that request it."""
+        joined = sorted((self.joined[node] for node in nodes), key=lambda site: site.name)
+        sites = {site.name: site.keys for site in joined}
         groups = RecordDict()
-        records.write(groups, SUM, MeanSum(number))
+        records.write(groups, SUM, MeanSum(round_trip))
         records.write(groups, ALL_KEYS, AllKeys.of(sites))
-        return SumRound(run, task, number, 0, tuple(sites), keys_digest(as_bytes(sites))), groups
-
-
-def _name(site: Joined) -> str:
-    return site.name
+        return SumRound(run, task, round_trip, 0, tuple(sites), keys_digest(as_bytes(sites))), groups
 
 
 def _read_joined(reply: RecordDict, sender: str) -> Joined:
-    """Return what a site says when it joins, after a check that it can be."""
+    """Return a site's keys, name and terms after a check; FederationError if they are invalid."""
     keys, terms = records.read(reply, KEYS, PublicKeys, sender), records.read(reply, SITE, SiteTerms, sender)
-    sizes = (
-        len(keys.public_key) == KEY_BYTES and len(keys.published) <= MOST_PUBLISHED_BYTES and not keys.epochs
-    )
-    if not (
-        sizes
+    valid_keys = (
+        len(keys.public_key) == KEY_BYTES
+        and len(keys.published) <= MOST_PUBLISHED_BYTES
+        and not keys.epochs
         and len(keys.signature) in SIGNATURE_BYTES
-        and 0 < len(terms.name) <= MOST_NAME
-        and is_printable(terms.name)
-    ):
+    )
+    if not (valid_keys and 0 < len(terms.name) <= MOST_NAME and is_printable(terms.name)):
         raise FederationError(
-            f"{sender} sent invalid keys or an invalid name: at most {MOST_NAME} printable characters. Does it run the "
-            "same version of flower-pansvm?"
+            f"{sender} sent invalid keys or an invalid name: at most {MOST_NAME} printable characters. Check that it "
+            "runs the same version of flower-pansvm."
         )
     return Joined(terms.name, terms.min_sites, keys)

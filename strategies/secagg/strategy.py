@@ -1,10 +1,10 @@
 """A strategy around any of Flower's that takes a weighted mean: the coordinator learns the mean, and no site's reply.
 
-The inner strategy chooses whom to ask and what. `SecureAggregation` adds to each message what makes a secure sum of the
-replies, opens the sum, and gives the inner strategy one reply, the mean (:mod:`flower_pansvm.weighted_mean`).
+The inner strategy chooses nodes and contents. `SecureAggregation` adds the request for a secure sum to each message,
+opens the sum, and gives the inner strategy one reply, the mean (:mod:`flower_pansvm.weighted_mean`).
 
-A round of which a reply is missing is skipped, as the masks do not cancel then; with a protocol that survives
-drop-outs, ``double-mask``, it is over the sites that have answered. No sum is asked for twice.
+A round without all replies is skipped, since the masks do not cancel; with a protocol that survives drop-outs,
+``double-mask``, the sum is over the sites that have answered. No sum is requested twice.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,7 +39,7 @@ from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_o
 from strategies.secagg.sites import MeanSites
 
 TIMEOUT = 3600.0
-"""Seconds to wait for answers, as in Flower's strategies."""
+"""Seconds to wait for replies, as in Flower's strategies."""
 
 
 class SecureAggregation(Strategy):
@@ -48,16 +48,16 @@ class SecureAggregation(Strategy):
     Parameters
     ----------
     strategy : Strategy
-        One that takes the mean of the replies, weighted by the number of examples: FedAvg, FedProx, FedAvgM, FedAdam,
-        FedAdagrad, FedYogi, or one's own.
+        A strategy that takes the mean of the replies, weighted by the number of examples: FedAvg, FedProx, FedAvgM,
+        FedAdam, FedAdagrad, FedYogi, or another.
     bound : float
-        Largest absolute value that a number in an array may have at one site, which refuses a reply above it. A mean is
-        off by less than ``bound * sites / 2**38`` divided by the mean weight.
+        Largest absolute value of a number in an array at one site; a site refuses to send a larger one. The error of a
+        mean is less than ``bound * sites / 2**38`` divided by the mean weight.
     protocol : str
         The secure sum: ring, k-secure, double-mask, ring-hops, k-secure-hops, paillier; plain hides nothing.
     most_examples : float
-        Largest weight of a site. Where ``most_examples * sites`` is at most 4096, a number in an array takes four bytes
-        and not eight; see `flower_pansvm.weighted_mean.NARROW_WEIGHTS` for what that costs in precision.
+        Largest weight of a site. If ``most_examples * sites`` is at most 4096, a number in an array takes four bytes
+        instead of eight, with the precision in `flower_pansvm.weighted_mean.NARROW_WEIGHTS`.
     **options
         The protocol's options: ``k``, ``share_threshold``.
 
@@ -69,7 +69,7 @@ class SecureAggregation(Strategy):
     Raises
     ------
     SettingError
-        If the strategy looks at single replies, or a setting cannot work.
+        If the strategy uses single replies, or a setting is invalid.
 
     Examples
     --------
@@ -90,21 +90,19 @@ class SecureAggregation(Strategy):
         check_strategy(strategy)
         self.strategy = strategy
         weighted_by = str(getattr(strategy, "weighted_by_key", MeanTerms.weighted_by))
-        known = [part.name for part in fields(PROTOCOLS[protocol]) if "constraint" in part.metadata]
+        known = [option.name for option in fields(PROTOCOLS[protocol]) if "constraint" in option.metadata]
         for name in options.keys() - {*known}:
             raise SettingError(
                 f"'{protocol}' has no option '{name}'. {near_matches(name, known) if known else ''}".strip()
             )
         config = {"aggregation": protocol, **{key_of(name): value for name, value in options.items()}}
-        self.terms, self.protocol = (
-            MeanTerms(bound, most_examples, weighted_by),
-            protocol_of(Terms.from_config(config)),
-        )
+        self.terms = MeanTerms(bound, most_examples, weighted_by)
+        self.protocol = protocol_of(Terms.from_config(config))
         self.sites = MeanSites(config, self.terms)
         self.skipped: list[tuple[int, str]] = []
         self.timeout = TIMEOUT
-        self._number = self._means = 0  # of sums that were asked for, and of those that were opened
-        self._tried: set[str] = set()
+        self._requested = self._opened = 0  # numbers of sums
+        self._checked: set[str] = set()  # steps whose aggregation needs only the mean
         self._sum: tuple[Grid, SumRound] | None = None
 
     def summary(self) -> None:
@@ -133,7 +131,7 @@ class SecureAggregation(Strategy):
         Raises
         ------
         SumError
-            If the arrays to begin with are above the bound.
+            If the initial arrays exceed the bound.
         """
         check_bound(RecordDict({"initial_arrays": initial_arrays}), self.terms)
         self.timeout = timeout
@@ -144,31 +142,31 @@ class SecureAggregation(Strategy):
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Return the inner strategy's messages, each with what makes a secure sum of the replies."""
+        """Return the inner strategy's messages, as requests for a secure sum."""
         return self._configure("train", server_round, arrays, config, grid)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Return the inner strategy's messages, each with what makes a secure sum of the replies."""
+        """Return the inner strategy's messages, as requests for a secure sum."""
         return self._configure("evaluate", server_round, arrays, config, grid)
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Return what the inner strategy makes of the mean; nothing if the round is skipped."""
+        """Return the inner strategy's result for the mean; None if the round is skipped."""
         mean = self._mean("train", server_round, replies)
         return (None, None) if mean is None else self.strategy.aggregate_train(server_round, [mean])
 
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
-        """Return what the inner strategy makes of the mean; nothing if the round is skipped."""
+        """Return the inner strategy's result for the mean; None if the round is skipped."""
         mean = self._mean("evaluate", server_round, replies)
         return None if mean is None else self.strategy.aggregate_evaluate(server_round, [mean])
 
     def _configure(
         self, step: str, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
-        """Return the inner strategy's messages for a step as requests for a secure sum."""
+        """Return the inner strategy's messages for a step, as requests for a secure sum."""
         messages = list(getattr(self.strategy, f"configure_{step}")(server_round, arrays, config, grid))
         self._sum = None
         if not messages:
@@ -180,27 +178,28 @@ class SecureAggregation(Strategy):
             return []
 
     def _as_sum(self, messages: list[Message], grid: Grid) -> list[Message]:
-        # Most strategies give all nodes one and the same content.
-        different = {(message.metadata.message_type, id(message.content)): message for message in messages}
-        tasks = {digest_of(kind, message.content) for (kind, _), message in different.items()}
+        # Most strategies send the same content to all nodes.
+        distinct = {(message.metadata.message_type, id(message.content)): message for message in messages}
+        tasks = {digest_of(kind, message.content) for (kind, _), message in distinct.items()}
         if len(tasks) > 1:
             raise SettingError(
-                f"{type(self.strategy).__name__} asks different things of different nodes, of which there is no sum."
+                f"{type(self.strategy).__name__} sends different requests to different nodes, whose replies have no "
+                "common sum. Use a strategy that sends the same content to all nodes."
             )
         self.sites.join(grid, [message.metadata.dst_node_id for message in messages], self.timeout)
         messages = [message for message in messages if message.metadata.dst_node_id in self.sites.joined]
         nodes = [message.metadata.dst_node_id for message in messages]
         self._check_enough(nodes)
-        self._number += 1
+        self._requested += 1
         run, (task,) = str(grid.run.run_id), tasks
-        this, groups = self.sites.sum_of(run, task, self._number, nodes)
+        sum_round, groups = self.sites.sum_of(run, task, self._requested, nodes)
         for message in messages:
             message.content = RecordDict({**message.content, **groups})
-        self._sum = grid, this
+        self._sum = grid, sum_round
         return messages
 
     def _check_enough(self, nodes: list[int]) -> None:
-        """Raise a SumError if a site would not take part in a sum over so few."""
+        """Raise a SumError if a site would refuse a sum over so few sites."""
         for node in nodes:
             site = self.sites.joined[node]
             if len(nodes) < site.min_sites:
@@ -215,104 +214,102 @@ class SecureAggregation(Strategy):
         """Return one reply, the mean of all; None if the round is skipped."""
         if self._sum is None:
             return None
-        (grid, this), self._sum = self._sum, None
-        names = {node: site.name for node, site in self.sites.joined.items() if site.name in this.roster}
-        there: dict[str, Message] = {}
+        (grid, sum_round), self._sum = self._sum, None
+        names = {node: site.name for node, site in self.sites.joined.items() if site.name in sum_round.roster}
+        received: dict[str, Message] = {}
         refusals = []
         for reply in replies:
             if reply.has_error():
                 if reply.error.code > PanSVMError.code:
                     refusals.append(printable(reply.error.reason or ""))
-                else:  # the app has failed, or Flower has lost the node
+                else:  # the app has failed, or Flower does not reach the node
                     log(WARNING, "%s", printable(reply.error.reason or f"error {reply.error.code}"))
             elif reply.metadata.src_node_id in names:
-                there.setdefault(names[reply.metadata.src_node_id], reply)
+                received.setdefault(names[reply.metadata.src_node_id], reply)
         try:
-            self._check_all_there(this, list(there), refusals)
-            mean = self._opened(grid, this, there)
-            if step not in self._tried and not is_flowers_own(self.strategy, step):
+            self._check_all_there(sum_round, list(received), refusals)
+            mean = self._open(grid, sum_round, received)
+            if step not in self._checked and not is_flowers_own(self.strategy, step):
                 check_by_trial(self.strategy, step, server_round, mean, self.terms.weighted_by)
-            self._tried.add(step)
+            self._checked.add(step)
         except PanSVMError as error:
             self._skip(step, server_round, error)
             return None
-        self._means += 1
+        self._opened += 1
         return mean
 
-    def _check_all_there(self, this: SumRound, there: list[str], refusals: list[str]) -> None:
-        """Raise a SumError if replies are missing without which there is no sum: a `LostError` if no site refused."""
-        lost = [name for name in this.roster if name not in there]
-        if not lost:
+    def _check_all_there(self, sum_round: SumRound, received: list[str], refusals: list[str]) -> None:
+        """Raise a SumError if too few replies have come for a sum: a `DropoutError` if no site refused."""
+        missing = [name for name in sum_round.roster if name not in received]
+        if not missing:
             return
-        log(WARNING, "no reply of %s", ", ".join(lost))
-        fewest = max(site.min_sites for site in self.sites.joined.values() if site.name in this.roster)
-        fewest = max(fewest, self.protocol.fewest(this))
-        if len(there) >= fewest:
+        log(WARNING, "no reply of %s", ", ".join(missing))
+        fewest = max(site.min_sites for site in self.sites.joined.values() if site.name in sum_round.roster)
+        fewest = max(fewest, self.protocol.fewest(sum_round))
+        if len(received) >= fewest:
             for refusal in refusals:
                 log(WARNING, "%s", refusal)
         elif refusals:
             raise SumError("\n".join(sorted({*refusals})))
         else:
-            raise LostError(
-                f"{len(lost)} of {len(this.roster)} sites did not answer, and '{self.protocol.name}' needs {fewest}. "
-                "With protocol='double-mask', sites may drop out."
+            raise DropoutError(
+                f"{len(missing)} of {len(sum_round.roster)} sites did not answer, and '{self.protocol.name}' needs "
+                f"{fewest}. With protocol='double-mask', sites may drop out."
             )
 
-    def _opened(self, grid: Grid, this: SumRound, there: dict[str, Message]) -> Message:
+    def _open(self, grid: Grid, sum_round: SumRound, received: dict[str, Message]) -> Message:
         """Return a reply with the mean of the sites' replies as its content."""
         answers = {
             name: records.read(reply.content, SUM, SiteParts, f"Site '{name}'")
-            for name, reply in there.items()
+            for name, reply in received.items()
         }
         parts = _common_parts(answers)
-        answers = {name: answers[name] for name in this.roster if name in answers}
-        relay = partial(self._relay, grid, this)
+        answers = {name: answers[name] for name in sum_round.roster if name in answers}
+        relay = partial(self._relay, grid, sum_round)
         words = self.protocol.total(
-            {name: answer.payload.tobytes() for name, answer in answers.items()}, this, relay
+            {name: answer.payload.tobytes() for name, answer in answers.items()}, sum_round, relay
         )
-        mean = next(iter(there.values()))
-        mean.content = decode_mean(words, parts, self.terms, len(this.roster), len(answers))
+        mean = next(iter(received.values()))
+        mean.content = decode_mean(words, parts, self.terms, len(sum_round.roster), len(answers))
         return mean
 
-    def _relay(self, grid: Grid, this: SumRound, step: int, payloads: Any) -> dict[str, bytes]:
-        answers = self.sites.relay(grid, this, step, payloads, self.timeout)
+    def _relay(self, grid: Grid, sum_round: SumRound, step: int, payloads: Any) -> dict[str, bytes]:
+        answers = self.sites.relay(grid, sum_round, step, payloads, self.timeout)
         missing = [name for name in payloads if name not in answers]
         if missing and not self.protocol.survives:
-            raise LostError(f"{', '.join(missing)} did not answer while the sum went round.")
+            raise DropoutError(f"{', '.join(missing)} did not answer a relay step of the sum.")
         return answers
 
     def _skip(self, step: str, server_round: int, error: PanSVMError) -> None:
-        """Skip a round, of which the log says why; but end a run that has not yet come to a mean and will not.
-
-        That would lose nothing. What was computed since is not lost for a later fault.
-        """
-        if not self._means and not isinstance(error, LostError):
+        """Skip a round and log why; before the first mean, an error that will recur ends the run instead."""
+        if not self._opened and not isinstance(error, DropoutError):
             raise error
         self.skipped.append((server_round, step))
         log(ERROR, "%s of round %d is skipped: %s", step, server_round, error)
 
 
-class LostError(SumError):
-    """Sites did not answer: the next round may do better."""
+class DropoutError(SumError):
+    """Sites dropped out: the next round may succeed."""
 
 
 def _common_parts(answers: dict[str, SiteParts]) -> tuple[Part, ...]:
-    """Return the names, types and shapes of all sites' replies; SumError if they differ, which says where."""
-    found = {}
+    """Return the names, types and shapes of all sites' replies; SumError if they differ."""
+    by_site = {}
     for name, answer in answers.items():
         try:
-            found[name] = read_parts(answer.parts)
+            by_site[name] = read_parts(answer.parts)
         except ValueError:
             raise SumError(
-                f"Site '{name}' does not say what its reply holds. Does it run the same version?"
+                f"Site '{name}' sent an invalid list of its reply's contents. Check that it runs the same version of "
+                "flower-pansvm."
             ) from None
-    first = next(iter(found))
-    for name, parts in found.items():
-        if parts != found[first]:
-            different = sorted({part[1] for part in {*parts} ^ {*found[first]}})
+    first_site = next(iter(by_site))
+    for name, parts in by_site.items():
+        if parts != by_site[first_site]:
+            different = sorted({part[1] for part in {*parts} ^ {*by_site[first_site]}})
             raise SumError(
-                f"The replies of sites '{first}' and '{name}' differ in names, types, order or shapes of "
-                f"{printable(', '.join(map(repr, different)) or 'their parts', 200)}, so that there is no mean. Have "
-                "all sites train the same model."
+                f"The replies of sites '{first_site}' and '{name}' differ in names, types, order or shapes of "
+                f"{printable(', '.join(map(repr, different)) or 'their parts', 200)}, so they have no mean. Have all "
+                "sites train the same model."
             )
-    return found[first]
+    return by_site[first_site]

@@ -1,4 +1,4 @@
-"""How important a feature is to a trained SVM (Lu 2016, section 5.2.2), from statistics that sites sum.
+"""The importance of a feature to a trained SVM (Lu 2016, section 5.2.2), from sums over the sites.
 
 Scores of shape (features,), a larger one is more important, summed over the binary problems.
 """
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from strategies.selection.filters import ClassMoments, welch_t
 
 CRITERIA = ("svm-rfe", "rsvm", "svm-t")
-"""Names of the criteria, in the order in which they are asked."""
+"""Names of the criteria, in the order of their votes."""
 
 
 def svm_rfe(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -34,15 +34,15 @@ def svm_rfe(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def rsvm(weights: NDArray[np.float64], sides: Sequence[ClassMoments]) -> NDArray[np.float64]:
     """Return w_j (m_j+ - m_j-) of equation (5.2), the criterion of RSVM.
 
-    It is signed as printed: a feature whose weight goes against its class means is less important than one
-    without weight.
+    It is signed as printed: a feature whose weight contradicts its class means is less important than one without
+    weight.
 
     Parameters
     ----------
     weights : ndarray of shape (problems, features)
         Weight vectors in input space.
     sides : sequence of ClassMoments
-        Of each problem, sums over all rows by side (:meth:`ClassMoments.sides`).
+        For each problem, sums over all rows by side (:meth:`ClassMoments.sides`).
     """
     distances = np.stack([moments.mean[0] - moments.mean[1] for moments in sides])
     score: NDArray[np.float64] = np.sum(weights * distances, axis=0)
@@ -57,7 +57,7 @@ def svm_t(support: Sequence[ClassMoments]) -> NDArray[np.float64]:
     Parameters
     ----------
     support : sequence of ClassMoments
-        Of each problem, sums over the support vectors by side (:meth:`ClassMoments.sides`).
+        For each problem, sums over the support vectors by side (:meth:`ClassMoments.sides`).
     """
     score: NDArray[np.float64] = np.sum([welch_t(sides) for sides in support], axis=0)
     return score

@@ -1,4 +1,4 @@
-"""What all feature selections share: eliminate features step by step, choose a subset, train a model on it."""
+"""Base of all feature selections: eliminate features step by step, choose a subset, train a model on it."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,22 +22,14 @@ from strategies.pan_svm.strategy import PanSVM
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by
 from strategies.selection.schedule import schedules, step_size
-from strategies.selection.subsets import Mask, Score, Subsets, Trained, Wanted, carry_over
+from strategies.selection.subsets import Mask, Score, Subsets, Trained, TrainingJob, carry_over
 
 MOST_NAMES = 3
-"""Removed features that a log line names; of more it says how many."""
+"""Most removed features that a log line names; of more it gives the number."""
 
 
 class EliminationLog:
-    """Takes down subsets and steps, writes a log line about each step, and puts the outcome together.
-
-    Parameters
-    ----------
-    schema : Schema
-        Names of the features.
-    costs : Costs
-        Counts round trips and bytes.
-    """
+    """Records subsets and steps, writes a log line for each step, and returns the outcome."""
 
     def __init__(self, schema: Schema, costs: Costs) -> None:
         self.schema, self.costs = schema, costs
@@ -49,18 +41,18 @@ class EliminationLog:
         self._cost = costs.round_trips, costs.bytes_up
 
     def add_point(self, trained: Trained, score: Score) -> None:
-        """Write down how good the models of a subset are, and keep those on all rows."""
+        """Record the accuracy of a subset's models, and keep the models on all rows."""
         count = int(np.count_nonzero(trained.features))
         self.points.append(Point(count, score.accuracy, float(score.by_fold.std()), score.test))
         weights = np.stack([state.best for state in trained.states[NO_FOLD]])
         self._solutions[count] = trained.maps[NO_FOLD], weights
 
     def add_screening(self, screening: Screening, order: NDArray[np.float64]) -> None:
-        """Write down what filters have removed; ``order`` is how good they find each feature."""
+        """Record the features that filters have removed; ``order`` are their mean ranks."""
         self.screening = screening
         screened = set(range(len(order))) - set(screening.kept)
-        self.screened = sorted(screened, key=lambda one: (-order[one], one))
-        passed = ", ".join(f"{name} {number}" for name, number in screening.passed.items())
+        self.screened = sorted(screened, key=lambda feature: (-order[feature], feature))
+        passed = ", ".join(f"{name} {count}" for name, count in screening.passed.items())
         log(INFO, "filters: %d of %d features pass all (%s)", len(screening.kept), len(order), passed)
 
     def add_step(
@@ -70,46 +62,52 @@ class EliminationLog:
         accuracies: Mapping[str, float],
         removed: Sequence[int],
     ) -> None:
-        """Write down what a step has removed, and what it cost; parameters as in :class:`Step`."""
+        """Record a step with its cost; parameters as in :class:`Step`."""
         before, self._cost = self._cost, (self.costs.round_trips, self.costs.bytes_up)
         step = Step(
             features=int(np.count_nonzero(features)),
-            candidates={name: tuple(map(int, own)) for name, own in candidates.items()},
+            candidates={name: tuple(map(int, proposal)) for name, proposal in candidates.items()},
             accuracies=dict(accuracies),
             removed=tuple(map(int, removed)),
             round_trips=self._cost[0] - before[0],
             bytes_up=self._cost[1] - before[1],
         )
         self.steps.append(step)
-        text = "%4d features, accuracy %.4f: %s removed by %s (%d round trip%s, %.2f MB from the sites)"
-        how = decided_by(step.candidates, step.accuracies, step.removed)
-        trips = step.round_trips, "" if step.round_trips == 1 else "s"
-        accuracy, gone = self.points[-1].accuracy, self._named(step.removed)
-        log(INFO, text, step.features, accuracy, gone, how, *trips, step.bytes_up / 1e6)
+        log(
+            INFO,
+            "%4d features, accuracy %.4f: %s removed by %s (%d round trip%s, %.2f MB from the sites)",
+            step.features,
+            self.points[-1].accuracy,
+            self._named(step.removed),
+            decided_by(step.candidates, step.accuracies, step.removed),
+            step.round_trips,
+            "" if step.round_trips == 1 else "s",
+            step.bytes_up / 1e6,
+        )
 
-    def outcome(self, wanted: int | None) -> Selection:
-        """Return what was found: the ranking, and the chosen subset (:func:`strategies.selection.outcome.choose`)."""
-        everything = range(len(self.schema.columns))
-        gone = [feature for step in self.steps for feature in step.removed]
-        (last,) = set(everything) - set(gone) - set(self.screened)
-        ranking = (last, *reversed(gone), *self.screened)
-        able = [point for point in self.points if point.features <= len(everything) - len(self.screened)]
-        chosen = able[choose(able, wanted)]
-        before = self.points[0]
+    def outcome(self, count: int | None) -> Selection:
+        """Return the ranking, and the chosen subset (:func:`strategies.selection.outcome.choose`)."""
+        total = range(len(self.schema.columns))
+        removed = [feature for step in self.steps for feature in step.removed]
+        (last,) = set(total) - set(removed) - set(self.screened)
+        ranking = (last, *reversed(removed), *self.screened)
+        eligible = [point for point in self.points if point.features <= len(total) - len(self.screened)]
+        chosen = eligible[choose(eligible, count)]
+        first = self.points[0]
         text = "chosen: %d of %d features, accuracy %.4f (with %d: %.4f)"
-        log(INFO, text, chosen.features, len(everything), chosen.accuracy, before.features, before.accuracy)
+        log(INFO, text, chosen.features, len(total), chosen.accuracy, first.features, first.accuracy)
         return Selection(
             ranking, tuple(self.points), tuple(self.steps), ranking[: chosen.features], self.screening
         )
 
     def solution(self, count: int) -> tuple[NystromMap, NDArray[np.float64]]:
-        """Return feature map and weights, shape (problems, rank + 1), of the subset with so many features."""
+        """Return feature map and weights, shape (problems, rank + 1), of the subset with ``count`` features."""
         return self._solutions[count]
 
     def _named(self, features: Sequence[int]) -> str:
         if len(features) > MOST_NAMES:
             return f"{len(features)} features"
-        return ", ".join(f"'{self.schema.columns[one]}'" for one in features)
+        return ", ".join(f"'{self.schema.columns[feature]}'" for feature in features)
 
 
 @dataclass(frozen=True)
@@ -135,11 +133,11 @@ class Elimination(PanSVM):
     Attributes
     ----------
     subsets : Subsets
-        Trains and tries models on subsets of the features.
+        Trains and evaluates models on subsets of the features.
     record : EliminationLog
-        Where :meth:`eliminate` writes down every subset and every step.
+        Every subset and every step of :meth:`eliminate`.
     selection : Selection
-        What was found, after the run; ``model`` is then one on the chosen features only.
+        The outcome, after the run; ``model`` is then one on the chosen features only.
     """
 
     settings_class = SelectionSettings
@@ -149,7 +147,7 @@ class Elimination(PanSVM):
     selection: Selection
 
     def learn(self, federation: Federation) -> PanSVC:
-        """Select features, and train on those that are chosen."""
+        """Select features, and train on the chosen ones."""
         phase = federation.costs.phase
         schema, moments = self.agree(federation)
         with phase("landmarks"):
@@ -164,27 +162,27 @@ class Elimination(PanSVM):
         return self.train(federation, schema, moments, scaled, landmarks, chosen, self._start)
 
     def figures(self) -> dict[str, Any]:
-        """Return what training has found, and ranking, steps and choice of the features, by their names."""
-        found, columns = self.selection, self.subsets.schema.columns
+        """Return the figures of training, and ranking, steps and choice of the features, by their names."""
+        selection, columns = self.selection, self.subsets.schema.columns
 
         def names(features: Iterable[int]) -> list[str]:
-            return [columns[one] for one in features]
+            return [columns[feature] for feature in features]
 
-        screening = found.screening
+        screening = selection.screening
         return {
             **super().figures(),
-            "ranking": names(found.ranking),
-            "selected": names(found.selected),
-            "accuracy_by_count": [asdict(point) for point in found.points],
+            "ranking": names(selection.ranking),
+            "selected": names(selection.selected),
+            "accuracy_by_count": [asdict(point) for point in selection.points],
             "votes": [
                 {
                     **asdict(step),
-                    "candidates": {name: names(own) for name, own in step.candidates.items()},
+                    "candidates": {name: names(proposal) for name, proposal in step.candidates.items()},
                     "removed": names(step.removed),
                 }
-                for step in found.steps
+                for step in selection.steps
             ],
-            **found.ties(),
+            **selection.ties(),
             "filters": None
             if screening is None
             else {
@@ -195,58 +193,58 @@ class Elimination(PanSVM):
         }
 
     def join(self, federation: Federation) -> Schema:
-        """Phase 1, and whether there are as many features as are wanted, before anything is trained."""
+        """Phase 1; checks before any training that the table has enough features to choose from."""
         schema = super().join(federation)
         check_wanted(self.settings.features, len(schema.columns))
         return schema
 
     @property
     def gap_of_subsets(self) -> float:
-        """The relative gap that models on subsets are trained to."""
+        """The relative gap of the models on subsets."""
         return self.settings.tol
 
     @abstractmethod
     def eliminate(self, federation: Federation) -> None:
-        """Remove features step by step until one is left, and write it down in the record."""
+        """Remove features step by step until one is left, and record subsets and steps."""
 
     def class_moments(self, federation: Federation) -> ClassMoments:
         """Return the sums over all training rows by class, in scaled units, by one secure sum."""
         sums = federation.secure_sum(CLASS_MOMENTS, Nothing(), relations=wrong_class_moments)
         return ClassMoments(sums.count, sums.total, sums.square)
 
-    def train_and_score(self, features: Mask, near: Trained | None) -> tuple[Trained, Score]:
-        """Train the models of a subset, on all rows and without each fold, and try them."""
+    def train_and_score(self, features: Mask, similar: Trained | None) -> tuple[Trained, Score]:
+        """Train the models of a subset, on all rows and without each fold, and evaluate them."""
         trained = Trained(features)
-        self.subsets.train([Wanted(trained, self.subsets.folds, near)])
+        self.subsets.train([TrainingJob(trained, self.subsets.folds, similar)])
         return trained, self.subsets.score([trained])[0]
 
     def size(self, features: Mask) -> int:
-        """Return how many features this step removes."""
+        """Return the number of features that this step removes."""
         return step_size(self.settings.step, int(np.count_nonzero(features)))
 
     def mask(self, features: Iterable[int]) -> Mask:
-        """Return features as a mask of all of them."""
+        """Return the mask of the given features, shape (features,)."""
         mask = np.zeros(len(self.subsets.schema.columns), dtype=np.bool_)
         mask[list(features)] = True
         return mask
 
     def _start(self, feature_map: NystromMap) -> list[NDArray[np.float64]]:
-        """Return the points from which the chosen subset is trained to the end: it has been trained before."""
+        """Return starting points for the chosen subset: its solution in the elimination."""
         old, weights = self.record.solution(len(self.selection.selected))
-        return [carry_over(one, old, feature_map) for one in weights]
+        return [carry_over(point, old, feature_map) for point in weights]
 
 
-def check_wanted(wanted: int | None, there: int, where: str = "the table has") -> None:
-    """Check before any training that there are as many features as are to be chosen."""
-    if wanted is not None and wanted > there:
+def check_wanted(wanted: int | None, available: int, where: str = "the table has") -> None:
+    """Check before any training that there are enough features to choose from."""
+    if wanted is not None and wanted > available:
         raise SettingError(
-            f"features is {wanted}, but {where} {there}. Ask for fewer, or leave it at 'auto' for the fewest that are "
-            "as accurate as the best."
+            f"features is {wanted}, but {where} {available}. Ask for fewer, or leave it at 'auto' for the fewest that "
+            "are as accurate as the best."
         )
 
 
 def wrong_class_moments(result: AggregateResult) -> Problems:
-    """Yield what is wrong of moments by class, as of those of all rows."""
+    """Yield the relations that moments by class break."""
     known = result.request.rows
     if known is not None and (result.sums["count"] > known.train.sum(axis=0)[:, None]).any():
         yield "'count' has more cells of a column than there are rows of a class"

@@ -1,7 +1,7 @@
-"""How much a feature tells the classes apart by itself (Lu 2016, section 6.2.1), from sums over all rows.
+"""How well each feature alone separates the classes (Lu 2016, section 6.2.1), from sums over all rows.
 
-Scores of shape (features,), a larger one is more important. A feature that is constant scores 0, and so does one
-without enough cells on both sides; a feature that is constant on each side, at different values, scores infinity.
+Scores of shape (features,), a larger one is more important. A constant feature scores 0, and so does one without
+enough cells on both sides; a feature that is constant on each side, at different values, scores infinity.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class ClassMoments(ColumnSums):
 
 def _sides(sums: NDArray[np.float64], pair: Pair) -> NDArray[np.float64]:
     positive = sums[pair.positive]
-    # Adding up the others loses no digits; taking the class off the sum of all would.
+    # Adding up the others loses no digits; subtracting the class from the sum of all would.
     negative = (
         np.delete(sums, pair.positive, axis=0).sum(axis=0) if pair.negative == REST else sums[pair.negative]
     )
@@ -68,8 +68,8 @@ def by_classes(classes: ClassMoments, pairs: Sequence[Pair]) -> FilterScores:
 def fisher_score(sides: ClassMoments) -> NDArray[np.float64]:
     """Return the Fisher score |μ+ - μ-| / (σ+² + σ-²) of equation (6.1), with the population's variances.
 
-    It is as printed, the distance not squared: unlike the other scores it depends on the feature's unit, so
-    features must be scaled before.
+    As printed, the distance is not squared: unlike the other scores it depends on the feature's unit, so features
+    must be scaled before.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def welch_p(sides: ClassMoments) -> NDArray[np.float64]:
     from scipy.special import stdtr  # noqa: PLC0415 - settings import this file, and each message may start a process
 
     squared_errors = sides.variance(ddof=1) / np.where(sides.count > 0, sides.count, 1.0)
-    # Shares of the sum, so that nothing under- or overflows when squared. Two constant sides: t decides alone.
+    # Shares of the sum neither under- nor overflow when squared. With two constant sides, t alone decides.
     shares = np.divide(
         squared_errors,
         squared_errors.sum(axis=0),
@@ -118,9 +118,9 @@ def welch_p(sides: ClassMoments) -> NDArray[np.float64]:
 def scatter_ratio(classes: ClassMoments) -> NDArray[np.float64]:
     """Return the ratio S_b / S_w of the scatter between classes to that within, equation (6.3), per feature.
 
-    As printed, S_b = Σ (μ_i - μ)² counts each class once, however many rows it has, while μ is the mean of all
-    rows and S_w sums over all rows. (With S_b weighted by the classes' rows it would be the F-test's ratio.)
-    A class without a cell has no part.
+    As printed, S_b = Σ (μ_i - μ)² counts each class once, whatever its rows, while μ is the mean of all rows and
+    S_w sums over all rows. (Weighted by the classes' rows, S_b would give the F-test's ratio.) A class without a
+    cell does not count.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def scatter_ratio(classes: ClassMoments) -> NDArray[np.float64]:
 
 
 def _distance(sides: ClassMoments) -> NDArray[np.float64]:
-    """Return the distance of the two means, 0 where the column is constant but for rounding."""
+    """Return the distance of the two means, 0 for a column that is constant but for rounding."""
     positive, negative = sides.mean
     return np.where(sides.varies, np.abs(positive - negative), 0.0)
 
@@ -146,6 +146,6 @@ def _enough(sides: ClassMoments, cells: int) -> NDArray[np.bool_]:
 
 
 def _ratio(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return top / bottom for top >= 0: 0 / 0 is 0, and anything else over 0 is infinity."""
+    """Return top / bottom for top >= 0, with 0 / 0 = 0 and x / 0 infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(top > 0, top / bottom, 0.0)

@@ -1,6 +1,6 @@
-"""What a feature selection has found, and how it came to it.
+"""The outcome of a feature selection and its steps.
 
-Features are columns of the common schema, by their place in it.
+Features are indices of columns of the common schema.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 RANKS = "ranks"
-"""What decides a step in which several candidates are equally accurate."""
+"""Decides a step in which several candidates are equally accurate."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """How good the models of one subset of features are."""
+    """Accuracy of the models of one subset of features."""
 
     features: int  # number of features in the subset
     accuracy: float  # mean over the folds of the training rows of the share of rows predicted right
@@ -29,13 +29,13 @@ class Step:
     """One step of the elimination."""
 
     features: int  # number of features before the step
-    # Features that may go, the least important first, by proposer: name of a criterion or of the feature left out.
+    # Features that may be removed, the least important first, by proposer: a criterion, or the feature left out.
     candidates: Mapping[str, tuple[int, ...]]
     # Mean accuracy over the folds without the candidates of each proposer; empty where votes decided.
     accuracies: Mapping[str, float]
-    removed: tuple[int, ...]  # features that went, the least important first
-    round_trips: int  # what the step cost in messages to every site
-    bytes_up: int  # and in bytes that all sites sent together
+    removed: tuple[int, ...]  # removed features, the least important first
+    round_trips: int  # of the step
+    bytes_up: int  # bytes that all sites sent in the step
 
 
 def decided_by(
@@ -46,7 +46,7 @@ def decided_by(
     Parameters
     ----------
     candidates, accuracies, removed
-        As in `Step`, features by their places or by their names.
+        As in `Step`, features by their indices or by their names.
     """
     if accuracies:
         return RANKS if tied(candidates, accuracies, removed) else "accuracy"
@@ -56,24 +56,24 @@ def decided_by(
 def tied(
     candidates: Mapping[str, Sequence[T]], accuracies: Mapping[str, float], removed: Sequence[T]
 ) -> bool:
-    """Return whether other candidates would have been as accurate to remove as those that went; as in `decided_by`.
+    """Return whether removing other candidates would have been as accurate; parameters as in `decided_by`.
 
     Examples
     --------
     >>> tied({"svm-rfe": [4], "rsvm": [2]}, {"svm-rfe": 0.9, "rsvm": 0.9}, removed=[2])
     True
     """
-    went = {name for name in accuracies if set(candidates[name]) <= set(removed)}
-    stayed = [accuracy for name, accuracy in accuracies.items() if name not in went]
-    return bool(stayed) and max(stayed) >= min(accuracies[name] for name in went)
+    proposers = {name for name in accuracies if set(candidates[name]) <= set(removed)}
+    others = [accuracy for name, accuracy in accuracies.items() if name not in proposers]
+    return bool(others) and max(others) >= min(accuracies[name] for name in proposers)
 
 
 @dataclass(frozen=True)
 class Screening:
-    """What the filters have left, before the elimination (Lu 2016, section 6.2.3, step 2)."""
+    """The features that the filters keep, before the elimination (Lu 2016, section 6.2.3, step 2)."""
 
     passed: Mapping[str, int]  # number of features that each filter keeps
-    thresholds: Mapping[str, str]  # what each filter's threshold was, as in the settings
+    thresholds: Mapping[str, str]  # threshold of each filter, as in the settings
     kept: tuple[int, ...]  # the voted feature set: features that all filters keep
 
 
@@ -83,14 +83,14 @@ class Selection:
 
     # All features, the most important first. Features that filters removed come last, best score first.
     ranking: tuple[int, ...]
-    # The subsets on the way, from all features (or all that the filters left) down to one.
+    # The subsets of all steps, from all features (or all that the filters keep) down to one.
     points: tuple[Point, ...]
-    steps: tuple[Step, ...]  # what was removed when, and why
+    steps: tuple[Step, ...]
     selected: tuple[int, ...]  # the chosen features, the most important first: a head of the ranking
-    screening: Screening | None = None  # what the filters did, if there were filters
+    screening: Screening | None = None  # None for a strategy without filters
 
     def ties(self) -> dict[str, int]:
-        """Return in how many steps accuracy was to decide, and in how many of these it could not."""
+        """Return the number of steps that accuracy should decide, and of those that it did not because of ties."""
         by_accuracy = [step for step in self.steps if step.accuracies]
         equal = sum(tied(step.candidates, step.accuracies, step.removed) for step in by_accuracy)
         return {"steps_by_accuracy": len(by_accuracy), "steps_tied": equal}
@@ -109,8 +109,8 @@ def choose(points: Sequence[Point], wanted: int | None) -> int:
         Subsets from all features down, at least one.
     wanted : int or None
         Number of features to keep, at most those of the first point. If no subset has it, because steps removed
-        several features at once, the next larger subset is chosen. None for the fewest that are not less accurate
-        than any other subset, that of all features included.
+        several features at once, the next larger subset is chosen. None for the fewest that are as accurate as the
+        best subset, that of all features included.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def choose(points: Sequence[Point], wanted: int | None) -> int:
     """
     if wanted is None:
         needed = max(point.accuracy for point in points) - ROUNDING
-        able = [index for index, point in enumerate(points) if point.accuracy >= needed]
+        eligible = [index for index, point in enumerate(points) if point.accuracy >= needed]
     else:
-        able = [index for index, point in enumerate(points) if point.features >= wanted]
-    return min(able, key=lambda index: points[index].features)
+        eligible = [index for index, point in enumerate(points) if point.features >= wanted]
+    return min(eligible, key=lambda index: points[index].features)

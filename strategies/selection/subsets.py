@@ -1,8 +1,7 @@
-"""Models on subsets of the features, many at a time, from landmarks that were gathered once.
+"""Models on subsets of the features, many at a time, from landmarks that are gathered once.
 
 A subset needs no new landmarks: columns of the existing ones are dropped, and only a mask and U Lambda^(-1/2) travel.
-For each fold there are landmarks and a scaling that have not seen it, so that its rows are new to the models that are
-tried on it.
+Each fold has landmarks and a scaling that do not depend on its rows, which are held out of the models evaluated on it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,19 +25,19 @@ from strategies.api import (
     PanSvmSettings,
     Progress,
     binary_problems,
+    broadcast_feature_map,
+    broadcast_landmarks,
+    broadcast_scalings,
     fit_feature_map,
     fit_map,
     gather_landmarks,
     pairs_of,
     score_held_out,
-    tell_feature_map,
-    tell_landmarks,
-    tell_scalings,
     warm_start,
 )
 
 MOST_ROUNDS = 50
-"""Round trips after which a model that is only compared is compared as it is."""
+"""Most round trips of models that are only compared."""
 
 Mask = NDArray[np.bool_]
 
@@ -49,48 +48,44 @@ class Trained:
 
     features: Mask  # (all features,): mask of the subset
     maps: dict[int, NystromMap] = field(default_factory=dict)  # feature map by fold, `NO_FOLD` for all rows
-    numbers: dict[int, int] = field(default_factory=dict)  # under which number the sites know it, by fold
+    numbers: dict[int, int] = field(default_factory=dict)  # the feature map's number at the sites, by fold
     states: dict[int, list[Progress]] = field(default_factory=dict)  # one of each binary problem, by fold
 
 
-class Wanted(NamedTuple):
-    """Models that are wanted."""
+class TrainingJob(NamedTuple):
+    """Models to train."""
 
-    into: Trained  # the subset; the models are added to it
-    folds: Sequence[int]  # for which folds, `NO_FOLD` for all rows
-    near: Trained | None  # similar models to start from; without them the sites' own models are
+    subset: Trained  # gets the models
+    folds: Sequence[int]  # held-out fold of each model, `NO_FOLD` for all rows
+    similar: Trained | None  # similar models to start from; None to start from the sites' local models
 
 
 class Score(NamedTuple):
-    """How good the models of a subset are: accuracy on each fold, and on the test rows or None."""
+    """Accuracy of a subset's models on each fold, and on the test rows (None without them)."""
 
     by_fold: NDArray[np.float64]
     test: float | None
 
     @property
     def accuracy(self) -> float:
-        """Mean accuracy over the folds, the same to the last digit for the same numbers of rows."""
+        """Mean accuracy over the folds, rounded so that equal counts of rows give equal numbers."""
         return round(float(self.by_fold.mean()), 12)
 
 
 class Subsets:
-    """Trains and tries models on subsets of the features.
+    """Trains and evaluates models on subsets of the features.
 
     Parameters
     ----------
     federation : Federation
-        The sites, which have been told the schema.
+        The sites, which have received the schema.
     settings : PanSvmSettings
-        Kernel, C and landmarks; C and gamma are not to be chosen any more.
-    schema : Schema
-        Columns and classes.
-    moments : Moments
-        Of every fold.
+        Kernel, landmarks, and the chosen C and gamma.
 
     Attributes
     ----------
     scaled_sets, landmarks : dict of int to ScaledFeatures, of int to ndarray
-        Scaling and landmarks by the fold they have not seen, `NO_FOLD` for all rows.
+        Scaling and landmarks by held-out fold, `NO_FOLD` for all rows.
     """
 
     def __init__(
@@ -100,49 +95,41 @@ class Subsets:
         self.schema, self.pairs = schema, pairs_of(settings, schema)
         self.folds = [NO_FOLD, *moments.folds]
         self.scaled_sets = {fold: moments.scaled(fold) for fold in self.folds}
-        tell_scalings(federation, [scaled.scaling for scaled in self.scaled_sets.values()])
+        broadcast_scalings(federation, [scaled.scaling for scaled in self.scaled_sets.values()])
         gathered = gather_landmarks(federation, settings, list(self.scaled_sets.values()))
         self.landmarks = dict(zip(self.folds, gathered, strict=True))
-        for number, fold in enumerate(self.folds):
-            tell_landmarks(federation, number, self.landmarks[fold], scaling=number)
+        for i, fold in enumerate(self.folds):
+            broadcast_landmarks(federation, i, self.landmarks[fold], scaling=i)
 
-    def train(self, wanted: Sequence[Wanted], keep: Iterable[Trained] = ()) -> None:
-        """Train all models that are wanted, together.
+    def train(self, jobs: Sequence[TrainingJob], keep: Iterable[Trained] = ()) -> None:
+        """Train the models of all jobs together.
 
         Parameters
         ----------
-        wanted : sequence of Wanted
-            The models.
         keep : iterable of Trained
-            Whose feature maps the sites still need; the numbers of others are given away again.
+            Subsets whose feature maps the sites still need; the numbers of others are used again.
         """
-        jobs = [(one, fold) for one in wanted for fold in one.folds]
-        if not jobs:
+        models = [(job, fold) for job in jobs for fold in job.folds]
+        if not models:
             return
         taken = {number for trained in keep for number in trained.numbers.values()}
         free = (number for number in count() if number not in taken)
         problems: list[Problem] = []
-        for (into, _, _), fold in jobs:
-            into.maps[fold] = self._fit(into.features, fold)
-            into.numbers[fold] = next(free)
-            tell_feature_map(
-                self.federation,
-                into.numbers[fold],
-                into.maps[fold],
-                self.folds.index(fold),
-                into.features,
-            )
+        for (subset, _, _), fold in models:
+            features, number, feature_map = subset.features, next(free), self._fit(subset.features, fold)
+            subset.maps[fold], subset.numbers[fold] = feature_map, number
+            broadcast_feature_map(self.federation, number, feature_map, self.folds.index(fold), features)
             problems += binary_problems(
                 self.settings,
                 self.schema,
                 self.pairs,
-                into.maps[fold].rank,
+                feature_map.rank,
                 self.moments.rows,
-                feature_map=into.numbers[fold],
+                feature_map=number,
                 fold=fold,
-                which=f"{np.count_nonzero(into.features)} features, fold {fold}, ",
+                which=f"{np.count_nonzero(features)} features, fold {fold}, ",
             )
-        starts = self._starts(jobs, problems)
+        starts = self._starts(models, problems)
         training = CuttingPlanes(
             self.federation,
             self.settings,
@@ -153,20 +140,20 @@ class Subsets:
             compared=True,
         )
         solved = training.train(starts)
-        for i, ((into, _, _), fold) in enumerate(jobs):
-            into.states[fold] = solved[i * len(self.pairs) : (i + 1) * len(self.pairs)]
+        for i, ((subset, _, _), fold) in enumerate(models):
+            subset.states[fold] = solved[i * len(self.pairs) : (i + 1) * len(self.pairs)]
 
     def score(self, subsets: Sequence[Trained]) -> list[Score]:
-        """Try the models of subsets on the rows they have not been trained on, in one round trip."""
-        models = [states for one in subsets for states in one.states.values()]
-        right, rows = score_held_out(self.federation, models, self.pairs)
-        scores, first = [], 0
-        for one in subsets:
-            own = dict(zip(one.states, range(first, first + len(one.states)), strict=True))
-            first += len(own)
-            whole = own.get(NO_FOLD)
-            test = None if whole is None or rows[whole] == 0 else float(right[whole])
-            scores.append(Score(right[[own[fold] for fold in self.moments.folds]], test))
+        """Evaluate the models of subsets on their held-out rows, in one round trip."""
+        models = [states for subset in subsets for states in subset.states.values()]
+        accuracies, rows = score_held_out(self.federation, models, self.pairs)
+        scores, start = [], 0
+        for subset in subsets:
+            index = {fold: start + i for i, fold in enumerate(subset.states)}
+            start += len(index)
+            final = index.get(NO_FOLD)
+            test = None if final is None or rows[final] == 0 else float(accuracies[final])
+            scores.append(Score(accuracies[[index[fold] for fold in self.moments.folds]], test))
         return scores
 
     def _fit(self, features: Mask, fold: int) -> NystromMap:
@@ -174,32 +161,32 @@ class Subsets:
         try:
             return fit_feature_map(self.settings, self.scaled_sets[fold], landmarks, features)
         except TrainingError:
-            # With a linear kernel, features that are the same in all landmarks of a fold have no map. That is no reason
-            # to end a selection: nearly all rows are predicted alike then, as these features deserve.
+            # With a linear kernel, features that are the same in all landmarks of a fold have no map. The selection
+            # goes on: an RBF map predicts nearly all rows alike, as these features deserve.
             return fit_map(Kernel("rbf"), landmarks[:, features])
 
     def _starts(
-        self, jobs: Sequence[tuple[Wanted, int]], problems: Sequence[Problem]
+        self, models: Sequence[tuple[TrainingJob, int]], problems: Sequence[Problem]
     ) -> list[NDArray[np.float64]]:
-        """Return the points to begin with: the solutions of similar models, else the sites' own models."""
-        if all(one.near is None for one, _ in jobs):
+        """Return the starting points: the solutions of similar models, otherwise the sites' local models."""
+        if all(job.similar is None for job, _ in models):
             return warm_start(self.federation, self.settings, problems)
         starts: list[NDArray[np.float64]] = []
-        for (into, _, near), fold in jobs:
-            for i in range(len(self.pairs)):
-                if near is None or fold not in near.states:
-                    starts.append(np.empty((0, into.maps[fold].rank + 1)))
-                else:
-                    best = near.states[fold][i].best
-                    starts.append(carry_over(best, near.maps[fold], into.maps[fold]))
+        for (subset, _, similar), fold in models:
+            feature_map = subset.maps[fold]
+            if similar is None or fold not in similar.states:
+                starts += [np.empty((0, feature_map.rank + 1))] * len(self.pairs)
+            else:
+                old = similar.maps[fold]
+                starts += [carry_over(state.best, old, feature_map) for state in similar.states[fold]]
         return starts
 
 
 def without(features: Mask, removed: Iterable[int]) -> Mask:
     """Return a mask of the features without some of them."""
-    left = features.copy()
-    left[list(removed)] = False
-    return left
+    mask = features.copy()
+    mask[list(removed)] = False
+    return mask
 
 
 PENALTIES = (1e-2, 1e-4, 1e-6)
@@ -207,18 +194,17 @@ PENALTIES = (1e-2, 1e-4, 1e-6)
 
 
 def carry_over(weights: NDArray[np.float64], old: NystromMap, new: NystromMap) -> NDArray[np.float64]:
-    """Return weights by which a new map decides about as ``weights`` do by an old one.
+    """Return weights on a new map whose decisions are close to those of ``weights`` on an old map.
 
-    Both maps are of the same landmarks, but look at other features of them. The weights are a least-squares fit to
-    the old decisions at the landmarks, with several penalties, since the directions of small eigenvalues differ
-    most from map to map.
+    Both maps have the same landmarks, but other features. The weights are a least-squares fit to the old decisions at
+    the landmarks, with several penalties, since the directions of small eigenvalues differ most between maps.
 
     Parameters
     ----------
     weights : ndarray of shape (old rank + 1,)
         Weights and, last, bias.
     old, new : NystromMap
-        The map they belong to, and the one that weights are wanted for.
+        The map of the weights, and the map of the result.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which features the filters let through (Lu 2016, section 6.2.3, step 2)."""
+"""The features that pass the filters (Lu 2016, section 6.2.3, step 2)."""
 
 import math
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def parsed(name: str, text: str) -> tuple[str, float]:
     Parameters
     ----------
     name : str
-        The filter, of which ``"welch"`` alone may have a p-value.
+        The filter; only ``"welch"`` may have a p-value.
     text : str
         Number of features to keep, like ``"200"``; percentage of the features, like ``"50%"``; or for the
         Welch test the p-value below which a feature is kept, like ``"p=0.01"``.
@@ -33,43 +33,43 @@ def parsed(name: str, text: str) -> tuple[str, float]:
     Raises
     ------
     ValueError
-        If it is none of these.
+        If the text is invalid.
     """
     if name == "welch" and text.startswith("p="):
-        kind, number, most = "p", float(text[2:]), 1.0
+        kind, threshold, limit = "p", float(text[2:]), 1.0
     elif text.endswith("%"):
-        kind, number, most = "%", float(text[:-1]), 100.0
+        kind, threshold, limit = "%", float(text[:-1]), 100.0
     else:
-        kind, number, most = "count", float(int(text)), math.inf
-    if not 0 < number <= most:
+        kind, threshold, limit = "count", float(int(text)), math.inf
+    if not 0 < threshold <= limit:
         raise ValueError
-    return kind, number
+    return kind, threshold
 
 
 def passing(name: str, text: str, scores: FilterScores) -> NDArray[np.bool_]:
-    """Return which features pass a filter, shape (features,); never one whose score is 0 or NaN.
+    """Return the mask of the features that pass a filter, shape (features,); a score of 0 or NaN never passes.
 
-    A percentage is rounded up. Of features with equal scores the earlier columns pass first. Parameters as of `parsed`.
+    A percentage is rounded up. Of features with equal scores the earlier columns pass first. Parameters as in `parsed`.
 
     Examples
     --------
     >>> passing("fisher", "50%", FilterScores(*np.array([[3.0, 1.0, 2.0]] * 4)))
     array([ True, False,  True])
     """
-    (kind, number), own = parsed(name, text), np.asarray(getattr(scores, name), dtype=np.float64)
+    (kind, threshold), values = parsed(name, text), np.asarray(getattr(scores, name), dtype=np.float64)
     if kind == "p":
-        return (own > 0) & (scores.p < number)
+        return (values > 0) & (scores.p < threshold)
     if kind == "%":
         # 33.3 * 1000 / 100 is more than 333 by rounding only, and must not become 334.
-        number = math.ceil(number * len(own) / 100 - 1e-9)
-    best = np.zeros(len(own), dtype=np.bool_)
-    best[best_first(own)[: int(number)]] = True
-    return (own > 0) & best
+        threshold = math.ceil(threshold * len(values) / 100 - 1e-9)
+    best = np.zeros(len(values), dtype=np.bool_)
+    best[best_first(values)[: int(threshold)]] = True
+    return (values > 0) & best
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What a feature must reach to pass each filter, as in the setting: see `parsed`."""
+    """Threshold of each filter, as in the setting: see `parsed`."""
 
     fisher: str = "75%"
     welch: str = "p=0.01"
@@ -77,25 +77,25 @@ class Thresholds:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return those that a text names, such as ``fisher=50%,welch=p=0.001``, the others as usual.
+        """Return the thresholds in a text such as ``fisher=50%,welch=p=0.001``, the others at their defaults.
 
         Raises
         ------
         ValueError
-            If it names no filter, one twice, or one with a threshold that it cannot have.
+            If it names an unknown filter, one twice, or an invalid threshold.
         """
-        found: dict[str, str] = {}
-        for part in text.split(","):
-            name, _, threshold = map(str.strip, part.partition("="))
-            if name not in FILTERS or name in found:
+        texts: dict[str, str] = {}
+        for item in text.split(","):
+            name, _, threshold = map(str.strip, item.partition("="))
+            if name not in FILTERS or name in texts:
                 raise ValueError
             parsed(name, threshold)
-            found[name] = threshold
-        return cls(**found)
+            texts[name] = threshold
+        return cls(**texts)
 
     @property
     def text(self) -> str:
-        """The setting that they are written as."""
+        """The thresholds as the setting's text."""
         return ",".join(f"{name}={threshold}" for name, threshold in vars(self).items())
 
 
@@ -122,7 +122,7 @@ def screen(scores: FilterScores, thresholds: Thresholds) -> Screening:
     Raises
     ------
     TrainingError
-        If no feature passes all filters. The text says how many each keeps, and what would keep more.
+        If no feature passes all filters. The text gives the number that each keeps, and thresholds that keep more.
     """
     texts = vars(thresholds)
     values = {name: getattr(scores, name) for name in FILTERS}
@@ -138,10 +138,10 @@ def _nothing_left(
     values: Mapping[str, NDArray[np.float64]], passed: Mapping[str, int], texts: Mapping[str, str]
 ) -> TrainingError:
     features = len(values["fisher"])
-    found = ", ".join(f"{name} ({texts[name]}) keeps {passed[name]}" for name in FILTERS)
+    counts = ", ".join(f"{name} ({texts[name]}) keeps {passed[name]}" for name in FILTERS)
     strictest = min(FILTERS, key=lambda name: passed[name])
-    text = f"No feature passes all filters: of {features} features, {found}; {strictest} removes most. "
-    # A feature passes all filters if each keeps as many as the feature's worst place among them.
+    text = f"No feature passes all filters: of {features} features, {counts}; {strictest} removes most. "
+    # A feature passes all filters if each keeps as many as the feature's worst rank among them.
     worst = np.max([np.argsort(best_first(value)) + 1 for value in values.values()], axis=0)
     able = np.sort(worst[np.all([value > 0 for value in values.values()], axis=0)])
     if len(able) == 0:
@@ -151,10 +151,10 @@ def _nothing_left(
             "class has hardly any rows. Check the label column, or use the strategy voted-wrapper, which has no "
             "filters."
         )
-    number = int(able[min(ENOUGH, len(able)) - 1])
-    keys = ",".join(f"{name}={number}" for name in FILTERS)
-    left = int((able <= number).sum())
-    return TrainingError(text + f"Loosen it, or keep more by each: filters={keys} would leave {left}.")
+    count = int(able[min(ENOUGH, len(able)) - 1])
+    keys = ",".join(f"{name}={count}" for name in FILTERS)
+    remaining = int((able <= count).sum())
+    return TrainingError(text + f"Loosen it, or keep more by each: filters={keys} would leave {remaining}.")
 
 
 def best_first(scores: NDArray[np.float64]) -> NDArray[np.int64]:

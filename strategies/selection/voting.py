@@ -1,4 +1,4 @@
-"""Which features go next: the least important ones by a criterion, and the vote of several (Lu 2016, 5.2.3)."""
+"""The features to remove next: the least important ones by a criterion, or by the vote of several (Lu 2016, 5.2.3)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 EQUAL = 1e-9
-"""Scores that differ by less than this share are equal: identical features differ by rounding only."""
+"""Relative difference below which scores are equal: identical features differ by rounding only."""
 
 
 def least_important(
@@ -14,7 +14,7 @@ def least_important(
 ) -> NDArray[np.int64]:
     """Return the features with the smallest scores, the least important first.
 
-    Of features with equal scores the later column is less important, so that the order is the same each time.
+    Of features with equal scores the later column is less important, so that the order is deterministic.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def least_important(
     remaining : ndarray of bool, shape (features,)
         Features to choose from.
     count : int
-        How many to return; all that remain, if fewer do.
+        Number of features to return; all that remain, if they are fewer.
 
     Returns
     -------
@@ -39,26 +39,26 @@ def least_important(
     columns = columns[np.argsort(scores[columns])]
     ascending = scores[columns]
     apart = ~np.isclose(ascending[1:], ascending[:-1], rtol=EQUAL, atol=0.0)
-    places = np.concatenate([[0], np.cumsum(apart)])[: len(columns)]
-    return columns[np.lexsort((-columns, places))][:count].astype(np.int64)
+    groups = np.concatenate([[0], np.cumsum(apart)])[: len(columns)]
+    return columns[np.lexsort((-columns, groups))][:count].astype(np.int64)
 
 
 def vote(proposals: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the features that at least two criteria want to remove; of a single proposal, all of it.
+    """Return the features that at least two criteria propose to remove; of a single proposal, all of it.
 
-    They come by the sum of their places in the proposals, the smallest first; a feature that a proposal leaves
-    out has the place after its end. Of equal sums the later column comes first. With three proposals of n
-    features there may be up to 3 n / 2 of them: a step that removes n takes the first n.
+    They are ordered by the sum of their ranks in the proposals, the smallest first; a feature that a proposal
+    lacks ranks after its last. Of equal sums the later column comes first. Three proposals of n features may agree
+    on up to 3 n / 2 of them: a step that removes n takes the first n.
 
     Parameters
     ----------
     proposals : sequence of ndarray of int
-        Features that each criterion wants to remove, the least important first (:func:`least_important`).
+        Features that each criterion proposes, the least important first (:func:`least_important`).
 
     Returns
     -------
     ndarray of int
-        Columns; empty where there is no majority for any.
+        Columns; empty without a majority for any.
 
     Examples
     --------
@@ -68,21 +68,21 @@ def vote(proposals: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     if len(proposals) == 1:
         return proposals[0]
     columns, votes = np.unique(np.concatenate(proposals), return_counts=True)
-    places = {int(column): 0 for column in columns[votes >= 2]}
+    sums = {int(column): 0 for column in columns[votes >= 2]}
     for proposal in proposals:
-        place = {int(column): at for at, column in enumerate(proposal)}
-        for column in places:
-            places[column] += place.get(column, len(proposal))
-    return np.array(sorted(places, key=lambda column: (places[column], -column)), dtype=np.int64)
+        rank = {int(column): i for i, column in enumerate(proposal)}
+        for column in sums:
+            sums[column] += rank.get(column, len(proposal))
+    return np.array(sorted(sums, key=lambda column: (sums[column], -column)), dtype=np.int64)
 
 
 def rank_sums(scores: Iterable[NDArray[np.float64]], remaining: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the sum of each feature's places by several criteria, 0 for the least important; shape (features,).
+    """Return the sum of each feature's ranks by several criteria, 0 for the least important; shape (features,).
 
     Parameters
     ----------
     scores : iterable of ndarray of shape (features,)
-        One of each criterion; larger is more important.
+        The scores by each criterion; larger is more important.
     remaining : ndarray of bool, shape (features,)
         Features that are ranked; the others have 0.
 
@@ -92,8 +92,8 @@ def rank_sums(scores: Iterable[NDArray[np.float64]], remaining: NDArray[np.bool_
     array([1, 1, 4])
     """
     sums = np.zeros(len(remaining), dtype=np.int64)
-    for own in scores:
-        order = least_important(own, remaining, len(remaining))
+    for score in scores:
+        order = least_important(score, remaining, len(remaining))
         sums[order] += np.arange(len(order))
     return sums
 
@@ -101,19 +101,19 @@ def rank_sums(scores: Iterable[NDArray[np.float64]], remaining: NDArray[np.bool_
 def settle(
     proposals: Mapping[str, Sequence[int]], accuracies: Mapping[str, float], ranks: NDArray[np.int64]
 ) -> str:
-    """Return whose proposal is followed where no two agree: the one without which the classifier is most accurate.
+    """Return the criterion whose proposal is removed where no two agree: the classifier without it is most accurate.
 
-    The paper does not say what is done where several are equally accurate, which on small data is nearly always. Then
-    the proposal goes whose features all criteria together find least important. Of equal sums of ranks it is the first.
+    The paper does not settle ties, which on small data are the rule. Of equally accurate proposals the one with the
+    smallest sum of ranks is removed, and of equal sums the first.
 
     Parameters
     ----------
     proposals : mapping of str to sequence of int
-        Features that each criterion wants to remove.
+        Features that each criterion proposes to remove.
     accuracies : mapping of str to float
         Accuracy without them.
     ranks : ndarray of shape (features,)
-        Sums of places (:func:`rank_sums`).
+        Sums of ranks (:func:`rank_sums`).
 
     Examples
     --------
@@ -127,19 +127,17 @@ def settle(
 def best_spared(accuracies: Mapping[int, float], count: int) -> list[int]:
     """Return the features without which the classifier is most accurate (Lu 2016, section 6.2.3, step 3).
 
-    Never more than half of them: else the accuracy would hardly matter.
+    They are at most half of the candidates: otherwise the accuracy would hardly matter.
 
     Parameters
     ----------
     accuracies : mapping of int to float
         Accuracy without each feature; of equal ones the first goes first.
-    count : int
-        Features to remove.
 
     Examples
     --------
     >>> best_spared({7: 0.9, 4: 0.8, 2: 0.9, 1: 0.7}, count=3)
     [7, 2]
     """
-    ranked = sorted(accuracies, key=lambda one: -accuracies[one])
+    ranked = sorted(accuracies, key=lambda feature: -accuracies[feature])
     return ranked[: max(1, min(count, len(ranked) // 2))]

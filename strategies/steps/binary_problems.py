@@ -1,4 +1,4 @@
-"""The binary problems of a model: their weights, their rows, and where their training begins."""
+"""The binary problems of a model: their weights, their rows, and their starting points."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from strategies.svm_settings import NystroemSettings, PanSvmSettings
 
 
 def pairs_of(settings: PanSvmSettings, schema: Schema) -> tuple[Pair, ...]:
-    """Return the binary problems of a model: one for two classes, else one versus all or one versus one (chapter 4)."""
+    """Return the binary problems of a model: one for two classes, else one-vs-rest or one-vs-one (chapter 4)."""
     classes = len(schema.classes)
     if settings.multi_class == "ovo" and classes > 2:
         return one_versus_one(classes)
@@ -27,13 +27,9 @@ def pairs_of(settings: PanSvmSettings, schema: Schema) -> tuple[Pair, ...]:
 
 
 def name_of(pair: Pair, schema: Schema) -> str:
-    """Return what a log line calls a binary problem."""
-    positive = schema.classes[pair.positive]
-    return (
-        f"class {positive}"
-        if pair.negative == REST
-        else f"class {positive} against {schema.classes[pair.negative]}"
-    )
+    """Return the name of a binary problem in log lines."""
+    name = f"class {schema.classes[pair.positive]}"
+    return name if pair.negative == REST else f"{name} against {schema.classes[pair.negative]}"
 
 
 def binary_problems(
@@ -52,21 +48,17 @@ def binary_problems(
     Parameters
     ----------
     settings : NystroemSettings
-        C, which is not to be chosen any more, and the classes' weights.
-    schema : Schema
-        The classes.
+        The chosen C, and the classes' weights.
     pairs : sequence of Pair
         The two sides of each problem.
     rank : int
         Coordinates of a mapped row.
     rows : ndarray of shape (folds, classes)
         Training rows.
-    feature_map : int
-        Number of the feature map.
     fold : int
         Fold whose rows are left out.
     which : str
-        What log lines call the model, if there are several.
+        Prefix of the model's problems in log lines, for several models.
 
     Raises
     ------
@@ -85,12 +77,10 @@ def binary_problems(
 def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.float64]) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
 
-    Weights of one's own are told so that the smallest is 1, and C is as much larger.
+    Given weights are divided by the smallest of the two, and C is multiplied by it.
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
     settings : NystroemSettings
         Its ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
     rows : ndarray of shape (folds, classes)
@@ -99,12 +89,12 @@ def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.flo
     Raises
     ------
     SettingError
-        If one side has so few rows that the sites would refuse their weight, or the weights are not one for each class.
+        If the sites would refuse the weight of a side with few rows, or there is not one weight for each class.
     """
     sides = side_rows(problem, rows)
     if isinstance(settings.class_weight, tuple):
-        least, weights = _weights(problem, settings.class_weight, rows.shape[1])
-        problem = replace(problem, C=least * problem.C, weights=weights)
+        smallest, weights = _weights(problem, settings.class_weight, rows.shape[1])
+        problem = replace(problem, C=smallest * problem.C, weights=weights)
     elif settings.class_weight == "balanced" and min(sides) > 0:
         weights = sum(sides) / (2 * sides[0]), sum(sides) / (2 * sides[1])
         if max(weights) > LARGEST_WEIGHT:
@@ -115,22 +105,23 @@ def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.flo
             )
         problem = replace(problem, weights=weights)
     elif settings.level == "perturbed" and rows.shape[1] == 2:
-        least, weights = _against_wrong_labels(replaced_share(settings.noise), sides)
-        problem = replace(problem, C=2 * least * problem.C, weights=weights)
+        smallest, weights = _against_wrong_labels(replaced_share(settings.noise), sides)
+        problem = replace(problem, C=2 * smallest * problem.C, weights=weights)
     return replace(problem, rows=weighted_rows(problem, rows))
 
 
 def _against_wrong_labels(r: float, sides: tuple[float, float]) -> tuple[float, tuple[float, float]]:
-    """Return the smaller weight of the two sides, and both in shares of it, that make up for labels drawn anew.
+    """Return the smaller weight of the two sides that corrects replaced labels, and both weights in shares of it.
 
-    With probability r a label is drawn anew, which takes more records from a rare class than it brings. Of records that
-    are as likely of either class, (1 - r) / 2 + r p have the label of a class with share p of all. So a row weighs as
-    much as that is for the other class: the model divides the copy where it would divide the true records (Natarajan
-    et al. 2013, Theorem 9). Of several classes the largest decision wins, and this brings nothing (measured).
+    With probability r a label is replaced by a random one, which takes more records from a rare class than it adds. Of
+    records that belong to either class with equal probability, (1 - r) / 2 + r p have the label of a class with share p
+    of all. A row gets that value of the other class as weight, so that the model separates the copy where it would
+    separate the true records (Natarajan et al. 2013, Theorem 9). With several classes the largest decision wins, and
+    such weights do not help (measured).
     """
     positive, negative = ((1 - r) / 2 + r * side / sum(sides) for side in sides)
-    least = min(positive, negative)
-    return least, (negative / least, positive / least)
+    smallest = min(positive, negative)
+    return smallest, (negative / smallest, positive / smallest)
 
 
 def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[float, tuple[float, float]]:
@@ -139,35 +130,33 @@ def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[
         raise SettingError(
             f"class-weight has {len(given)} weights, and there are {classes} classes. Give one for each."
         )
-    pair, own = problem.pair, given[problem.pair.positive]
-    others = {weight for number, weight in enumerate(given) if number != pair.positive}
+    pair, weight = problem.pair, given[problem.pair.positive]
+    opposites = {w for index, w in enumerate(given) if index != pair.positive}
     if pair.negative != REST:
-        others = {given[pair.negative]}
-    if len(others) > 1:
+        opposites = {given[pair.negative]}
+    if len(opposites) > 1:
         raise SettingError(
-            "class-weight gives the other classes of '"
-            + problem.name
-            + "' different weights, and a problem has one "
-            "for all of them. Add multi-class=ovo, in which each problem has two classes."
+            f"class-weight gives the other classes of '{problem.name}' different weights, but a one-vs-rest problem "
+            "has one weight for all of them. Add multi-class=ovo, in which each problem has two classes."
         )
-    (other,) = others
-    least = min(own, other)
-    if max(own, other) > LARGEST_WEIGHT * least:
+    (opposite,) = opposites
+    smallest = min(weight, opposite)
+    if max(weight, opposite) > LARGEST_WEIGHT * smallest:
         raise SettingError(
             f"class-weight: one class weighs more than {LARGEST_WEIGHT:g} times another, and sites accept no more."
         )
-    return least, (own / least, other / least)
+    return smallest, (weight / smallest, opposite / smallest)
 
 
 def warm_start(
     federation: Federation, settings: PanSvmSettings, problems: Sequence[Problem]
 ) -> list[NDArray[np.float64]]:
-    """Return the mean of the sites' own linear SVMs, weighted by rows, as first point of each problem.
+    """Return the mean of the sites' local linear SVMs, weighted by rows, as first point of each problem.
 
     Returns
     -------
     list of ndarray of shape (0 or 1, rank + 1)
-        No point where no site has rows of both sides, or with ``search=published``.
+        No point if no site has rows of both sides, or with ``search=published``.
     """
     if settings.search == "published":
         return [np.empty((0, problem.rank + 1)) for problem in problems]
@@ -180,12 +169,10 @@ def warm_start(
 
 
 def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:
-    """Return how many rows a problem has on its positive and its negative side.
+    """Return the numbers of rows of a problem's positive and negative side.
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
     rows : ndarray of shape (folds, classes)
         Training rows.
     """

@@ -1,4 +1,4 @@
-"""Columns of a federation in which sites hold other columns: each site's are a column block, which others may share."""
+"""Column blocks: the columns of each site in a federation whose sites hold different columns; sites may share one."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,41 +20,40 @@ def schema_by_columns(
     Parameters
     ----------
     columns, classes : mapping of site name to sequence of str
-        What each site has; of two sites either the same columns, in any order, or none in common.
+        Columns and classes of each site; two sites have the same columns, in any order, or none in common.
     positive_labels : sequence of str
         Labels that count as positive.
 
     Raises
     ------
     TableError
-        If two sites have some columns in common and others not; or the classes are as in
-        :func:`strategies.steps.schema.common_schema`.
+        If two sites share a part of their columns only, or as :func:`strategies.steps.schema.common_schema`.
     """
     blocks: dict[frozenset[str], str] = {}
     for site in sorted(columns):
-        own = frozenset(columns[site])
-        for block, owner in blocks.items():
-            if block != own and block & own:
-                shared, other = min(block & own), min(block ^ own)
+        block = frozenset(columns[site])
+        for earlier, owner in blocks.items():
+            if earlier != block and earlier & block:
+                shared, other = min(earlier & block), min(earlier ^ block)
                 raise TableError(
-                    f"Sites '{owner}' and '{site}' both have the column '{shared}', but only one has '{other}'. Sites "
-                    "have the same columns, or none in common: take out what is there twice, or name columns that "
-                    "hold the same alike. A column of row ids is named in the node config as row-id."
+                    f"Sites '{owner}' and '{site}' both have the column '{shared}', but only one has '{other}'. Two "
+                    "sites must have the same columns, or none in common: remove the shared column at one of them, or "
+                    "give the same column the same name. Name a column of row ids in the node config as row-id."
                 )
-        blocks.setdefault(own, site)
-    everything = [column for owner in blocks.values() for column in columns[owner]]
-    return common_schema(dict.fromkeys(columns, everything), classes, positive_labels)
+        blocks.setdefault(block, site)
+    ordered = [column for owner in blocks.values() for column in columns[owner]]
+    return common_schema(dict.fromkeys(columns, ordered), classes, positive_labels)
 
 
 def layout_of(columns: Mapping[str, Sequence[str]], schema: Schema) -> LayoutBroadcast:
-    """Return which site has which block of the schema's columns; blocks are numbered in the schema's order."""
+    """Return the block of each site and of each column; blocks are numbered in the schema's order."""
     numbers: dict[frozenset[str], int] = {}
-    first = {own[0]: frozenset(own) for own in columns.values()}
-    by_column = {column: own for own in first.values() for column in own}
+    blocks = [frozenset(names) for names in columns.values()]
+    by_column = {column: block for block in blocks for column in block}
     for column in schema.columns:
         numbers.setdefault(by_column[column], len(numbers))
     return LayoutBroadcast(
         sites=tuple(columns),
-        blocks=np.array([numbers[frozenset(own)] for own in columns.values()]),
+        blocks=np.array([numbers[block] for block in blocks]),
         columns=np.array([numbers[by_column[column]] for column in schema.columns]),
     )

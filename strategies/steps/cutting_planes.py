@@ -1,4 +1,4 @@
-"""The cutting-plane phase: the engine asks questions, the sites answer with sums (Lu 2016, Algorithms 2 and 3)."""
+"""The cutting-plane phase: the engine sends questions, the sites reply with sums (Lu 2016, Algorithms 2 and 3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +22,11 @@ from strategies.steps.scaling import count_rows
 from strategies.svm_settings import PanSvmSettings
 
 SHORT_PATIENCE = 4
-"""Rounds without progress after which a model that is only compared with others is taken as it is."""
+"""Rounds without progress after which a model that is only compared with others stops early."""
 
 
 class SitesChangedError(Exception):
-    """A site was lost: earlier cuts hold its rows, so they bound another objective than later ones."""
+    """A site dropped out: earlier cuts include its rows, so they bound another objective than later ones."""
 
 
 class CuttingPlanes:
@@ -34,32 +34,28 @@ class CuttingPlanes:
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
     settings : PanSvmSettings
-        Tolerance, and how the points are searched.
-    problems : sequence of Problem
-        The problems.
+        Tolerance, and search of the points.
     rows : ndarray of shape (folds, classes)
-        Training rows, from which the problems' numbers of rows were made.
+        Training rows, summed in the problems' numbers of rows.
     sites : tuple of str
-        The sites whose rows these are.
+        The sites of these rows.
     most_rounds : int
-        Round trips after which a problem is left as it is.
+        Most round trips of a problem.
     needed : int, optional
-        Training ends when so many problems, the first ones, are done; by default when all are.
+        Training ends when the first ``needed`` problems are solved; by default all are needed.
     compared : bool, optional
-        Whether the models are only compared with others: then a problem whose bounds stand still is soon given up, and
+        Whether the models are only compared with others: then a problem whose bounds stall soon stops early, and
         single round trips are not logged.
 
     Attributes
     ----------
     progress : sequence of Progress
-        Bounds, cuts and dual variables of each problem, as far as training has come.
+        Bounds, cuts and dual variables of each problem so far.
     history : list of list of tuple
         For each problem, upper and lower bound after each round trip.
     questions : list of dict of int to Question
-        What the sites were asked, round trip by round trip.
+        The questions of each round trip, by problem.
     """
 
     def __init__(
@@ -86,7 +82,7 @@ class CuttingPlanes:
         self.questions: list[dict[int, Question]] = []
 
     def train(self, starts: Sequence[NDArray[np.float64]]) -> list[Progress]:
-        """Solve all problems; when a site is lost, begin again with the others at the best points so far.
+        """Solve all problems; when a site drops out, begin again with the others at the incumbents.
 
         Parameters
         ----------
@@ -130,46 +126,44 @@ class CuttingPlanes:
         patience = SHORT_PATIENCE if self.compared else PATIENCE
         return PointSearch(patience, late=LATE_PLANES / len(self.problems))
 
-    def _ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
-        """Ask the sites the questions of all problems, in one round trip."""
-        problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
-        self.questions.append(dict(wanted))
+    def _ask(self, asked: Mapping[int, Question]) -> dict[int, Answer]:
+        """Return the answers to the questions of all problems, by one round trip."""
+        problems, questions = [self.problems[i] for i in asked], list(asked.values())
+        self.questions.append(dict(asked))
         sums = self.federation.secure_sum(CUTS, pack_questions(problems, questions), relations=wrong_cuts)
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
-        return dict(zip(wanted, unpack_answers(sums, questions), strict=True))
+        return dict(zip(asked, unpack_answers(sums, questions), strict=True))
 
     def _count_rows(self) -> None:
-        """Count the rows again, of the sites that are left."""
+        """Count the rows of the remaining sites."""
         self.rows = count_rows(self.federation)
-        log(
-            INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites)
-        )
+        self.sites = tuple(self.federation.sites)
+        log(INFO, "training continues with the %d rows of %d sites", self.rows.sum(), len(self.sites))
         self.problems = [
             replace(problem, rows=weighted_rows(problem, self.rows)) for problem in self.problems
         ]
-        self.sites = tuple(self.federation.sites)
 
-    def _report(self, number: int, states: Sequence[Progress]) -> None:
-        """Write one line about a round trip."""
+    def _report(self, round_trip: int, states: Sequence[Progress]) -> None:
+        """Log a round trip."""
         self.progress = states
         for state, past in zip(states, self.history, strict=True):
-            if state.rounds == number:
+            if state.rounds == round_trip:
                 past.append((state.upper, state.lower))
                 if state.failure:
-                    log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
-        asked = [state for state in states if state.rounds == number]
-        worst = max(asked, key=lambda state: state.gap)
+                    log(WARNING, "%s stops at its best point so far: %s", state.problem.name, state.failure)
+        trained = [state for state in states if state.rounds == round_trip]
+        worst = max(trained, key=lambda state: state.gap)
         self.federation.costs.note(**{"upper-bound": worst.upper, "lower-bound": worst.lower})
-        still_open = sum(state.gap > self.settings.tol and not state.failure for state in asked)
-        which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
+        unsolved = sum(state.gap > self.settings.tol and not state.failure for state in trained)
+        which = f" ({worst.problem.name}; {unsolved} of {len(states)} open)" if len(states) > 1 else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
         level = DEBUG if self.compared else INFO
-        log(level, text, number, worst.upper, worst.lower, worst.gap, which)
+        log(level, text, round_trip, worst.upper, worst.lower, worst.gap, which)
 
     def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
-        """Say which problems were given up because their bounds did not move any more."""
-        text = "%s is left at a gap of %.1e, where its bounds stand still; it is usable. Lower C for a smaller gap."
+        """Log the problems that stopped early because their bounds stall."""
+        text = "%s stops at a gap of %.1e, where its bounds stall; it is usable. Lower C for a smaller gap."
         for state in states[: self.needed]:
             ended = state.failure or state.rounds >= self.most_rounds
             if state.gap > self.settings.tol and not ended:
@@ -177,13 +171,13 @@ class CuttingPlanes:
 
 
 CURVATURE_ROUNDING = 1e-4
-"""As `ROUNDING`, of a curvature, which the sites sum in single precision; relative to its largest number."""
+"""As `ROUNDING`, for a Hessian, which the sites sum in single precision; relative to its largest entry."""
 
 
 def wrong_cuts(result: AggregateResult) -> Problems:
-    """Yield what is wrong of cutting planes: any c in [0, 1] for each row gives one that is nowhere above the loss."""
-    asked, sums = result.request.question, result.sums
-    pairs = zip(asked.rank, asked.leading, strict=True)
+    """Yield the relations that cutting planes break: with c in [0, 1] for each row, no plane exceeds the loss."""
+    request, sums = result.request.question, result.sums
+    pairs = zip(request.rank, request.leading, strict=True)
     curvature = sum(curvature_size(int(rank), int(leading)) for rank, leading in pairs)
     yield from result.wrong_shape(curvature=(curvature,))
     if (
@@ -191,7 +185,7 @@ def wrong_cuts(result: AggregateResult) -> Problems:
         or (-sums["d"] > sums["m"] * (1 + ROUNDING) + result.tolerance("d", "m")).any()
     ):
         yield "'d' is larger than 'm'"
-    questions = asked.questions()
+    questions = request.questions()
     for question, answer in zip(questions, unpack_answers(CutsAnswer(**sums), questions), strict=True):
         cuts, (w, b) = answer.cuts, (question.points[:, :-1], question.points[:, -1:])
         planes = cuts.m - w @ cuts.a.T - b * cuts.d
@@ -201,8 +195,8 @@ def wrong_cuts(result: AggregateResult) -> Problems:
         )
         tolerance = tolerance + np.abs(b) * result.tolerance("d")
         if (planes > cuts.loss[:, None] + ROUNDING * size + tolerance).any():
-            yield "'loss' is below a cutting plane, none of which can be above it"
+            yield "'loss' is below a cutting plane, but is never"
         if question.leading >= 0:
-            steep = curvature_diagonal(answer.curvature, question.leading)
-            if (steep < -CURVATURE_ROUNDING * np.abs(steep).max()).any():
-                yield "'curvature' is negative in a direction, and the loss is convex"
+            diagonal = curvature_diagonal(answer.curvature, question.leading)
+            if (diagonal < -CURVATURE_ROUNDING * np.abs(diagonal).max()).any():
+                yield "'curvature' is negative in a direction, but the loss is convex"

@@ -1,4 +1,4 @@
-"""The feature map of landmarks (Lu 2016, section 3.2.2.2, equations (3.4)-(3.6)): fitted, and told to the sites."""
+"""The feature map of landmarks (Lu 2016, section 3.2.2.2, equations (3.4)-(3.6)): fitted, and broadcast."""
 
 from logging import INFO
 
@@ -21,27 +21,25 @@ from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings
 
 EIGENVALUE_TOLERANCE = 1e-8
-"""Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped. The smallest make numbers 10^4
-times as large as the largest one does: with the map N in single precision N^T k(L, L) N is the identity to 10^-4."""
+"""Eigenvalues of k(L, L) below this share of the largest one are rounding and are dropped. The smallest give numbers
+10^4 times as large as the largest one: with the map N in single precision N^T k(L, L) N is the identity to 10^-4."""
 
 SMALLEST = 1e-70
-"""Eigenvalues below this are dropped, too: their root's inverse is beyond single precision."""
+"""Smaller eigenvalues are dropped, too: their root's inverse is beyond single precision."""
 
 
 def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
-    """Decompose k(L, L) = U Lambda U^T, keep the eigenvalues that are not noise, and round the map to single precision.
+    """Decompose k(L, L) = U Lambda U^T, drop eigenvalues of rounding, and round the map to single precision.
 
     Parameters
     ----------
-    kernel : Kernel
-        The kernel k.
     landmarks : ndarray of shape (landmarks, features)
         The matrix L.
 
     Raises
     ------
     TrainingError
-        If no eigenvalue is left: then every landmark is mapped to zero.
+        If no eigenvalue is kept: every landmark would be mapped to zero.
 
     Examples
     --------
@@ -56,7 +54,7 @@ def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
     kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), SMALLEST)
     if not kept.any():
         raise TrainingError(
-            "The kernel matrix of the landmarks is zero or next to it, so no feature map exists. With a linear kernel "
+            "The kernel matrix of the landmarks is almost zero, so no feature map exists. With a linear kernel "
             "this happens when every feature is constant; check the table, or choose kernel=rbf."
         )
     return NystromMap(kernel, landmarks, in_single_precision(vectors[:, kept] / np.sqrt(values[kept])))
@@ -81,14 +79,14 @@ def fit_feature_map(
     landmarks: NDArray[np.float64],
     features: NDArray[np.bool_],
 ) -> NystromMap:
-    """Return the feature map of some features of the landmarks; ``gamma=scale`` is that of these features.
+    """Return the feature map of some features of the landmarks; ``gamma=scale`` depends on these features only.
 
     Parameters
     ----------
     settings : NystroemSettings
-        Kernel and its parameters; C and gamma are not to be chosen any more.
+        Kernel and its parameters; C and gamma are chosen.
     scaled : ScaledFeatures
-        The scaling that the landmarks are in, and what it tells of the rows.
+        Scaling of the landmarks.
     landmarks : ndarray of shape (landmarks, all features)
         The landmarks.
     features : ndarray of shape (all features,)
@@ -99,30 +97,26 @@ def fit_feature_map(
     return fit_map(Kernel(settings.kernel, gamma), landmarks[:, features])  # type: ignore[arg-type]
 
 
-def tell_landmarks(federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int) -> None:
-    """Tell the sites a set of landmarks, and by which of the scalings rows are scaled for it."""
+def broadcast_landmarks(
+    federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int
+) -> None:
+    """Broadcast a set of landmarks, and the number of the scaling of its rows."""
     federation.broadcast(LANDMARK_SET.numbered(number), LandmarkBroadcast(scaling, landmarks))
 
 
-def tell_feature_map(
+def broadcast_feature_map(
     federation: Federation,
     number: int,
     feature_map: NystromMap,
     landmark_set: int,
     features: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Tell the sites a feature map: one of the sets of landmarks they have, and which features of it are looked at.
+    """Broadcast a feature map: the number of its landmarks, and its features.
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    number : int
-        Number of the feature map.
-    feature_map : NystromMap
-        The map.
     landmark_set : int
-        Number of the landmarks it was made of.
+        Number of its landmarks.
     features : ndarray of shape (all features,), optional
         Mask of the features; all by default.
     """
@@ -148,7 +142,7 @@ def map_rows(
     landmarks: NDArray[np.float64],
     features: NDArray[np.bool_] | None = None,
 ) -> NystromMap:
-    """Fit the one feature map of a run, and tell the sites landmarks and map; parameters as of `fit_feature_map`.
+    """Fit the only feature map of a run, and broadcast landmarks and map; parameters as of `fit_feature_map`.
 
     ``features`` are all by default.
     """
@@ -156,6 +150,6 @@ def map_rows(
         features = np.ones(landmarks.shape[1], dtype=np.bool_)
     feature_map = fit_feature_map(settings, scaled, landmarks, features)
     log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
-    tell_landmarks(federation, 0, landmarks, scaling=0)
-    tell_feature_map(federation, 0, feature_map, landmark_set=0, features=features)
+    broadcast_landmarks(federation, 0, landmarks, scaling=0)
+    broadcast_feature_map(federation, 0, feature_map, landmark_set=0, features=features)
     return feature_map

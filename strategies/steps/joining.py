@@ -1,4 +1,4 @@
-"""What a site says of itself when it joins, checked before anything is made of it or shown."""
+"""The join of the sites: their replies are checked before they are used or shown."""
 
 import re
 import time
@@ -14,13 +14,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.site_names import MOST_NAME, is_site_name
 from flower_pansvm.summing import EPOCH_BYTES, MOST_PUBLISHED_BYTES, SIGNATURE_BYTES, PublicKeys
-from flower_pansvm.systems.common import (
-    JOIN,
-    SCHEMA,
-    JoinAnswer,
-    JoinQuestion,
-    SchemaBroadcast,
-)
+from flower_pansvm.systems.common import JOIN, SCHEMA, JoinAnswer, JoinQuestion, SchemaBroadcast
 from flower_pansvm.version import VERSION
 from strategies.federation.exchange import PATIENCE_SECONDS
 from strategies.federation.federation import Federation
@@ -29,30 +23,22 @@ from strategies.log import log
 from strategies.settings import Settings, given_by
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.schema import agreed_schema, check_rows_per_patient, common_schema
-from strategies.steps.site_differences import class_differences, tell
+from strategies.steps.site_differences import class_differences, note_differences
 
 NODES_SECONDS = 0.2
-"""Pause between two looks at the nodes that Flower simulates."""
+"""Pause between two polls of Flower's simulated nodes."""
 
 MOST_CLASSES = 1000
 DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
 
 
 def check_join(answer: JoinAnswer, node: int) -> str:
-    """Check what a site has disclosed on joining and return its name.
-
-    Parameters
-    ----------
-    answer : JoinAnswer
-        What it has disclosed.
-    node : int
-        The site's node id.
+    """Check a site's reply to the join request and return its name.
 
     Raises
     ------
     FederationError
-        If a part cannot be. The text names the site, by its node id as long as its name is not known to
-        be one.
+        If a field is invalid. The text names the site, by its node id if its name is invalid.
     """
     name = answer.name
     if not is_site_name(name):
@@ -61,92 +47,91 @@ def check_join(answer: JoinAnswer, node: int) -> str:
             "them a slash, a backslash or a control character, and no blanks around them. Write name='…' into its node "
             "config."
         )
-    for part, value, lengths in (
+    for field, value, lengths in (
         ("public key", answer.public_key, (KEY_BYTES,)),
         ("published", answer.published, range(MOST_PUBLISHED_BYTES + 1)),
         ("epochs", answer.epochs, range(0, MOST_PUBLISHED_BYTES, EPOCH_BYTES)),
         ("signature", answer.signature, SIGNATURE_BYTES),
     ):
         if len(value) not in lengths:
-            raise refusal(name, f"its {part} does not have the length of one")
+            raise refusal(name, f"its {field} has an invalid length")
     if answer.version != VERSION:
         raise FederationError(
             f"Site '{name}' runs version {printable(answer.version, 40)} of flower-pansvm, and the coordinator "
             f"{VERSION}. Install the same version on both sides, and start a new run."
         )
     if not DIGEST.fullmatch(answer.schema):
-        raise refusal(name, "the digest of its schema file is none")
+        raise refusal(name, "the digest of its schema file is invalid")
     _check_texts(name, "columns", answer.columns, MOST_COLUMNS)
     _check_texts(name, "classes", answer.classes, MOST_CLASSES)
     return name
 
 
-def _check_texts(name: str, part: str, texts: tuple[str, ...], most: int) -> None:
-    if len(texts) > most:
-        raise refusal(name, f"its {part} are not a list of at most {most} texts")
+def _check_texts(name: str, field: str, texts: tuple[str, ...], limit: int) -> None:
+    if len(texts) > limit:
+        raise refusal(name, f"its {field} are not a list of at most {limit} texts")
     if len(set(texts)) < len(texts):
-        raise refusal(name, f"two of its {part} have the same name")
-    for number, text in enumerate(texts, start=1):
+        raise refusal(name, f"two of its {field} have the same name")
+    for i, text in enumerate(texts, start=1):
         problem = name_problem(text)
         if problem:
-            raise refusal(name, f"number {number} of its {part} has a name that {problem}")
+            raise refusal(name, f"number {i} of its {field} has a name that {problem}")
 
 
 def refusal(name: str, problem: str) -> FederationError:
-    """Return the error that says which value of a site's answer is impossible, and what may be the cause."""
+    """Return the error of an impossible value in a site's reply, with its likely cause."""
     return FederationError(
-        f"Site '{name}' sent an impossible value: {problem}. Correct its table if it is that; or it runs another "
-        "version of flower-pansvm, or a changed one."
+        f"Site '{name}' sent an impossible value: {problem}. Correct its table if the value is from there; otherwise "
+        "the site runs another version of flower-pansvm, or a changed one."
     )
 
 
 JOIN_SECONDS, LOOK_SECONDS = 120.0, 0.5
-"""How long the coordinator waits for the sites to connect: a SuperNode may be started after the run; and the pause
-between two looks."""
+"""Time in which the sites must connect (a SuperNode may start after the run), and pause between two polls."""
 
 
 def join(
     federation: Federation, settings: Settings, classes: tuple[str, ...] = (), *, by_columns: bool = False
 ) -> Schema:
-    """Wait for the sites, learn their names, keys, columns and classes, and tell them the common schema.
+    """Wait for the sites, collect their names, keys, columns and classes, and broadcast the common schema.
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
-    settings : Settings
-        Settings of the run.
     classes : tuple of str
-        The classes' names where they are public; no site then looks at its rows for them.
+        The classes' names if they are public; then no site derives them from its rows.
     by_columns : bool
-        Whether sites may hold some of the columns only.
+        Whether sites may hold different columns.
 
     Raises
     ------
     SettingError
-        If the sites have read their tables by different schema files, or by another than the run's.
+        If the sites' schema files differ, or differ from the run's.
     FederationError
-        If too few sites connect, two have the same name, or what a site says of itself cannot be.
+        If too few sites connect, two have the same name, or a reply is invalid.
     TableError
-        If the sites' tables do not fit together.
+        If the sites' tables do not have a common schema.
     """
     _wait_for_sites(federation, settings)
     question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp, settings.test_epsilon > 0)
-    answers = federation.collect_by_node(JOIN, question)
-    by_name = _by_name(answers)
-    federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
-    if len(by_name) == 2:
-        log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
-    agreed = agreed_schema({name: answers[node].schema for name, node in by_name.items()}, settings.schema)
+    by_node = federation.collect_by_node(JOIN, question)
+    nodes = _nodes_by_name(by_node)
+    answers = {name: by_node[node] for name, node in nodes.items()}
+    federation.enrol({name: _contact(nodes[name], answer) for name, answer in answers.items()})
+    if len(answers) == 2:
+        log(
+            INFO,
+            "only two sites take part: each learns the other's sums by subtracting its own from the total",
+        )
+    agreed = agreed_schema({name: answer.schema for name, answer in answers.items()}, settings.schema)
     check_rows_per_patient(settings.rows_per_patient, agreed)
-    columns = {name: answers[node].columns for name, node in by_name.items()}
-    named = {name: answers[node].classes for name, node in by_name.items()}
-    tell(federation, class_differences(named))
+    columns = {name: answer.columns for name, answer in answers.items()}
+    site_classes = {name: answer.classes for name, answer in answers.items()}
+    note_differences(federation, class_differences(site_classes))
     if by_columns:
-        schema = schema_by_columns(columns, named, settings.positive_labels)
+        schema = schema_by_columns(columns, site_classes, settings.positive_labels)
     else:
-        absent_is_zero = [name for name, node in by_name.items() if answers[node].absent_is_zero]
-        schema = common_schema(columns, named, settings.positive_labels, absent_is_zero)
+        absent_is_zero = [name for name, answer in answers.items() if answer.absent_is_zero]
+        schema = common_schema(columns, site_classes, settings.positive_labels, absent_is_zero)
     schema = replace(schema, table=agreed.text if agreed else "")
     federation.schema = schema
     federation.broadcast(
@@ -174,49 +159,46 @@ def _contact(node: int, answer: JoinAnswer) -> Contact:
 
 
 def with_simulated_nodes(grid: Grid, settings: Settings) -> Settings:
-    """Return the settings with as many sites as Flower simulates; of a study at hospitals they stay as they are."""
+    """Return the settings with the number of sites that Flower simulates; in a deployment, the settings unchanged."""
     if not is_simulation(grid):
         return settings
-    # At the start it may know some of them only.
-    nodes, before = len(list(grid.get_node_ids())), -1
-    while nodes != settings.sites and (nodes != before or not nodes):
+    # At the start Flower may not list all nodes.
+    nodes, previous = len(list(grid.get_node_ids())), -1
+    while nodes != settings.sites and (nodes != previous or not nodes):
         time.sleep(NODES_SECONDS)
-        nodes, before = len(list(grid.get_node_ids())), nodes
+        nodes, previous = len(list(grid.get_node_ids())), nodes
     if nodes == settings.sites:
         return settings
     log(
         WARNING,
-        "Flower simulates %d nodes, and the setting 'sites' is %d: there are %d sites. For %d: "
+        "Flower simulates %d nodes, and the setting 'sites' is %d: the run has %d sites. For %d: "
         '--federation-config "num-supernodes=%d"',
         *(nodes, settings.sites, nodes, settings.sites, settings.sites),
     )
     if nodes < settings.min_sites:
-        log(
-            WARNING,
-            "With so few, real sites could compute each other's numbers from a sum. These are nobody's.",
-        )
+        log(WARNING, "With so few sites, real ones could compute each other's numbers from a sum.")
     fewer = replace(settings, sites=nodes, min_sites=min(settings.min_sites, nodes))
     return given_by(settings.run_config, fewer)
 
 
 def is_simulation(grid: Grid) -> bool:
-    """Tell whether a grid is that of Flower's simulation, for which Flower has no public name."""
+    """Return whether a grid is Flower's simulation, whose class Flower does not export."""
     return type(grid).__name__ == "InMemoryGrid"
 
 
 def _wait_for_sites(federation: Federation, settings: Settings) -> None:
-    begun, told = time.monotonic(), 1
+    begun, reports = time.monotonic(), 1
     while len(nodes := sorted(federation.grid.get_node_ids())) < settings.sites:
-        seconds, there = time.monotonic() - begun, ", ".join(f"node {node}" for node in nodes)
-        of = f"{len(nodes)} of {settings.sites} sites are connected{there and f' ({there})'}"
+        seconds, connected = time.monotonic() - begun, ", ".join(f"node {node}" for node in nodes)
+        status = f"{len(nodes)} of {settings.sites} sites are connected{connected and f' ({connected})'}"
         if seconds >= JOIN_SECONDS:
             raise FederationError(
-                f"{of} after {JOIN_SECONDS:g} s. Start the missing SuperNodes, or set 'sites' to the number of "
+                f"{status} after {JOIN_SECONDS:g} s. Start the missing SuperNodes, or set 'sites' to the number of "
                 "hospitals that take part."
             )
-        if seconds > told * PATIENCE_SECONDS:
-            log(INFO, "%s after %.0f s", of, seconds)
-            told += 1
+        if seconds > reports * PATIENCE_SECONDS:
+            log(INFO, "%s after %.0f s", status, seconds)
+            reports += 1
         time.sleep(LOOK_SECONDS)
     if len(nodes) < settings.min_sites:
         raise FederationError(
@@ -225,13 +207,13 @@ def _wait_for_sites(federation: Federation, settings: Settings) -> None:
         )
 
 
-def _by_name(answers: Mapping[int, JoinAnswer]) -> dict[str, int]:
-    by_name: dict[str, int] = {}
+def _nodes_by_name(answers: Mapping[int, JoinAnswer]) -> dict[str, int]:
+    nodes: dict[str, int] = {}
     for node, answer in answers.items():
         name = check_join(answer, node)
-        if name in by_name:
+        if name in nodes:
             raise FederationError(
-                f"Two sites are called '{name}'. Give each SuperNode a name of its own: --node-config 'name=\"…\"'."
+                f"Two sites have the name '{name}'. Give each SuperNode another name: --node-config 'name=\"…\"'."
             )
-        by_name[name] = node
-    return by_name
+        nodes[name] = node
+    return nodes

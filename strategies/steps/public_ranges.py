@@ -1,4 +1,4 @@
-"""What is public of columns and classes: from the schema file, or, in a simulation, from the tables."""
+"""Public ranges of columns and public classes: from the schema file, or, in a simulation, from the tables."""
 
 import math
 from pathlib import Path
@@ -19,7 +19,7 @@ from strategies.steps.scaling import learn_extremes
 
 
 def public_classes(public: TableSchema, positive: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the classes of a run in which some labels count as positive; SettingError if they are no classes."""
+    """Return the public classes of a run with ``positive`` labels; SettingError if the schema file lacks a label."""
     for label in positive:
         if public.classes and label not in public.classes:
             raise SettingError(
@@ -30,14 +30,15 @@ def public_classes(public: TableSchema, positive: tuple[str, ...]) -> tuple[str,
 
 
 def ranges_of(public: TableSchema, schema: Schema) -> tuple[Floats, Floats]:
-    """Return the low and the high end of each column, shape (columns,); SettingError if the file lacks one."""
+    """Return the low and the high bound of each column, shape (columns,); SettingError if the file lacks one."""
     ends = public.public_ends
     missing = [column for column in schema.columns if column not in ends]
     if missing:
         more = f" (and for {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise SettingError(
-            f"{public.name} has no public range for the column '{missing[0]}'{more}. Write what the column can hold, "
-            f"from what is known of it and not from the rows: 'range = [LOW, HIGH]' below [columns.\"{missing[0]}\"]. "
+            f"{public.name} has no public range for the column '{missing[0]}'{more}. Write the range of possible "
+            f"values, from public knowledge and not from the rows: 'range = [LOW, HIGH]' below "
+            f'[columns."{missing[0]}"]. '
             f"If it has another name there: {near_matches(missing[0], ends) if ends else 'the file has no range.'}"
         )
     low, high = np.array([ends[column] for column in schema.columns]).T
@@ -45,12 +46,12 @@ def ranges_of(public: TableSchema, schema: Schema) -> tuple[Floats, Floats]:
 
 
 def join_with_ranges(federation: Federation, settings: PromiseSettings) -> tuple[Schema, Floats, Floats]:
-    """Have the sites join, and return the schema with the low and the high end of each column, shape (columns,).
+    """Have the sites join, and return the schema with the low and the high bound of each column, shape (columns,).
 
     Raises
     ------
     SettingError
-        If the schema file cannot be read or lacks a range, or a site that is to tell its own is a hospital.
+        If the schema file is unreadable or lacks a range, or, without one, a site is not simulated.
     FederationError, TableError
         As :func:`strategies.steps.joining.join`.
     """
@@ -61,19 +62,18 @@ def join_with_ranges(federation: Federation, settings: PromiseSettings) -> tuple
             f"There are {len(schema.columns)} columns, and {settings.strategy} takes at most {MOST_COLUMNS}: sums over "
             "more would not be exact. Leave columns out with 'drop'."
         )
-    ends = ranges_of(public, schema) if public else ranges_of_tables(federation)
-    return schema, *ends
+    return schema, *(ranges_of(public, schema) if public else ranges_of_tables(federation))
 
 
 def ranges_of_tables(federation: Federation) -> tuple[Floats, Floats]:
-    """Return the ends of the columns of simulated sites' tables, rounded outward to two digits, shape (columns,).
+    """Return the bounds of the columns of simulated sites' tables, rounded outward to two digits, shape (columns,).
 
     Raises
     ------
     SettingError
-        If a site is none.
+        If a site is not simulated.
     FederationError
-        If what a site disclosed cannot be.
+        If a site's reply is invalid.
     """
     low, high = (ends[0] for ends in learn_extremes(federation, RANGES))
     # A column without any cell.
@@ -84,7 +84,7 @@ def ranges_of_tables(federation: Federation) -> tuple[Floats, Floats]:
 
 
 def rounded_outward(value: float, *, up: bool) -> float:
-    """Return a number of two digits, not below a value or not above it.
+    """Return the nearest number of two digits that is not below (``up``) or not above a value.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The scaling of the features, and what the sites' moments tell about the rows, with or without a fold of them."""
+"""The scaling of the features and its sums over the sites, with or without the rows of a fold."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,18 +24,18 @@ from flower_pansvm.tasks import Nothing, Task
 from strategies.federation.checks import AggregateResult, KnownRows, Problems
 from strategies.federation.federation import Federation
 from strategies.steps.joining import refusal
-from strategies.steps.site_differences import range_differences, tell
+from strategies.steps.site_differences import note_differences, range_differences
 
 CONSTANT = 1e-12
-"""A column whose variance is below this share of its mean square is constant but for rounding."""
+"""Share of its mean square below which a column's variance is rounding."""
 
 
 @dataclass(frozen=True)
 class ColumnSums:
-    """What :func:`flower_pansvm.scaling.moments` gives, summed over the sites, of one group of rows or of several.
+    """The sums of :func:`flower_pansvm.scaling.moments` over the sites, for one group of rows or for several.
 
-    Variances come from sums of squares, so cells should be centred and scaled where small ones matter: a spread below a
-    millionth of the distance from 0 counts as none. The fields are of shape (features,) or (groups, features).
+    Variances come from sums of squares, so columns whose small variance matters must be centred and scaled: a spread
+    below a millionth of the distance from 0 counts as 0. The fields have the shape (features,) or (groups, features).
 
     Examples
     --------
@@ -44,13 +44,13 @@ class ColumnSums:
     (array([2., 7.]), array([2., 0.]))
     """
 
-    count: Floats  # number of cells present; need not be whole: rows may have weights
+    count: Floats  # number of cells present; not whole where rows have weights
     total: Floats  # sum of these cells
     square: Floats  # sum of their squares
 
     def of(self, groups: Bools | slice = slice(None)) -> "ColumnSums":
         """Return the sums over several groups together, by default all."""
-        return ColumnSums(*(part[groups].sum(axis=0) for part in (self.count, self.total, self.square)))
+        return ColumnSums(*(sums[groups].sum(axis=0) for sums in (self.count, self.total, self.square)))
 
     @property
     def mean(self) -> Floats:
@@ -58,13 +58,13 @@ class ColumnSums:
         return self.total / np.where(self.count > 0, self.count, 1.0)
 
     def variance(self, ddof: int = 0) -> Floats:
-        """Return the variance of each column; never negative, and 0 where it is constant but for rounding.
+        """Return the variance of each column; never negative, and 0 for a column that is constant but for rounding.
 
         Parameters
         ----------
         ddof : int
-            What is taken off the number of cells in the divisor: 0 for the population's variance, 1 for the
-            sample's. Where no more cells than that are present, the variance is 0.
+            Subtracted from the number of cells in the divisor: 0 for the population's variance, 1 for the sample's.
+            With at most ``ddof`` cells the variance is 0.
         """
         mean_square = self.square / np.where(self.count > 0, self.count, 1.0)
         variance = mean_square - np.square(self.mean)
@@ -73,24 +73,24 @@ class ColumnSums:
         return np.where(freedom > 0, variance * (self.count / np.where(freedom > 0, freedom, 1.0)), 0.0)
 
     def constant(self, columns: Sequence[str]) -> list[str]:
-        """Return the names of the columns in which all cells are equal, missing, or as good as equal for their size."""
+        """Return the names of the columns without variance: all cells are missing, or equal but for rounding."""
         return [name for name, spread in zip(columns, self.variance(), strict=True) if spread == 0]
 
 
 def fit_scaling(kind: str, sums: ColumnSums, low: Floats, high: Floats) -> Scaling:
-    """Return the scaling that the setting ``scaling`` names; missing cells are filled with the federated mean.
+    """Return the scaling of the setting ``scaling``; missing cells are filled with the federated mean.
 
-    A constant column, and one that is missing everywhere, becomes 0 but with ``none``. One that is constant but for
-    rounding keeps its unit: how far its cells lie apart is not in the sums.
+    Constant and empty columns become 0, except with ``none``. A column that is constant but for rounding keeps its
+    unit: the sums do not show its spread.
 
     Parameters
     ----------
     kind : {'standard', 'minmax', 'none'}
-        To mean 0 and variance 1; of the extremes to [-1, 1], as the paper's data sets are scaled; or not at all.
+        To mean 0 and variance 1; from the extremes to [-1, 1], as in the paper's data sets; or not at all.
     sums : ColumnSums
         Over all rows.
     low, high : ndarray of shape (features,)
-        Smallest and largest cell, infinite where there is none; used by ``minmax`` only.
+        Smallest and largest cell, infinite without cells; used by ``minmax`` only.
     """
     mean = sums.mean
     if kind == "none":
@@ -105,7 +105,7 @@ def fit_scaling(kind: str, sums: ColumnSums, low: Floats, high: Floats) -> Scali
 
 
 def scaling_of_rows(kind: str, X: Floats) -> Scaling:
-    """Return the scaling of rows in one place, shape (rows, features), as a federation finds it from its sums."""
+    """Return the scaling of pooled rows, shape (rows, features): the same as a federation's."""
     missing = np.isnan(X)
     low, high = (np.where(missing, end, X) for end in (np.inf, -np.inf))
     return fit_scaling(kind, ColumnSums(**moments(X)), low.min(axis=0), high.max(axis=0))
@@ -113,31 +113,32 @@ def scaling_of_rows(kind: str, X: Floats) -> Scaling:
 
 @dataclass(frozen=True)
 class ScaledFeatures:
-    """The scaling of the features and what it tells about the rows of the federation."""
+    """The scaling of the features, and sums of the scaled rows."""
 
     scaling: Scaling
-    fold: int  # whose rows had no part in it, or `NO_FOLD`
+    fold: int  # held-out fold, or `NO_FOLD`
     rows: int  # training rows over all sites, without the fold's
     squares: NDArray[np.float64]  # (features,): sum over these rows of each scaled feature's square
     sums: NDArray[np.float64]  # (features,): sum over these rows of each scaled feature
 
     def variance(self, features: NDArray[np.bool_] | None = None) -> float:
-        """Return the variance over all scaled cells, or over those of some features, picked by a mask."""
-        squares, sums = (part if features is None else part[features] for part in (self.squares, self.sums))
+        """Return the variance over all scaled cells, or over the cells of the features in a mask."""
+        mask = slice(None) if features is None else features
+        squares, sums = self.squares[mask], self.sums[mask]
         cells = self.rows * len(squares)
         return float(squares.sum() / cells - (sums.sum() / cells) ** 2)
 
 
 @dataclass(frozen=True)
 class Moments:
-    """What the sites' rows add up to, fold by fold; one fold in a run without folds."""
+    """Sums over the sites' rows by fold; a run without folds has one fold."""
 
     rows: NDArray[np.float64]  # (folds, classes): training rows of each class
     cells: ColumnSums  # of shape (folds, features)
-    low: NDArray[np.float64]  # (folds, features): lowest cells; infinite unless the scaling is ``minmax``
-    high: NDArray[np.float64]  # (folds, features): and highest ones
+    low: NDArray[np.float64]  # (folds, features): smallest cells; infinite unless the scaling is ``minmax``
+    high: NDArray[np.float64]  # (folds, features): largest cells
     kind: str  # the setting ``scaling``
-    sites: tuple[str, ...]  # the sites whose rows these are
+    sites: tuple[str, ...]  # the sites of these rows
 
     @property
     def folds(self) -> range:
@@ -149,11 +150,11 @@ class Moments:
         return cast("NDArray[np.float64]", self.rows[self._others(fold)].sum(axis=0))
 
     def constant_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return which of the columns are the same in all training rows of all sites, or as good as for their size."""
+        """Return the columns without variance over all training rows."""
         return self.cells.of().constant(columns)
 
     def scaled(self, fold: int = NO_FOLD) -> ScaledFeatures:
-        """Return the scaling that the rows outside of a fold give."""
+        """Return the scaling by the rows outside of a fold."""
         others = self._others(fold)
         rows, cells = float(self.class_rows(fold).sum()), self.cells.of(others)
         scaling = fit_scaling(self.kind, cells, self.low[others].min(axis=0), self.high[others].max(axis=0))
@@ -165,12 +166,12 @@ class Moments:
 
 
 def learn_moments(federation: Federation, scaling: str) -> Moments:
-    """Learn the sums behind mean and variance, of every fold, by one secure sum; with ``minmax`` the extremes, too.
+    """Return counts, sums and sums of squares by fold, by one secure sum; with ``minmax`` the extremes, too.
 
     Raises
     ------
     TableError
-        If fewer than two classes are left for training.
+        If fewer than two classes have training rows.
     """
     sums = federation.secure_sum(MOMENTS, Nothing(), relations=wrong_moments)
     sites = tuple(federation.sites)
@@ -194,7 +195,7 @@ def learn_moments(federation: Federation, scaling: str) -> Moments:
 
 
 def wrong_moments(result: AggregateResult) -> Problems:
-    """Yield what is wrong of moments: a column has no more cells than there are rows, and no negative variance."""
+    """Yield the relations that moments break: at most as many cells as rows, and no negative variance."""
     if (result.sums["count"] > result.sums["rows"].sum(axis=1, keepdims=True)).any():
         yield "'count' has more cells of a column than there are rows"
     if (result.sums["patients"] > [result.sums["rows"].sum(), result.sums["test_rows"].sum()]).any():
@@ -203,7 +204,7 @@ def wrong_moments(result: AggregateResult) -> Problems:
 
 
 def count_rows(federation: Federation) -> Floats:
-    """Count the training rows again, shape (folds, classes): of the sites that are left."""
+    """Return the training rows of the remaining sites, shape (folds, classes), by one secure sum."""
     rows = federation.secure_sum(ROWS, Nothing(), relations=wrong_rows).rows
     if federation.rows is not None:
         federation.rows = replace(federation.rows, train=rows, train_sites=tuple(federation.sites))
@@ -211,10 +212,10 @@ def count_rows(federation: Federation) -> Floats:
 
 
 def wrong_rows(result: AggregateResult) -> Problems:
-    """Yield what is wrong of rows counted again: they are no more than before sites were lost."""
+    """Yield a problem if there are more rows than before sites dropped out."""
     known = result.request.rows
     if known is not None and (result.sums["rows"] > known.train).any():
-        yield "there are more rows than before sites were lost"
+        yield "there are more rows than before sites dropped out"
 
 
 def learn_extremes(
@@ -223,61 +224,58 @@ def learn_extremes(
     folds: int = 1,
     held_by: Callable[[str], Bools | slice] = lambda _: slice(None),
 ) -> tuple[Floats, Floats]:
-    """Have each site disclose its smallest and largest cells, and warn of sites that most likely use other units.
+    """Collect each site's smallest and largest cells, and warn of sites that most likely use other units.
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
     task : Task
-        By which they disclose them.
+        The task that discloses them.
     folds : int
-        How many folds they tell apart.
+        Number of folds in the replies.
     held_by : callable
-        Of a site's name, which columns it has; by default all.
+        Returns the columns that a site holds; by default all.
 
     Returns
     -------
     low, high : ndarray of shape (folds, columns)
-        Over all sites; infinite where no site has a cell.
+        Over all sites; infinite for a column without cells.
 
     Raises
     ------
     FederationError
-        If what a site disclosed cannot be; it names the site.
+        If a site's reply is invalid; it names the site.
     """
     answers = federation.collect(task, Nothing())
     shape = len(answers), folds, len(federation.columns)
     lows, highs = np.full(shape, np.inf), np.full(shape, -np.inf)
-    for place, (name, answer) in enumerate(answers.items()):
-        own = held_by(name)
-        check_extremes(name, answer, lows[place][:, own].shape)
-        lows[place][:, own], highs[place][:, own] = answer.low, answer.high
+    for i, (name, answer) in enumerate(answers.items()):
+        columns = held_by(name)
+        check_extremes(name, answer, lows[i][:, columns].shape)
+        lows[i][:, columns], highs[i][:, columns] = answer.low, answer.high
     ends = zip(lows.min(axis=1), highs.max(axis=1), strict=True)
-    tell(federation, range_differences(federation.columns, dict(zip(answers, ends, strict=True))))
+    note_differences(federation, range_differences(federation.columns, dict(zip(answers, ends, strict=True))))
     return lows.min(axis=0), highs.max(axis=0)
 
 
 def check_extremes(name: str, answer: ExtremesAnswer, shape: tuple[int, ...]) -> None:
-    """Check the smallest and largest cells that a site has disclosed, ``shape`` being its folds and columns.
+    """Check a site's smallest and largest cells, of shape (folds, columns).
 
     Raises
     ------
     FederationError
-        If they cannot be; it names the site.
+        If they are invalid; it names the site.
     """
     low, high = answer.low, answer.high
     if not low.shape == high.shape == shape:
         raise refusal(name, "'low' and 'high' are not one number for each fold and column")
-    # A feature without any cell has the extremes of nothing.
-    nothing = (low == np.inf) & (high == -np.inf)
+    empty = (low == np.inf) & (high == -np.inf)
     small = np.maximum(np.abs(low), np.abs(high)) <= WIDE_LIMIT
-    if not (nothing | (small & (low <= high))).all():
+    if not (empty | (small & (low <= high))).all():
         raise refusal(name, "the smallest cell of a column is above its largest, not a number, or too large")
 
 
-def tell_scalings(federation: Federation, scalings: Sequence[Scaling]) -> None:
-    """Tell the sites the scalings; from now on they go by their place in the list."""
+def broadcast_scalings(federation: Federation, scalings: Sequence[Scaling]) -> None:
+    """Broadcast the scalings; a scaling's number is its index in the list."""
     federation.broadcast(
         SCALING,
         ScalingBroadcast(
@@ -291,7 +289,7 @@ def tell_scalings(federation: Federation, scalings: Sequence[Scaling]) -> None:
 def _scaled_sums(
     scaling: Scaling, rows: float, cells: ColumnSums
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return sum of squares and sum of each scaled feature over all rows, missing cells filled."""
+    """Return sum of squares and sum of each scaled feature over all rows, with missing cells filled."""
     missing = rows - cells.count
     total = cells.total + missing * scaling.fill
     square = cells.square + missing * np.square(scaling.fill)

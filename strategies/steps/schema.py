@@ -1,4 +1,4 @@
-"""The columns and classes that all sites of a federation have in common."""
+"""The common columns and classes of all sites of a federation."""
 
 import math
 import re
@@ -22,7 +22,7 @@ USUALLY_NEGATIVE = frozenset({
     "vivant", "vivo", "well", "wildtype", "wt", "нет",
 })
 # fmt: on
-"""Labels, as :func:`spelling` has them, of those without the condition."""
+"""Labels of patients without the condition, as :func:`spelling` returns them."""
 
 NEGATED = re.compile(
     r"(no|non|not|without|kein|keine|nicht|sans|sin|un|nein|não|absen[ct]e?|alive|asymptomatic|benign|controls?|ctr?l|"
@@ -34,7 +34,7 @@ NEGATED = re.compile(
 
 
 def is_usually_negative(label: str) -> bool:
-    """Return whether a label most likely says that a patient does not have what is asked about.
+    """Return whether a label most likely means that a patient does not have the condition.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def is_usually_negative(label: str) -> bool:
     return spelling(label) in USUALLY_NEGATIVE or NEGATED.fullmatch(label.strip()) is not None
 
 
-def told_by_names(classes: Sequence[str]) -> bool:
-    """Return whether the names of two classes say which is positive: one is of those without the condition."""
+def names_show_positive(classes: Sequence[str]) -> bool:
+    """Return whether the names of two classes show which is positive: exactly one is usually negative."""
     return sum(map(is_usually_negative, classes)) == 1
 
 
@@ -59,14 +59,14 @@ def common_schema(
 ) -> Schema:
     """Return the common schema of all sites.
 
-    Of two classes the last is the positive one: the one that counts as positive, or else the last in order, but not one
-    such as *healthy* or *control*. The columns are in the order of the first site by name. If that site lacks any, it
-    holds LIBSVM text, and the columns are in the order of their numbers.
+    Of two classes the last is the positive one: the one that counts as positive, otherwise the last in order, but not
+    one such as *healthy* or *control*. The columns have the order of the first site by name. If that site lacks any, it
+    holds LIBSVM text, and the columns have the order of their numbers.
 
     Parameters
     ----------
     columns, classes : mapping of site name to sequence of str
-        What each site has. The order of columns may differ; a class may be missing at a site.
+        Columns and classes of each site. The order of columns may differ; a class may be missing at a site.
     positive_labels : sequence of str
         Labels that count as positive.
     absent_is_zero : collection of str
@@ -80,24 +80,24 @@ def common_schema(
     """
     _check_columns(columns, absent_is_zero)
     _check_spellings(classes)
-    found = {name for names in classes.values() for name in names}
-    _check_number(found, positive_labels)
-    everywhere = {column for names in columns.values() for column in names}
-    common = list(columns[min(columns)])
-    if len(common) < len(everywhere):
+    class_names = {name for names in classes.values() for name in names}
+    _check_number(class_names, positive_labels)
+    all_columns = {column for names in columns.values() for column in names}
+    ordered_columns = list(columns[min(columns)])
+    if len(ordered_columns) < len(all_columns):
         # f2 before f10: a smaller number is a shorter text, or of the same length and first in the alphabet.
-        common = sorted(everywhere, key=lambda column: (len(column), column))
-    ordered = sorted(found, key=_natural)
-    if len(ordered) == 2 and is_usually_negative(ordered[1]) and told_by_names(ordered):
+        ordered_columns = sorted(all_columns, key=lambda column: (len(column), column))
+    ordered = sorted(class_names, key=_natural)
+    if len(ordered) == 2 and is_usually_negative(ordered[1]) and names_show_positive(ordered):
         ordered.reverse()
-    return Schema(tuple(common), tuple(ordered), tuple(positive_labels))
+    return Schema(tuple(ordered_columns), tuple(ordered), tuple(positive_labels))
 
 
 def _check_columns(columns: Mapping[str, Sequence[str]], absent_is_zero: Collection[str]) -> None:
-    """Check that no site lacks a column that another has."""
-    everywhere = {column for names in columns.values() for column in names}
+    """Check that no site lacks a column of another."""
+    all_columns = {column for names in columns.values() for column in names}
     for site in sorted(columns):
-        missing = sorted(everywhere - set(columns[site]))
+        missing = sorted(all_columns - set(columns[site]))
         if site in absent_is_zero:
             missing = [column for column in missing if not LIBSVM_COLUMN.fullmatch(column)]
         if missing:
@@ -111,44 +111,43 @@ def _check_columns(columns: Mapping[str, Sequence[str]], absent_is_zero: Collect
             )
 
 
-def _check_number(found: Collection[str], positive_labels: Sequence[str]) -> None:
-    """Check that there are two classes at least, and not too many."""
-    if len(found) < 2:
-        what = f"only the class '{next(iter(found))}'" if found else "no class"
+def _check_number(names: Collection[str], positive_labels: Sequence[str]) -> None:
+    """Check that there are at least two classes, and not too many."""
+    if len(names) < 2:
+        text = f"only the class '{next(iter(names))}'" if names else "no class"
         reason = " Do the labels in 'positive' occur in the tables?" if positive_labels else ""
         raise TableError(
-            f"All sites together name {what}, but a classifier needs two.{reason} Check the label column. A "
+            f"All sites together name {text}, but a classifier needs two.{reason} Check the label column. A "
             "hospital names a class only if at least min-cluster of its rows have it, or if the 'classes' of its "
             "node config do."
         )
-    if len(found) > MOST_CLASSES:
+    if len(names) > MOST_CLASSES:
         raise TableError(
-            f"All sites together name {len(found)} classes, and at most {MOST_CLASSES} can be trained. Is the "
+            f"All sites together name {len(names)} classes, and at most {MOST_CLASSES} can be trained. Is the "
             "label column the right one at every site? If so, name the labels that count as positive in the "
-            "setting 'positive', which makes two classes of all."
+            "setting 'positive', which merges all classes into two."
         )
 
 
 def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:
     """Check that no two classes are the same class in two spellings."""
-    first: dict[str, tuple[str, str]] = {}
+    spellings: dict[str, tuple[str, str]] = {}
     for site in sorted(classes):
         for name in sorted(classes[site]):
-            owner, other = first.setdefault(spelling(name), (site, name))
+            owner, other = spellings.setdefault(spelling(name), (site, name))
             if name != other:
                 both = as_list([other, name])
                 raise TableError(
                     f"Site '{owner}' has the class '{other}' and site '{site}' the class '{name}'. They differ only "
-                    f"{SPELLING}, and most likely mean the same. Write a label the same way at all sites; or merge "
-                    f"both with the setting positive, such as positive='{both}': all other labels are then the other "
-                    "class."
+                    f"{SPELLING}, and most likely mean the same. Spell the label alike at all sites, or merge both "
+                    f"with the setting positive, such as positive='{both}': all other labels are then the other class."
                 )
 
 
 def check_rows_per_patient(rows_per_patient: int, schema: TableSchema | None) -> None:
-    """Check that more than one row of a patient is asked for only where sites know whose their rows are.
+    """Check that ``rows_per_patient`` is above 1 only with a patient-id; SettingError otherwise.
 
-    Else each row would be a patient, with as much noise as if there were so many. SettingError if not.
+    Without one each row counts as a patient, and the noise would be larger for nothing.
     """
     if rows_per_patient > 1 and not (schema and schema.patient_id):
         raise SettingError(
@@ -162,48 +161,45 @@ def _natural(name: str) -> tuple[int, float, str]:
         number = float(name)
     except ValueError:
         number = math.nan
-    # "nan" is a text here: it has no place in the order of numbers.
+    # "nan" is a text here: it has no order among numbers.
     return (1, 0.0, name) if math.isnan(number) else (0, number, name)
 
 
 def agreed_schema(digests: Mapping[str, str], path: str) -> TableSchema | None:
-    """Return the schema file by which the sites have read their tables, None if they have none.
+    """Return the schema file of sites and run, None without one.
 
     Parameters
     ----------
     digests : mapping of site name to str
         Digest of each site's schema file, empty without one.
     path : str
-        The run's own; empty without one. Sites may be without where it only has ranges and classes.
+        The run's schema file; empty without one. Sites need none if the run's has only ranges and classes.
 
     Raises
     ------
     SettingError
-        If two sites have different ones, or the run has another than the sites.
+        If the files of two sites, or of a site and the run, differ.
     """
     run = TableSchema.read(Path(path)) if path else None
     having = [digest for digest in digests.values() if digest]
     if not having and (run is None or not run.changes_cells):
         return None
     wanted = run.digest if run else Counter(having).most_common(1)[0][0]
-    there, whose = (
-        ("other sites have one", "most other sites'") if run is None else ("the run has one", "the run's")
-    )
+    owners, other = ("the run has", "the run's") if run else ("other sites have", "most other sites'")
     for site, digest in sorted(digests.items()):
         if not digest:
             raise SettingError(
-                f"Site '{site}' has no schema file, and {there}. "
+                f"Site '{site}' has no schema file, but {owners} one. "
                 "Give it the same file, and name it in its node config: schema='/an/absolute/path'."
             )
         if digest != wanted:
             raise SettingError(
-                f"The schema file of site '{site}' says something else than "
-                f"{whose}. All sites have to keep to one: give each "
-                "the same file, and the run, too."
+                f"The schema file of site '{site}' differs from {other}. Give the same file to all sites "
+                "and to the run."
             )
     if run is None:
         raise SettingError(
-            "The sites keep to a schema file, and the run does not name it. The model has to remember how they read "
-            "their tables: start the run with the same file, schema='/an/absolute/path'."
+            "The sites read their tables by a schema file, which the model must contain, but the run does not name it. "
+            "Start the run with the same file, schema='/an/absolute/path'."
         )
     return run

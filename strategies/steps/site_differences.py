@@ -1,4 +1,4 @@
-"""In what one site differs from the others, of what the coordinator has been told anyway: most likely a mistake."""
+"""Likely mistakes of single sites: differences from the others in what the sites have disclosed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,31 +8,31 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.lists import first_of
 from strategies.federation.federation import Federation
 
-MOST_TOLD = 3
-"""Sentences of a kind; where more sites differ, the rest are counted."""
+MOST_NOTED = 3
+"""Most sentences of a kind; further differences are counted."""
 
 MOST_NAMES = 5
 
 MOSTLY = 0.6
-"""Share of its rows that a site's largest class has at the least for the site to be compared with others."""
+"""Least share of a site's largest class for which the site is compared with others."""
 
 
-def tell(federation: Federation, differences: Sequence[str]) -> None:
-    """Log the first of some differences and keep them for the result, with the number of the others."""
-    more = len(differences) - MOST_TOLD
-    for text in differences[:MOST_TOLD]:
+def note_differences(federation: Federation, differences: Sequence[str]) -> None:
+    """Log the first differences and keep them for the result, with the number of the others."""
+    more = len(differences) - MOST_NOTED
+    for text in differences[:MOST_NOTED]:
         federation.note_difference(text)
     if more > 0:
         federation.note_difference(f"{more} more such difference{'s' * (more > 1)} between sites")
 
 
 def class_differences(named: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a sentence for each group of sites whose classes may be coded otherwise than the others'.
+    """Return a sentence for each group of sites whose coding of classes may differ from the others'.
 
     Parameters
     ----------
     named : mapping of site name to sequence of str
-        The classes that each site has named when it joined. One that has named none is not compared.
+        The classes that each site disclosed when it joined. A site without any is not compared.
 
     Examples
     --------
@@ -57,10 +57,10 @@ def _of_group(
     sites: list[str],
     owners: Mapping[tuple[str, ...], list[str]],
 ) -> Iterator[str]:
-    """Yield what is to be said of the sites that alone name some classes."""
+    """Yield a sentence about the sites ``having`` the classes ``only``, if the others are the majority."""
     others = tuple(site for site in sites if site not in having)
     never = owners.get(others, [])
-    # Of two halves that differ, one is told.
+    # Of two halves that differ, one gets a sentence.
     if not others or len(having) > len(others) or (len(having) == len(others) and never and having > others):
         return
     alone = f"{_some(having)} alone name{'s' * (len(having) == 1)} {_some(only)}"
@@ -71,15 +71,12 @@ def _of_group(
 
 
 def range_differences(columns: Sequence[str], extremes: Mapping[str, tuple[Floats, Floats]]) -> list[str]:
-    """Return a sentence for each site and column whose numbers lie apart from those of all others.
+    """Return a sentence for each site and column whose range does not overlap that of all others.
 
     Parameters
     ----------
-    columns : sequence of str
-        The features.
     extremes : mapping of site name to (ndarray, ndarray), each of shape (features,)
-        Smallest and largest cell of each feature at each of at least two sites, which these have disclosed; infinite
-        without cells.
+        Smallest and largest cell of each feature at each of at least two sites; infinite without cells.
 
     Examples
     --------
@@ -89,33 +86,31 @@ def range_differences(columns: Sequence[str], extremes: Mapping[str, tuple[Float
     """
     names = sorted(extremes)
     low, high = (np.stack([extremes[name][end] for name in names]) for end in (0, 1))
-    # A column that is always the same, such as a yes/no of patients who are all alike, has no unit.
+    # A constant column, such as a yes/no that is the same for all patients, has no unit.
     varies = low < high
     low, high = np.where(varies, low, np.inf), np.where(varies, high, -np.inf)
-    found = []
-    for place, name in enumerate(names):
-        others = np.arange(len(names)) != place
-        above, below = low[place] > high[others].max(axis=0), high[place] < low[others].min(axis=0)
-        # Of two sites, one is told.
-        known = varies[place] & (varies[others].sum(axis=0) > (place == 0))
-        found += [
+    sentences = []
+    for i, name in enumerate(names):
+        others = np.arange(len(names)) != i
+        above, below = low[i] > high[others].max(axis=0), high[i] < low[others].min(axis=0)
+        # Of two sites, one gets a sentence.
+        comparable = varies[i] & (varies[others].sum(axis=0) > (i == 0))
+        sentences += [
             f"all numbers of {name} in column '{columns[column]}' are {where} those of all other sites: are they in "
             "another unit?"
-            for where, apart in (("above", above), ("below", below))
-            for column in np.flatnonzero(apart & known).tolist()
+            for where, mask in (("above", above), ("below", below))
+            for column in np.flatnonzero(mask & comparable).tolist()
         ]
-    return found
+    return sentences
 
 
 def share_differences(classes: Sequence[str], rows: Mapping[str, Floats]) -> list[str]:
-    """Return a sentence for each site that has most rows of a class where all others have most of another one.
+    """Return a sentence for each site whose largest class differs from the largest of all others.
 
     Parameters
     ----------
-    classes : sequence of str
-        The classes.
     rows : mapping of site name to ndarray of shape (classes,)
-        Rows of each class at each site, which these have disclosed.
+        Rows of each class at each site.
 
     Examples
     --------
@@ -123,20 +118,20 @@ def share_differences(classes: Sequence[str], rows: Mapping[str, Floats]) -> lis
     >>> share_differences(("0", "1"), rows)
     ["most rows of c are of class '1', and most of each other site of class '0': is it coded the other way round?"]
     """
-    most = {
+    majority = {
         site: int(np.argmax(counts))
         for site, counts in sorted(rows.items())
         if counts.max() > MOSTLY * counts.sum()
     }
-    found = []
-    for site, own in most.items():
-        others = {most[other] for other in most if other != site}
-        if len(most) > 2 and len(others) == 1 and own not in others:
-            found.append(
-                f"most rows of {site} are of class '{classes[own]}', and most of each other site of class "
+    sentences = []
+    for site, largest in majority.items():
+        others = {majority[other] for other in majority if other != site}
+        if len(majority) > 2 and len(others) == 1 and largest not in others:
+            sentences.append(
+                f"most rows of {site} are of class '{classes[largest]}', and most of each other site of class "
                 f"'{classes[others.pop()]}': is it coded the other way round?"
             )
-    return found
+    return sentences
 
 
 def _some(names: Sequence[str]) -> str:

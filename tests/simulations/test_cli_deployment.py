@@ -119,7 +119,7 @@ def test_train_looks_at_out_first(pansvm: Run, tmp_path: Path) -> None:
     (tmp_path / "done").mkdir()
     (tmp_path / "done" / "result.json").write_text("{}")
     for arguments, said in (
-        (["stopped"], "has a run that was stopped. Choose another --out; or go on with it"),
+        (["stopped"], "has a run that was stopped. Choose another --out; or resume it"),
         (["done"], "has the results of another run"),
         (["new", "--resume"], "has no checkpoint to resume from"),
     ):

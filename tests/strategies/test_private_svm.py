@@ -207,7 +207,7 @@ def test_public_rows_of_a_file(tmp_path: Path) -> None:
         (None, "cannot be read"),
         ("", "cannot be read"),
         ("agee,dose\n1,2\n", "no column 'age'. Did you mean 'agee'"),
-        ("age,dose\n1,high\n", "a cell that is no number"),
+        ("age,dose\n1,high\n", "a cell that is not a number"),
         ("age,dose\n1\n", "a line that is too short"),
     ],
 )
@@ -236,7 +236,7 @@ def test_what_a_run_says_of_itself(mode: str, level: str, protected: str, tmp_pa
     assert told["epsilon"] == 1.0
     assert (told["lambda"] is None) == (mode == "local")
     assert told["gap"] <= (1e-4 if mode == "local" else 1e-5)
-    assert "the number of training rows, which is taken for public" in told["not_covered"]
+    assert "the number of training rows, which counts as public" in told["not_covered"]
     found = audit(settings, tmp_path)
     assert set(found.not_examined) <= {"rff_cuts", "rff_scores", "extremes"}
     assert ("rff_cuts" in found.not_examined) == (mode != "local")

@@ -199,7 +199,7 @@ def _counted_and_delivered(federation: Federation, layout: LayoutBroadcast) -> i
     [
         (
             {"random_kernel_rows": 15},
-            r"random-kernel-rows is 15, .* site 'site-000' has 15 columns.* The largest value is 14",
+            r"random-kernel-rows is 15, .* site 'site-000' has 15 columns.* Set at most 14",
         ),
         (
             {"split": "checkerboard:1x30"},

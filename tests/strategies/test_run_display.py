@@ -57,13 +57,13 @@ def test_a_selection_of_a_thousand_features_shows_a_page() -> None:
     steps, left = [], 1000
     while left > 1:
         steps += [f"cutting planes, round {number:3d}: upper bound 1, gap 1e-2" for number in range(1, 9)]
-        steps += [f"class a is left at a gap of {left}e-06, where its bounds stand still"]
+        steps += [f"class a stops at a gap of {left}e-06, where its bounds stall"]
         steps += [f"{left:4d} features, accuracy 0.9000: x removed by rank (2 round trips, 0.10 MB)"]
         left -= max(1, left // 20)
     lines = shown([*LOG, *steps, "selection  12.5 s  99 round trips"], brief=True).splitlines()
     assert len(steps) > 800
     assert len(lines) < 40
-    assert sum("bounds stand still" in line for line in lines) == 1
+    assert sum("bounds stall" in line for line in lines) == 1
     assert lines[-1].startswith("selection")
     assert any(line.startswith("1000 features") for line in lines)
     assert any(line.startswith("   2 features") for line in lines)

@@ -206,7 +206,7 @@ def test_sites_of_one_class_vote_for_nothing_and_the_run_says_what_to_do(train: 
 def test_published_rows_that_tell_nothing_end_the_run(train: Train) -> None:
     generator = np.random.default_rng(0)
     tables = [(generator.normal(size=(40, 3)), np.arange(40) % 2) for _ in range(2)]
-    with pytest.raises(SettingError, match="No column of the published rows tells anything"):
+    with pytest.raises(SettingError, match="No column of the published rows separates"):
         train(tables)
 
 

@@ -34,7 +34,7 @@ def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figur
     entries = [entry for entry in transcript if entry.task == MEANS.name]
     if not entries:
         return {}
-    settings, layout = sites.settings, entries[0].heard(LAYOUT)
+    settings, layout = sites.settings, entries[0].received(LAYOUT)
     assert isinstance(settings, RandomKernelSettings)
     rows = next(entry for entry in transcript if entry.task == CELL.name).answer(CELL).rows
     size = settings.random_kernel_rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))

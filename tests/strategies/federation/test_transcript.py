@@ -46,7 +46,7 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
         np.arange(6.0).reshape(2, 3), ("x ", "ü"), np.empty((0, 4)), np.array([True]), "rbf", 3, 0.1, True
     )
     transcript = audited(tmp_path)
-    transcript.write_told(Broadcast("everything", Everything), asked)
+    transcript.write_broadcast(Broadcast("everything", Everything), asked)
     transcript.write("everything", asked, ("north", "south"), {"rows": np.ones((2, 3))})
     transcript.finish()
     (found,) = read_transcript(tmp_path)
@@ -54,24 +54,24 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.answer(EVERYTHING).rows, np.ones((2, 3)))
     # The sites' draws depend on these digests.
     digest = records.digest(records.values_of(asked))
-    for one in (found.question(EVERYTHING), found.heard(Broadcast("everything", Everything))):
+    for one in (found.question(EVERYTHING), found.received(Broadcast("everything", Everything))):
         assert records.digest(records.values_of(one)) == digest
 
 
 def test_a_sum_knows_the_latest_broadcast_of_each_name_before_it(tmp_path: Path) -> None:
     transcript = audited(tmp_path)
     zero, one = FEATURE_MAP.numbered(0), FEATURE_MAP.numbered(1)
-    transcript.write_told(zero, gamma(1.0))
-    transcript.write_told(one, gamma(2.0))
+    transcript.write_broadcast(zero, gamma(1.0))
+    transcript.write_broadcast(one, gamma(2.0))
     transcript.write("rows", Nothing(), ("a", "b"), {"rows": np.ones(2)})
     transcript.write("rows", Nothing(), ("a",), {"rows": np.ones(2)})
-    transcript.write_told(zero, gamma(3.0))
+    transcript.write_broadcast(zero, gamma(3.0))
     transcript.write("rows", Nothing(), ("a",), {"rows": np.ones(2)})
     transcript.finish()
     first, second, third = read_transcript(tmp_path)
-    assert second.told is first.told
-    assert [first.heard(own).gamma for own in (zero, one)] == [1.0, 2.0]
-    assert [third.heard(own).gamma for own in (zero, one)] == [3.0, 2.0]
+    assert second.broadcasts is first.broadcasts
+    assert [first.received(own).gamma for own in (zero, one)] == [1.0, 2.0]
+    assert [third.received(own).gamma for own in (zero, one)] == [3.0, 2.0]
 
 
 def test_a_new_record_replaces_an_old_one_and_it_can_be_removed(tmp_path: Path) -> None:

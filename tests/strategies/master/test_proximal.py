@@ -10,8 +10,8 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.systems.pan_svm.cuts import Cuts
 from strategies.master import proximal
 from strategies.master.proximal import (
-    TRUST,
-    TrustedCurvature,
+    DAMPING,
+    DampedHessian,
     proximal_targets,
 )
 
@@ -45,7 +45,7 @@ def points_of(
     C: float,
     rows: float,
 ) -> Matrix:
-    return proximal_targets(best, cuts, beta, TrustedCurvature(curvature, C), C, rows)
+    return proximal_targets(best, cuts, beta, DampedHessian(curvature, C), C, rows)
 
 
 @given(
@@ -62,7 +62,7 @@ def test_nothing_nearby_is_better_than_a_minimiser(
     best, curvature = rng.normal(size=rank + 1), some_curvature(seed, rank, rows)
     cuts = some_cuts(seed, count, rank, rows)
     points = points_of(best, cuts, np.ones(count), curvature, C, rows)
-    for i, tau in enumerate(TRUST):
+    for i, tau in enumerate(DAMPING):
         found = points[i]
         least = model(found, best, cuts, tau * curvature, C)
         for size in (1e-3, 0.1, 1.0):
@@ -71,7 +71,7 @@ def test_nothing_nearby_is_better_than_a_minimiser(
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-@pytest.mark.parametrize(("rank_of_it", "count"), [(0, 0), (1, len(TRUST)), (2, len(TRUST))])
+@pytest.mark.parametrize(("rank_of_it", "count"), [(0, 0), (1, len(DAMPING)), (2, len(DAMPING))])
 def test_a_singular_curvature_will_do(rank_of_it: int, count: int, C: float) -> None:
     """One of rank 0, with no row near the margin, does not even hold the bias."""
     curvature = some_curvature(0, 4, 10.0, rank_of_it)

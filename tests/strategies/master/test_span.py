@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.master.quadratic_program import in_span
+from strategies.master.quadratic_program import basis_coordinates
 
 
 @given(
@@ -21,7 +21,7 @@ def test_coordinates_have_the_vectors_inner_products_and_lead_back(
     # From vectors in all directions to some that are the same but for rounding.
     vectors = rng.normal(size=(size, 1)) + 10.0**log_near * rng.normal(size=(size, count))
     vectors *= 10.0 ** rng.uniform(-6, 6, size=count)
-    coordinates, combine = in_span(vectors)
+    coordinates, combine = basis_coordinates(vectors)
     lengths = np.linalg.norm(vectors, axis=0)
     cosines = (coordinates.T @ coordinates) / np.outer(lengths, lengths)
     assert cosines == pytest.approx((vectors.T @ vectors) / np.outer(lengths, lengths), abs=1e-7)
@@ -31,6 +31,6 @@ def test_coordinates_have_the_vectors_inner_products_and_lead_back(
 
 def test_a_vector_of_zeros_and_one_twice_are_no_trouble() -> None:
     vectors = np.array([[0.0, 3.0, 3.0], [0.0, 4.0, 4.0], [0.0, 0.0, 0.0]])
-    coordinates, combine = in_span(vectors)
+    coordinates, combine = basis_coordinates(vectors)
     assert np.linalg.norm(coordinates, axis=0) == pytest.approx([0.0, 5.0, 5.0])
     assert combine(coordinates[:, 2]) == pytest.approx([3.0, 4.0, 0.0])

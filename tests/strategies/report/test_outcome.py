@@ -34,7 +34,7 @@ from strategies.report.section import Result, Section
 from strategies.report.sections import FOR_ENGINEERS
 from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
-from strategies.steps.scaling import learn_moments, tell_scalings
+from strategies.steps.scaling import broadcast_scalings, learn_moments
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import PanSvmSettings
 from tests.command_line import Run
@@ -72,7 +72,7 @@ class NearestCentroid(PhasedStrategy):
         schema = join(federation, self.settings)
         with federation.costs.phase("scaling"):
             scaled = learn_moments(federation, self.settings.scaling).scaled()
-            tell_scalings(federation, [scaled.scaling])
+            broadcast_scalings(federation, [scaled.scaling])
         with federation.costs.phase("centroids"):
             sums = federation.secure_sum(CLASS_MOMENTS, Nothing())
             rows = federation.secure_sum(ROWS, Nothing()).rows.sum(axis=0)

@@ -35,13 +35,13 @@ def test_all_have_the_same_or_none(files: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("sites", "run", "told"),
     [
-        (("codes", "codes", ""), "", "Site 'c' has no schema file, and other sites have one"),
-        (("", "codes", "codes"), "codes", "Site 'a' has no schema file, and the run has one"),
-        (("", "", ""), "codes", "Site 'a' has no schema file, and the run has one"),
-        (("", "", "ranges"), "ranges", "Site 'a' has no schema file, and the run has one"),
-        (("codes", "ranges", "codes"), "", "file of site 'b' says something else than most other sites'"),
-        (("codes", "ranges", "codes"), "codes", "file of site 'b' says something else than the run's"),
-        (("codes", "codes", "codes"), "ranges", "file of site 'a' says something else than the run's"),
+        (("codes", "codes", ""), "", "Site 'c' has no schema file, but other sites have one"),
+        (("", "codes", "codes"), "codes", "Site 'a' has no schema file, but the run has one"),
+        (("", "", ""), "codes", "Site 'a' has no schema file, but the run has one"),
+        (("", "", "ranges"), "ranges", "Site 'a' has no schema file, but the run has one"),
+        (("codes", "ranges", "codes"), "", "file of site 'b' differs from most other sites'"),
+        (("codes", "ranges", "codes"), "codes", "file of site 'b' differs from the run's"),
+        (("codes", "codes", "codes"), "ranges", "file of site 'a' differs from the run's"),
         (("codes", "codes", "codes"), "", "the run does not name it"),
     ],
 )

@@ -195,7 +195,7 @@ def test_a_rare_class_is_named_at_level_perturbed_as_often_as_the_true_labels_sa
 
 @pytest.mark.parametrize("strategy", ["ssvd", "local-only", "svm-ensemble"])
 def test_weights_of_each_class_need_a_strategy_that_knows_them(strategy: str) -> None:
-    with pytest.raises(SettingError, match=f"{strategy} knows none and balanced only"):
+    with pytest.raises(SettingError, match=f"{strategy} accepts only none and balanced"):
         make_settings(strategy=strategy, class_weight="1,5")
 
 
@@ -209,6 +209,6 @@ def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     with caplog.at_level("WARNING", logger="flwr"):
         strategy = train_in_process(settings)
     (state,) = strategy.training.progress
-    assert state.gap <= settings.tol or "is left at" in caplog.text
+    assert state.gap <= settings.tol or "stops at" in caplog.text
     assert state.lower <= state.upper
     assert (strategy.evaluation.accuracy or 0) >= 0.65

@@ -173,7 +173,7 @@ def test_a_problem_that_cannot_be_solved_is_logged_by_its_name(
     monkeypatch.setattr(progress, "solve_master", failing)
     states = training(Sites(0, 20, 4)).train([np.empty((0, 5))] * 6)
     assert {state.failure for state in states} == {"not solved"}
-    assert "class 0 is left at its best point so far: not solved" in lines
+    assert "class 0 stops at its best point so far: not solved" in lines
 
 
 def test_a_problem_that_is_given_up_is_logged_with_its_gap(
@@ -184,15 +184,15 @@ def test_a_problem_that_is_given_up_is_logged_with_its_gap(
     states = training(Sites(0, 60, 4), tol=1e-9).train([np.empty((0, 5))] * 6)
     given_up = [state for state in states if state.gap > 1e-9]
     assert given_up
-    assert sum("its bounds stand still" in line for line in lines) == len(given_up)
+    assert sum("its bounds stall" in line for line in lines) == len(given_up)
     rounds = max(state.rounds for state in states)
     last = [state for state in states if state.rounds == rounds]
     assert lines[rounds - 1].endswith(f"{len([s for s in last if s.gap > 1e-9])} of 6 open)")
 
 
-def test_training_that_was_cut_short_is_not_said_to_stand_still(lines: list[str]) -> None:
+def test_training_that_was_cut_short_is_not_said_to_stall(lines: list[str]) -> None:
     training(Sites(0, 60, 4), most_rounds=2).train([np.empty((0, 5))] * 6)
-    assert not any("stand still" in line for line in lines)
+    assert not any("bounds stall" in line for line in lines)
 
 
 def test_rows_of_a_problem_by_hand() -> None:

@@ -11,7 +11,7 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from strategies.steps.landmarks import gather_landmarks
-from strategies.steps.scaling import ScaledFeatures, learn_moments, tell_scalings
+from strategies.steps.scaling import ScaledFeatures, broadcast_scalings, learn_moments
 from tests.strategies.conftest import joined
 
 Matrix = NDArray[np.float64]
@@ -24,7 +24,7 @@ def gathered(
     federation = joined(settings)
     moments = learn_moments(federation, settings.scaling)
     scaled_sets = [moments.scaled(fold) for fold in moments.folds] if folds else [moments.scaled()]
-    tell_scalings(federation, [scaled.scaling for scaled in scaled_sets])
+    broadcast_scalings(federation, [scaled.scaling for scaled in scaled_sets])
     return gather_landmarks(federation, settings, scaled_sets), scaled_sets, federation
 
 
