@@ -43,7 +43,7 @@ def attack(
 ) -> Attack:
     """Attack a run of simulated sites by the records in its folder and in those of other runs.
 
-    The minutes are of CPU time: what is found does not depend on what else the machine does.
+    The minutes are of CPU time: waiting for a busy machine does not count.
     SettingError if a folder has no record, or one of other sites; or the sites hold different columns.
     """
     record = read_transcript(folder)
