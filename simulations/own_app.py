@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from logging import WARNING
+from pathlib import Path
 from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
@@ -14,16 +15,19 @@ from flwr.clientapp.typing import ClientAppCallable, Mod
 from clients.app import app_of_tasks
 from clients.hospital import SimulatedContext, is_simulated
 from clients.ledger.lasting_split import LastingSplit
+from clients.policy import SIMULATED_KEYS
 from clients.table.file import checked_frame
-from clients.table.form import AS_IT_IS
-from clients.table.reading import table_from_frame
+from clients.table.form import TableForm
+from clients.table.reading import label_of, table_from_frame
 from clients.table.simulated import use_tables
 from clients.table.sources.function import as_frame, call
-from clients.table.table import LABEL, Table, digest
+from clients.table.table import Table, digest
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, own_keys
 from simulations.data import sites
+from simulations.data.datasets import agreed_rows
 from strategies.log import log
 
 Rows = Callable[[Context], Any]
@@ -31,10 +35,12 @@ Rows = Callable[[Context], Any]
 ARRAY_MODS = ("LocalDpMod", "adaptiveclipping_mod", "fixedclipping_mod")
 """Flower's mods that rewrite the arrays of a reply."""
 
+_EXAMPLE = "partition-id=0 num-partitions=3"
+
 _context: ContextVar[Context] = ContextVar("the context of the current request")
 
 
-def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> ClientApp:
+def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = "") -> ClientApp:
     """Return a ClientApp that trains with the plugin's strategies on rows of the app's own.
 
     Its settings are the keys under ``pansvm.`` of the app's run config; it ignores all others.
@@ -49,7 +55,8 @@ def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = LABEL) -> C
         Flower mods. They may read messages. A mod that fails, or changes a message or its reply, is refused by name;
         Flower's own mods that rewrite arrays are refused at once.
     label : str
-        Label column of a DataFrame, unless the run config has ``pansvm.label``.
+        Label column of a DataFrame, unless the run config has ``pansvm.label``; by default the schema file's, or
+        ``label``.
 
     Returns
     -------
@@ -123,19 +130,29 @@ class _OwnSettings:
         # Flower's workers get a copy of the app: imports there register nothing.
         use_tables(self.tables)
         if not is_simulated(context):
-            log(WARNING, "the app's rows count as a researcher's: no policy and no ledger protects them")
+            log(WARNING, "the app's own rows count as a researcher's: no policy and no ledger protects them")
+        if not context.node_config.keys() >= set(SIMULATED_KEYS):
+            keys = " and ".join(SIMULATED_KEYS)
+            text = f'The node config needs {keys}. Start the SuperNode with --node-config "{_EXAMPLE}".'
+            return Message(Error(SettingError.code, text), reply_to=message)
+        # Other keys of the node config are the app's.
+        node, config = {key: context.node_config[key] for key in SIMULATED_KEYS}, own_keys(context.run_config)
+        own = SimulatedContext(context.run_id, context.node_id, node, context.state, config)
         token = _context.set(context)
-        plugin_context = SimulatedContext(
-            context.run_id, context.node_id, context.node_config, context.state, own_keys(context.run_config)
-        )
         try:
-            return call_next(message, plugin_context)
+            return call_next(message, own)
         finally:
             _context.reset(token)
 
 
 _read: dict[tuple[int, int, int, Rows], Table] = {}
 """This process's tables of the latest run."""
+
+
+def _form() -> TableForm:
+    """Return how the app's tables are written: as the schema file says, if the run config names one."""
+    schema = own_keys(_context.get().run_config).get("schema")
+    return TableForm.of({}, TableSchema.read(Path(str(schema))) if schema else None)
 
 
 @dataclass(frozen=True)
@@ -151,15 +168,19 @@ class _Tables:
         return getattr(self.rows, "__name__", "data")
 
     @property
-    def column(self) -> str:
-        """The label column of a frame."""
-        return str(own_keys(_context.get().run_config).get("label") or self.label)
+    def _label_column(self) -> str:
+        """The label column of a frame: the run config's, the app's, or the schema file's."""
+        return label_of(
+            _form().schema, str(own_keys(_context.get().run_config).get("label", "")) or self.label
+        )
 
     def _read(self) -> Table:
         context = copy.copy(_context.get())
         context.state = RecordDict()
-        frame = as_frame(call(self.rows, self.name, context, logged=True), self.name, self.column)
-        return table_from_frame(checked_frame(frame, self.name, AS_IT_IS), self.column, self.name)
+        form, label = _form(), self._label_column
+        frame = as_frame(call(self.rows, self.name, context, logged=True), self.name, label)
+        table = table_from_frame(checked_frame(frame, self.name, form), label, self.name, form)
+        return agreed_rows(table, form, self.name)
 
     def table_of_node(self, config: Mapping[str, Scalar], site: int, count: int) -> Table:  # noqa: ARG002
         """Return the site's table; TableError if the function fails or returns no table."""
@@ -177,7 +198,7 @@ class _Tables:
 
     def label_place_of_node(self, config: Mapping[str, Scalar], site: int) -> str:  # noqa: ARG002
         """Return the source of a site's labels, for errors."""
-        return f"column '{self.column}' of the function {self.name}"
+        return f"column '{self._label_column}' of the function {self.name}"
 
     def labels_of_run(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:  # noqa: ARG002
         """Return no labels: those of other sites are unknown here."""

@@ -71,7 +71,7 @@ def load_dataset(
     label = label_of(form.schema, label)
     path = locate(name, data_dir)
     if path is not None and site_column is None:
-        return _agreed(read_table(path, label, form=form), form, path.name)
+        return agreed_rows(read_table(path, label, form=form), form, path.name)
     frame = _frame_of(name, path, form, (label, site_column))
     if site_column is not None:
         site_column = plain_name(site_column)
@@ -84,7 +84,7 @@ def load_dataset(
     table = table_from_frame(frame, label, source, form)
     if site_column is not None:
         table = replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
-    return _agreed(table, form, source)
+    return agreed_rows(table, form, source)
 
 
 def _frame_of(name: str, path: Path | None, form: TableForm, kept: tuple[str | None, ...]) -> pd.DataFrame:
@@ -94,7 +94,7 @@ def _frame_of(name: str, path: Path | None, form: TableForm, kept: tuple[str | N
     return _shipped_frame(name) if name in SHIPPED else _openml_frame(name, kept)
 
 
-def _agreed(table: Table, form: TableForm, source: str) -> Table:
+def agreed_rows(table: Table, form: TableForm, source: str) -> Table:
     """Return the rows whose labels are classes of the schema file, on which a hospital trains and tests.
 
     TableError if there are none, or a column is in another unit. 'pansvm check' and a run warn of other rows.

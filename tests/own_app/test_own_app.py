@@ -123,6 +123,35 @@ def test_a_setting_without_effect_in_an_app_is_refused(key: str) -> None:
         PanSVM.from_context(context({f"pansvm.{key}": "iid"}))
 
 
+def test_a_nodes_other_keys_are_the_apps() -> None:
+    def own_path(context: Context) -> pd.DataFrame:
+        assert (context.node_config["path"], context.node_config["data"]) == ("/rows", "mine")
+        return wine(context)
+
+    nodes = [{"partition-id": one, "num-partitions": 3, "path": "/rows", "data": "mine"} for one in range(3)]
+    result = PanSVM.from_context(context()).start(InProcessGrid(client_app(data=own_path), nodes, OURS))
+    assert result.model is not None
+
+
+def test_a_node_without_a_number_is_told_the_keys() -> None:
+    grid = InProcessGrid(client_app(data=wine), [{"path": "/rows"}] * 3, OURS)
+    with pytest.raises(SettingError, match="partition-id and num-partitions"):
+        PanSVM.from_context(context()).start(grid)
+
+
+def test_text_is_read_by_the_schema_file(tmp_path: Path) -> None:
+    def with_text(context: Context) -> pd.DataFrame:
+        frame = wine(context).rename(columns={"label": "cultivar"})
+        return frame.assign(grown=np.where(frame["ash"] > 2.3, "south", "north"))
+
+    schema = tmp_path / "schema.toml"
+    columns = [name for name in load_wine().feature_names if name != "label"]
+    text = 'label = "cultivar"\nclasses = ["0", "1"]\n' + "".join(f'[columns."{one}"]\n' for one in columns)
+    schema.write_text(text + '[columns.grown]\nkind = "category"\ncategories = ["north", "south"]\n')
+    config = {**OURS, "pansvm.schema": str(schema)}
+    assert trained(client_app(data=with_text), config).model.schema_.classes == ("0", "1")
+
+
 def test_a_mod_sees_the_messages() -> None:
     seen = []
 
