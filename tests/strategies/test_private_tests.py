@@ -161,6 +161,7 @@ def test_a_model_with_probabilities_is_calibrated_on_true_records(tmp_path: Path
     assert "Brier score" in write_report(tmp_path).read_text()
 
 
+@pytest.mark.usefixtures("begun_ledgers")
 def test_hospitals_charge_a_test_by_group_no_more_than_the_run_says(
     hospitals: MakeGrid, tmp_path: Path, state_home: Path
 ) -> None:
