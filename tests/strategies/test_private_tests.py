@@ -20,7 +20,7 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of
 from flower_pansvm.shares import agreement_intervals, all_right, area_interval, right_of_classes
-from flower_pansvm.systems.tested import FINE
+from flower_pansvm.tested import FINE
 from flower_pansvm.thresholds import operating_point
 from simulations.data.pooling import pooled
 from strategies.app import run
