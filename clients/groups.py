@@ -5,7 +5,7 @@ import numpy as np
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError
-from flower_pansvm.systems.tested import TestedQuestion
+from flower_pansvm.tested import TestedQuestion
 
 
 def group_of_rows(site: Site, question: TestedQuestion, X: Floats) -> Ints:

@@ -6,7 +6,7 @@ from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.class_columns import winners
-from flower_pansvm.systems.tested import FINE, TestedAnswer, TestedQuestion
+from flower_pansvm.tested import FINE, TestedAnswer, TestedQuestion
 
 
 def tested_answer(site: Site, question: TestedQuestion, rows: Rows, decisions: Floats) -> TestedAnswer:

@@ -34,7 +34,7 @@ FROM_BOTTOM_TO_TOP = {
     "clients": (
         "cache", "policy", "hospital", "state_folder",
         "table", "patients", "ledger", "runs", "classes", "perturb", "rows", "column_blocks",
-        "membership", "site", "folds", "seeds", "systems", "gate", "app", "node", "budget",
+        "membership", "site", "groups", "tested", "folds", "seeds", "systems", "gate", "app", "node", "budget",
         "checking", "unknown_cells", "prediction", "deployment", "cli", "secagg",
     ),
     "strategies": (

@@ -35,6 +35,9 @@ MOST_NEGATIVE = 5
 NEAREST = 10
 """Neighbours of a number far out which hardly repeat where it is a code."""
 
+TWICE_A_DIGIT = [float(digit * times) for times in (2, 3, 4) for digit in "789"]
+"""Codes that can lie among what is measured, such as 88 and 99 among ages: only how often they come tells them."""
+
 VARIED = 20
 """Different numbers from which a column is one of measurements, which hardly repeat."""
 
@@ -150,6 +153,11 @@ def piled_up(values: Floats) -> tuple[float, bool] | None:
     numbers, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if len(numbers) < VARIED:
         return None
+    for place in np.flatnonzero(np.isin(numbers, TWICE_A_DIGIT) & (counts >= OFTEN)):
+        near = np.argsort(np.abs(numbers - numbers[place]))[1 : NEAREST + 1]
+        apart = np.abs(numbers[near[0]] - numbers[place]) > USUAL_STEPS * np.median(np.diff(numbers))
+        if counts[place] >= (2.0 if apart else 2.5) * counts[near].max():
+            return float(numbers[place]), False
     most = int(np.argmax(counts))
     others = np.delete(counts, most)
     enough = max(COMMON, PILE * counts.sum(), 2 * others.max(), 5 * others.mean())

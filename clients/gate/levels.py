@@ -43,8 +43,6 @@ LEARNED = {
 def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion | None = None) -> str:
     """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
 
-    ``question`` is that of a site that joins.
-
     Raises
     ------
     SettingError

@@ -18,7 +18,7 @@ from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, is_exact, row_blocks, shortened
 from flower_pansvm.systems import dp_svm as tasks
-from flower_pansvm.systems.tested import TestedAnswer
+from flower_pansvm.tested import TestedAnswer
 
 
 @answers(tasks.PRIVATE_BINS)

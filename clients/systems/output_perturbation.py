@@ -21,7 +21,7 @@ from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import class_names
 from flower_pansvm.systems import output_perturbation as tasks
 from flower_pansvm.systems.pan_svm.cuts import Labels, Question, cuts_at
-from flower_pansvm.systems.tested import TestedAnswer
+from flower_pansvm.tested import TestedAnswer
 
 PUBLIC_STREAM = 3
 """Distinguishes the draw of public rows from other draws by the same seed."""

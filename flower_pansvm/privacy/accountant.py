@@ -20,12 +20,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 
     Canonne, Kamath, Steinke 2020, Proposition 12 solved for epsilon, with the best order alpha.
 
-    Parameters
-    ----------
-    rho : float
-        Cost, not below 0.
-    delta : float
-        Above 0 and below 1.
+    ``rho`` is a cost, not below 0; ``delta`` above 0 and below 1.
 
     Examples
     --------

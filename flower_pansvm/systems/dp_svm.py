@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import BINS, FourierMap
-from flower_pansvm.systems.tested import TestedAnswer, TestedQuestion
 from flower_pansvm.tasks import Broadcast, Task, dp
+from flower_pansvm.tested import TestedAnswer, TestedQuestion
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Octets
-from flower_pansvm.systems.tested import TestedQuestion, sensitivity, shape
 from flower_pansvm.tasks import COUNT, Task, dp, summed
+from flower_pansvm.tested import TestedQuestion, sensitivity, shape
 
 TIME_SHARE = 0.1
 """Share of an answer's cost that its time may tell of a record; its counts may tell the rest."""
@@ -25,7 +25,7 @@ class ModelTestQuestion(TestedQuestion):
 
 @dataclass(frozen=True)
 class ModelTestAnswer:
-    """Test records as in :class:`flower_pansvm.systems.tested.TestedAnswer`.
+    """Test records as in :class:`flower_pansvm.tested.TestedAnswer`.
 
     A larger sensitivity is declared than the cells have, so that the noise costs so much less than the answer as its
     time may cost.

@@ -12,7 +12,6 @@ from flower_pansvm.counts import BINS
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE
-from flower_pansvm.systems.tested import TestedAnswer, TestedQuestion
 from flower_pansvm.tasks import (
     COUNT,
     DECLARATION,
@@ -27,6 +26,7 @@ from flower_pansvm.tasks import (
     summed,
 )
 from flower_pansvm.terms import Terms
+from flower_pansvm.tested import TestedAnswer, TestedQuestion
 
 LARGEST = 2.0 * MOST_ROWS
 """Bound of sums over rows of length 1, which rounding may make a little longer."""

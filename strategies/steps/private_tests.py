@@ -20,8 +20,8 @@ from flower_pansvm.metrics import DecisionGroup, Evaluation, agreement, area_noi
 from flower_pansvm.models.model import Model
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.evaluation import MODEL_TEST, TEST_DELTA
-from flower_pansvm.systems.tested import FINE
 from flower_pansvm.tasks import Task
+from flower_pansvm.tested import FINE
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.settings import Settings
@@ -118,7 +118,7 @@ def evaluated(
     Parameters
     ----------
     cells : ndarray of shape (classes, 2 or edges + 3)
-        Noisy cells of a test (:class:`flower_pansvm.systems.tested.TestedAnswer`).
+        Noisy cells of a test (:class:`flower_pansvm.tested.TestedAnswer`).
     deviation : float
         Of the noise of each.
     edges, probabilities

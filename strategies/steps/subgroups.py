@@ -36,7 +36,7 @@ class Groups:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a question says of them (:class:`flower_pansvm.systems.tested.TestedQuestion`)."""
+        """What a question says of them (:class:`flower_pansvm.tested.TestedQuestion`)."""
         return {"features": self.features, "cuts": np.array(self.cuts), "sites": self.sites}
 
 

@@ -20,7 +20,7 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of
 from flower_pansvm.shares import agreement_intervals, all_right, area_interval, right_of_classes
-from flower_pansvm.systems.tested import FINE
+from flower_pansvm.tested import FINE
 from flower_pansvm.thresholds import operating_point
 from simulations.data.pooling import pooled
 from strategies.app import run
@@ -161,6 +161,7 @@ def test_a_model_with_probabilities_is_calibrated_on_true_records(tmp_path: Path
     assert "Brier score" in write_report(tmp_path).read_text()
 
 
+@pytest.mark.usefixtures("begun_ledgers")
 def test_hospitals_charge_a_test_by_group_no_more_than_the_run_says(
     hospitals: MakeGrid, tmp_path: Path, state_home: Path
 ) -> None:

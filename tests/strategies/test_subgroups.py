@@ -157,7 +157,7 @@ def test_a_second_kind_of_groups_in_a_run_is_refused(hospitals: MakeGrid, tmp_pa
 def test_by_site_each_hospitals_counts_are_its_own_and_a_small_one_shows_none(
     hospitals: MakeGrid, tmp_path: Path
 ) -> None:
-    settings = make_settings(sites=3, min_cluster=2, by="site", privacy="exact")
+    settings = make_settings(sites=3, min_cluster=5, by="site", privacy="exact")
     files = write_hospitals(tmp_path, 300)
     small = pd.read_csv(files[0])
     small.groupby("label").head(8).to_csv(files[0], index=False)

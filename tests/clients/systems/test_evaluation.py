@@ -29,7 +29,7 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.evaluation import ModelTestQuestion
 from flower_pansvm.systems.mixture.tasks import ClassModels
-from flower_pansvm.systems.tested import FINE
+from flower_pansvm.tested import FINE
 from tests.clients.fake_site import FakeSite
 from tests.clocks import set_clock
 

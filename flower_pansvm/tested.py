@@ -25,8 +25,9 @@ class TestedQuestion:
     @property
     def groups(self) -> int:
         """How many groups there are; the last is of missing cells, and of groups too small to be shown."""
-        features = len(self.features) if len(self.features) > 1 else len(self.features) * (len(self.cuts) + 1)
-        return 1 + (len(self.sites) or features)
+        return 1 + (
+            len(self.sites) or len(self.features) * (1 if len(self.features) > 1 else len(self.cuts) + 1)
+        )
 
     @property
     def columns(self) -> int:
