@@ -28,7 +28,7 @@ def deal_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> No
         return
     seed = cast(bytes, site.remember_once(purpose, seed))
     for name in names[1:]:
-        note = seal(participation.member, name, _label(site, participation.this, purpose), purpose, seed)
+        note = seal(participation.member, name, _label(site, participation.sum_round, purpose), purpose, seed)
         site.outbox[name] = site.outbox.get(name, b"") + bytes([PURPOSES.index(purpose)]) + note
 
 
@@ -36,10 +36,10 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
     """Keep the seeds that other sites have written, with whichever task the notes come; refuse a second one."""
     for sender, note in notes.items():
         for start in range(0, len(note), NOTE_BYTES):
-            place, sealed = note[start], note[start + 1 : start + NOTE_BYTES]
-            purpose = PURPOSES[min(place, len(PURPOSES) - 1)]  # sealed for another purpose, it does not open
+            index, sealed = note[start], note[start + 1 : start + NOTE_BYTES]
+            purpose = PURPOSES[min(index, len(PURPOSES) - 1)]  # sealed for another purpose, it does not open
             seed = unseal(
-                participation.member, sender, _label(site, participation.this, purpose), purpose, sealed
+                participation.member, sender, _label(site, participation.sum_round, purpose), purpose, sealed
             )
             if purpose == COLUMN_BLOCK and sender not in column_block(site.layout(), site.name):
                 raise FederationError(
@@ -49,9 +49,9 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
             site.require_same(purpose, seed, SECOND[purpose])
 
 
-def _label(site: Site, this: SumRound, purpose: str) -> SumRound:
+def _label(site: Site, sum_round: SumRound, purpose: str) -> SumRound:
     """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
 
     And with fewer sites; so it holds the settings and all sites' keys, but no roster.
     """
-    return SumRound(this.run, f"{purpose} {site.terms.digest}", 0, 0, roster=(), keys=this.keys)
+    return SumRound(sum_round.run, f"{purpose} {site.terms.digest}", 0, 0, roster=(), keys=sum_round.keys)

@@ -48,12 +48,12 @@ def encode_reply(
         if participation is None:
             raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
         summed = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in task.summed}
-        sites, words = len(participation.this.roster), []
+        sites, words = len(participation.sum_round.roster), []
         for name, array in summed.items():
             bound = participation.bounds[name]
             words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
         masked = participation.protocol.contribute
-        payload, kept = masked(np.concatenate(words), participation.this, participation.member)
+        payload, kept = masked(np.concatenate(words), participation.sum_round, participation.member)
         content.update(encode_relay_reply(payload))
         records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
     return content, kept

@@ -308,7 +308,7 @@ def slots_of_all(site: Site, slots_per_site: int, most: int) -> int:
     """
     participation = site.participation
     assert participation is not None  # landmarks are summed
-    wanted = slots_per_site * len(participation.this.roster)
+    wanted = slots_per_site * len(participation.sum_round.roster)
     total = min(wanted, most)
     if not 1 <= total <= MOST_LANDMARKS or (total < wanted and slots_per_site > 1):
         raise SettingError(
@@ -329,10 +329,10 @@ def own_slots(site: Site, slots_per_site: int, total: int, number: int) -> Ints:
     """
     participation = site.participation
     assert participation is not None  # landmarks are summed
-    sites = len(participation.this.roster)
+    sites = len(participation.sum_round.roster)
     seed = cast(bytes, site.remembered(SLOTS))
-    about = join_fields(tags.SLOTS, sum_context(participation.this), number.to_bytes(8, "big"))
+    about = join_fields(tags.SLOTS, sum_context(participation.sum_round), number.to_bytes(8, "big"))
     order = np.argsort(keystream(hmac.digest(seed, about, "sha256"), max(total, sites)), kind="stable")
-    place = participation.this.roster.index(site.name)
+    place = participation.sum_round.roster.index(site.name)
     own = order[place * slots_per_site : (place + 1) * slots_per_site]
     return own[own < total]

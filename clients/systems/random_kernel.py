@@ -40,7 +40,7 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
     rows = np.zeros(blocks)
     rows[block] = len(site.train().classes) + len(site.test().classes)
     if site.participation is not None:
-        roster = site.participation.this.roster
+        roster = site.participation.sum_round.roster
         deal_seed(site, SLOTS, secrets.token_bytes(32), roster)
         columns = np.array(site.schema().columns, dtype=np.str_)[site.own_columns()]
         seed = block_seed(lasting_secret(site), columns.tolist())

@@ -22,7 +22,7 @@ from flower_pansvm.tasks import Nothing
 def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
     """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
     if site.participation is not None:
-        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.this.roster)
+        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.sum_round.roster)
     X, masks = site.train().X, _by_fold(site)
     sums = {part: np.zeros((len(masks), X.shape[1])) for part in ("count", "total", "square")}
     for block in blocks(len(X)):

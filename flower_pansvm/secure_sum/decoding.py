@@ -37,7 +37,7 @@ def decode(
     needed = words_needed(prod(shape), bound)
     if words.size != needed:
         raise SumError(
-            f"The sum of {name!r} has {words.size} words where {needed} belong. "
+            f"The sum of {name!r} has {words.size} words, expected {needed}. "
             "The sites do not work on the same task; check that they run the same version."
         )
     signed = words.view(np.int64)
@@ -49,11 +49,11 @@ def decode(
 
 def _join(signed: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
-    one = 1 << -LOWEST_BIT
+    unit = 1 << -LOWEST_BIT
     values = []
     for limbs in signed.reshape(LIMBS, -1).T.tolist():
-        whole = 0
+        integer = 0
         for limb in limbs:
-            whole = (whole << LIMB_BITS) + limb
-        values.append(whole / one)
+            integer = (integer << LIMB_BITS) + limb
+        values.append(integer / unit)
     return np.array(values, dtype=np.float64)
