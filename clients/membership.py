@@ -132,11 +132,8 @@ def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
     memory, step_state = _remembered_sums(hospital)
     sum_round, public = _asked(hospital, content)
-    if (sum_round.round_trip, sum_round.attempt, sum_round.roster) != (
-        memory.round_trip,
-        memory.attempt,
-        memory.roster,
-    ):
+    last = memory.round_trip, memory.attempt, memory.roster
+    if (sum_round.round_trip, sum_round.attempt, sum_round.roster) != last:
         raise SumError(
             f"Site '{hospital.name}' was asked for a step of a sum it does not take part in. A message came "
             "late or was repeated; repeat the sum under a new attempt."
@@ -144,9 +141,8 @@ def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     step = records.read(content, "step", RelayStep)
     member, protocol = member_of(hospital, public), hospital.protocol
     if protocol.survives:
-        memory = admit_opening(
-            memory, sum_round, hospital.name, protocol.opened_over(step.payload, sum_round)
-        )
+        over = protocol.opened_over(step.payload, sum_round)
+        memory = admit_opening(memory, sum_round, hospital.name, over)
     answer, step_state = protocol.respond(step.step, step.payload, step_state, sum_round, member)
     remember(hospital, memory, step_state)
     return answer

@@ -52,8 +52,8 @@ class AllKeys:
     @classmethod
     def of(cls, public: Mapping[str, PublicKeys]) -> Self:
         """Put together what each site, by name, has published."""
-        parts = [getattr(keys, part.name) for keys in public.values() for part in fields(keys)]
-        octets = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in parts)
+        parts = [getattr(keys, field.name) for keys in public.values() for field in fields(keys)]
+        octets = b"".join(len(field).to_bytes(LENGTH_BYTES, "big") + field for field in parts)
         return cls(tuple(public), np.frombuffer(octets, dtype=np.uint8))
 
     def by_site(self) -> dict[str, PublicKeys]:
@@ -71,14 +71,16 @@ def as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
     return {name: keys.public_key + keys.published for name, keys in public.items()}
 
 
-def signed_member(name: str, run: str, own: Values, roster: str, public: Mapping[str, PublicKeys]) -> Member:
+def signed_member(
+    name: str, run: str, private: Values, roster: str, public: Mapping[str, PublicKeys]
+) -> Member:
     """Return a site's keys of a run together with the other sites' public ones.
 
     Parameters
     ----------
     name, run : str
         The site and the run.
-    own : mapping
+    private : mapping
         Its X25519 key, ``private``, and the private half of what the protocol publishes, ``secret``.
     roster : str
         Path of the file with all sites' identities; empty if the site believes unsigned keys.
@@ -99,9 +101,9 @@ def signed_member(name: str, run: str, own: Values, roster: str, public: Mapping
             verify(trusted, RunKeys(run, peer, keys.public_key, keys.published, keys.epochs), keys.signature)
     return Member(
         name=name,
-        key=X25519PrivateKey.from_private_bytes(cast(bytes, own["private"])),
+        key=X25519PrivateKey.from_private_bytes(cast(bytes, private["private"])),
         peers={peer: keys.public_key for peer, keys in public.items() if peer != name},
-        secret=cast(bytes, own["secret"]),
+        secret=cast(bytes, private["secret"]),
         published={peer: keys.published for peer, keys in public.items()},
     )
 

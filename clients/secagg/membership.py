@@ -101,12 +101,10 @@ class RunMember:
         stored = records.get(self.context.state, STATE)
         return Memory.from_json(str(stored["memory"])), stored["kept"]
 
-    def remember(
-        self, memory: Memory, step_state: bytes, task: str = "", keys: AllKeys | None = None
-    ) -> None:
+    def remember(self, memory: Memory, state: bytes, task: str = "", keys: AllKeys | None = None) -> None:
         """Note a sum that has been answered, with its task and keys, or a step of it."""
         stored = records.get(self.context.state, STATE)
-        new = {"memory": memory.to_json(), "kept": step_state, "task": task or stored["task"]}
+        new = {"memory": memory.to_json(), "kept": state, "task": task or stored["task"]}
         records.put(self.context.state, STATE, {**stored, **new})
         if keys is not None:
             records.write(self.context.state, ALL_KEYS, keys)

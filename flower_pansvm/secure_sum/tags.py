@@ -15,7 +15,5 @@ ROW_BLOCK = b"flower-pansvm/1/row-block"  # mark of a cell's rows, the same for 
 COLUMN_BLOCK = b"flower-pansvm/1/column-block"  # a site's seed of the random matrix of its column block
 RANDOM_MATRIX = b"flower-pansvm/1/random-matrix"  # the stream of that matrix
 PERTURBED = b"flower-pansvm/1/perturbed"  # the streams from which a hospital's copy of its table is perturbed
-SIDE = (
-    b"flower-pansvm/2/side"  # the split of a hospital's records for training and evaluation, and their order
-)
+SIDE = b"flower-pansvm/2/side"  # the split of a hospital's records for training and test, and their order
 RECORD_MARK = b"flower-pansvm/1/record-mark"  # mark by which a hospital recognises one of its records

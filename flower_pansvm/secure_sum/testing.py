@@ -76,9 +76,8 @@ def check_sum_is_exact(protocol: SecureSum) -> None:
         _check_sum(protocol, sum_round, _vectors(sum_round, words))
     sum_round = _round(5)
     for word in (0, 1, 2**63 - 1, 2**63, 2**64 - 1):
-        _check_sum(
-            protocol, sum_round, {name: np.full(3, word, dtype=np.uint64) for name in sum_round.roster}
-        )
+        vectors = {name: np.full(3, word, dtype=np.uint64) for name in sum_round.roster}
+        _check_sum(protocol, sum_round, vectors)
 
 
 def check_vectors_stay_unchanged(protocol: SecureSum) -> None:

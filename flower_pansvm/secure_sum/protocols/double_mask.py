@@ -60,11 +60,8 @@ class DoubleMask(SecureSum):
     def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return the sealed shares for all others, in ring order, and the vector under all masks; run by each site."""
         sum_round.neighbours(member.name)
-        masked, seeds, others = (
-            vector.copy(),
-            [secrets.token_bytes(SECRET_BYTES)],
-            _others(sum_round, member.name),
-        )
+        masked, others = vector.copy(), _others(sum_round, member.name)
+        seeds = [secrets.token_bytes(SECRET_BYTES)]
         add_keystream(masked, seeds[0])
         for other in others:
             adds = _adds(sum_round, member.name, other)
@@ -88,25 +85,19 @@ class DoubleMask(SecureSum):
     ) -> tuple[bytes, bytes]:
         """Return one kind of share of each site, and delete the site's state; run by each site, once."""
         shares = {member.name: load_step_state(state, sum_round, step, member.name)}
-        present, fewest, start = (
-            self.opened_over(payload, sum_round),
-            self.fewest(sum_round),
-            len(sum_round.roster),
-        )
+        present, fewest = self.opened_over(payload, sum_round), self.fewest(sum_round)
+        width, start = _note_bytes(sum_round), len(sum_round.roster)
         if member.name not in present or len(present) < fewest:
             raise SumError(
                 f"Site {member.name!r} refuses to open a sum over {len(present)} of {start} sites: {fewest} sites are "
                 "needed, this site among them. Repeat the sum when more sites are back."
             )
-        width = _note_bytes(sum_round)
         for sender in present:
             if sender != member.name:
                 shares[sender] = unseal(member, sender, sum_round, NOTE, payload[start : start + width])
                 start += width
         if start != len(payload):
-            raise SumError(
-                f"Site {member.name!r} received more or fewer notes than there are sites. {NOT_FOLLOWED}"
-            )
+            raise SumError(f"Site {member.name!r} received notes that are not of these sites. {NOT_FOLLOWED}")
         return b"".join(
             shares[owner][index * SHARE_BYTES : (index + 1) * SHARE_BYTES]
             for owner, index, _ in _to_remove(sum_round, present)

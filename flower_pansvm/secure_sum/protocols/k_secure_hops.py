@@ -78,11 +78,9 @@ class KSecureHops(KSecure):
         """Return the order of adding: in every pass the first of the roster, then the others in a new order."""
         first = sum_round.roster[0]
         path = []
-        for pass_index in range(self.partners_of(sum_round)):
-            path += [
-                first,
-                *(name for name in public_order(sum_round, f"pass {pass_index}") if name != first),
-            ]
+        for index in range(self.partners_of(sum_round)):
+            order = public_order(sum_round, f"pass {index}")
+            path += [first, *(name for name in order if name != first)]
         return path
 
     def _sorted_by_receiver(self, payloads: Mapping[str, bytes], sum_round: SumRound) -> dict[str, bytes]:

@@ -96,10 +96,8 @@ class Paillier(SecureSum):
         ciphertexts = [
             blinding.blind(key.raw_encrypt(plaintext, r_value=1)) for plaintext in self._pack(vector)
         ]
-        state = (
-            save_step_state(sum_round, OPEN, vector.size.to_bytes(8, "big")) if member.name == holder else b""
-        )
-        return self._write(n, ciphertexts), state
+        state = save_step_state(sum_round, OPEN, vector.size.to_bytes(8, "big"))
+        return self._write(n, ciphertexts), state if member.name == holder else b""
 
     def respond(
         self, step: int, payload: bytes, state: bytes, sum_round: SumRound, member: Member
@@ -153,21 +151,18 @@ class Paillier(SecureSum):
         return n
 
     def _pack(self, vector: Words) -> list[int]:
-        """Return the plaintexts: ``slots`` words each, every word plus 2**63 in nine bytes."""
+        """Return the plaintexts: ``row`` words each, every word plus 2**63 in nine bytes."""
         count = -(-vector.size // self.slots)
         rows = np.zeros((count * self.slots, SLOT_BYTES), dtype=np.uint8)
         rows[: vector.size, :8] = (vector + BIAS).astype("<u8").view(np.uint8).reshape(-1, 8)
         return [
-            int.from_bytes(slots.tobytes(), "little")
-            for slots in rows.reshape(count, self.slots * SLOT_BYTES)
+            int.from_bytes(row.tobytes(), "little") for row in rows.reshape(count, self.slots * SLOT_BYTES)
         ]
 
     def _unpack(self, plaintexts: list[int], words: int, sites: int) -> Words:
         """Return the words of a sum over ``sites`` sites, modulo 2**64."""
         try:
-            slots = b"".join(
-                plaintext.to_bytes(self.slots * SLOT_BYTES, "little") for plaintext in plaintexts
-            )
+            slots = b"".join(number.to_bytes(self.slots * SLOT_BYTES, "little") for number in plaintexts)
         except OverflowError as error:
             raise SumError(
                 "The result of a Paillier sum is no sum of vectors. A ciphertext was changed on its way; "
