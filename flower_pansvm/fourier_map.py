@@ -101,9 +101,9 @@ class FourierMap:
         vectors, tables = (self.mean, self.deviation), (self.ranks, self.rises)
         return (
             within_bounds(self.low, self.high, self.frequencies, self.size, columns)
-            and all(part.shape == (columns,) for part in vectors)
-            and all(part.shape == (columns, BINS) for part in tables)
-            and all(bool(np.isfinite(part).all()) for part in (*vectors, *tables))
+            and all(array.shape == (columns,) for array in vectors)
+            and all(array.shape == (columns, BINS) for array in tables)
+            and all(bool(np.isfinite(array).all()) for array in (*vectors, *tables))
             and bool(np.all(self.deviation > 0))
             and 0 <= self.linear <= 1
         )
@@ -133,9 +133,9 @@ class FourierMap:
 
         With the constant: linear² + frequencies * amplitude² + constant² <= 1.
         """
-        rest = np.sqrt(1 - CONSTANT**2)
+        remainder = np.sqrt(1 - CONSTANT**2)
         share = np.sqrt((1 - self.linear**2) / max(len(self.frequencies), 1))
-        return cut(rest * self.linear), cut(rest * share)
+        return cut(remainder * self.linear), cut(remainder * share)
 
     def scaled(self, X: Floats) -> Floats:
         """Return cells as the mean of their standardised rank and their standardised value, multiples of `CELL_STEP`.
@@ -144,7 +144,7 @@ class FourierMap:
         """
         with np.errstate(all="ignore"):
             inside = places(X, self.low, self.high)
-            columns, found = np.arange(len(self.low)), bins(inside)
-            ranks = self.ranks[columns, found] + self.rises[columns, found] * (inside - MIDDLES[found])
+            columns, indices = np.arange(len(self.low)), bins(inside)
+            ranks = self.ranks[columns, indices] + self.rises[columns, indices] * (inside - MIDDLES[indices])
             values = np.clip((inside - self.mean) / self.deviation, -FURTHEST, FURTHEST)
             return rounded((ranks + values) / 2, CELL_STEP, LARGEST_CELL)

@@ -49,10 +49,10 @@ def canonical_label(text: str) -> str:
     text = unicodedata.normalize("NFC", text.strip())
     if text.lower() in ("true", "false"):
         return str(int(text.lower() == "true"))
-    whole = WRITTEN_BY_PROGRAMS.fullmatch(text)
-    if whole is None:
+    integer = WRITTEN_BY_PROGRAMS.fullmatch(text)
+    if integer is None:
         return text
-    return whole[2] if whole[1] != "-" or whole[2] == "0" else f"-{whole[2]}"
+    return integer[2] if integer[1] != "-" or integer[2] == "0" else f"-{integer[2]}"
 
 
 def is_number(text: str) -> bool:
@@ -107,18 +107,18 @@ def spelling(label: str) -> str:
     """
     words = LETTERS.sub(lambda word: _in_small_letters(word.group()), unicodedata.normalize("NFKC", label))
     plain = "".join(words.split())
-    number = NUMBER.fullmatch(plain)
-    if number:
-        whole, _, decimals = number[2].partition(".")
+    decimal = NUMBER.fullmatch(plain)
+    if decimal:
+        whole, _, decimals = decimal[2].partition(".")
         size = f"{whole.lstrip('0') or '0'}.{decimals.rstrip('0')}".removesuffix(".")
-        return f"-{size}" if number[1] == "-" and size != "0" else size
+        return f"-{size}" if decimal[1] == "-" and size != "0" else size
     return next((digit for digit, words in SAME.items() if plain in words), plain)
 
 
-def misspelt(labels: Iterable[str], known: Sequence[str]) -> list[str]:
+def misspelt(labels: Iterable[str], names: Sequence[str]) -> list[str]:
     """Return the labels that are not among the known ones, but would be if they were spelt as one of them."""
-    spellings = {spelling(label) for label in known}
-    return [label for label in labels if label not in known and spelling(label) in spellings]
+    spellings = {spelling(label) for label in names}
+    return [label for label in labels if label not in names and spelling(label) in spellings]
 
 
 def _in_small_letters(word: str) -> str:

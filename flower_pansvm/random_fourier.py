@@ -35,8 +35,8 @@ class RandomFourierMap:
 
     def inside(self, X: Floats) -> Floats:
         """Return rows as the map sees them, shape (rows, columns): each cell's place between the ends, 0 to 1."""
-        found = places(X, self.low, self.high)
-        return rounded(np.where(np.isnan(found), MISSING, found), CELL_STEP, LARGEST_CELL)
+        positions = places(X, self.low, self.high)
+        return rounded(np.where(np.isnan(positions), MISSING, positions), CELL_STEP, LARGEST_CELL)
 
     @property
     def amplitude(self) -> float:

@@ -23,17 +23,17 @@ NO_THOUSANDS = "none"
 
 
 def _character(description: str, *only: str) -> Constraint:
-    def found(value: object) -> str:
+    def read_character(value: object) -> str:
         text = WORDS.get(str(value).lower(), str(value))
         if text and (text not in only if only else len(text) > 1 or text in '"\r\n'):
             raise ValueError
         return text
 
-    return Constraint(description, found)
+    return Constraint(description, read_character)
 
 
 def _text(description: str, check: Callable[[str], object]) -> Constraint:
-    def found(value: object) -> str:
+    def read_text(value: object) -> str:
         try:
             if value != "":
                 check(str(value))
@@ -41,7 +41,7 @@ def _text(description: str, check: Callable[[str], object]) -> Constraint:
             raise ValueError from None
         return str(value)
 
-    return Constraint(description, found)
+    return Constraint(description, read_text)
 
 
 def _encoding(name: str) -> None:
@@ -107,7 +107,7 @@ class ReadingOptions:
     @property
     def options(self) -> tuple[str, ...]:
         """How the file is written, in order."""
-        return tuple(getattr(self, one.name) for one in fields(ReadingOptions))
+        return tuple(getattr(self, option.name) for option in fields(ReadingOptions))
 
     @property
     def said(self) -> dict[str, str]:
@@ -118,7 +118,7 @@ class ReadingOptions:
 READING_KEYS = tuple(key_of(one.name) for one in fields(ReadingOptions))
 
 
-def said_of_reading(said: Any) -> dict[str, str]:
+def said_of_reading(values: Any) -> dict[str, str]:
     """Return the options that a mapping has by their keys, by name; without those of which it says nothing."""
-    found = {key.replace("-", "_"): str(said.get(key, "")) for key in READING_KEYS}
-    return {name: value for name, value in found.items() if value}
+    options = {key.replace("-", "_"): str(values.get(key, "")) for key in READING_KEYS}
+    return {name: value for name, value in options.items() if value}

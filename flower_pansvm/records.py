@@ -51,8 +51,8 @@ SHOWN = 64  # characters of a name from elsewhere that an error shows
 
 def values_of(message: object) -> dict[str, Value]:
     """Return the fields of a message's dataclass as values that can travel."""
-    found = {part.name: getattr(message, part.name) for part in fields(message)}  # type: ignore[arg-type]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    values = {item.name: getattr(message, item.name) for item in fields(message)}  # type: ignore[arg-type]
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str = COORDINATOR) -> T:
@@ -170,16 +170,16 @@ def digest(values: Values) -> str:
         else:
             plain = value.item() if isinstance(value, np.generic) else value
             parts = (type(plain).__name__.encode(), b"", repr(plain).encode())
-        for part in (name.encode(), *parts):
-            hasher.update(len(part).to_bytes(8, "big") + part)
+        for field in (name.encode(), *parts):
+            hasher.update(len(field).to_bytes(8, "big") + field)
     return hasher.hexdigest()
 
 
-def _error(sender: str, what: str, *names: str) -> FederationError:
-    """Return the error about what was sent; ``what`` has ``%s`` for each name, which may be from elsewhere."""
-    shown = what % tuple(printable(name, SHOWN) for name in names)
+def _error(sender: str, text: str, *names: str) -> FederationError:
+    """Return the error about what was sent; ``text`` has ``%s`` for each name, which may be from elsewhere."""
+    printed = text % tuple(printable(name, SHOWN) for name in names)
     return FederationError(
-        f"{sender} sent {shown}. Either the message was damaged on its way, or the sender runs another version of "
+        f"{sender} sent {printed}. Either the message was damaged on its way, or the sender runs another version of "
         "flower-pansvm, or a changed one. Install the same version on both sides, and start a new run."
     )
 
@@ -208,16 +208,16 @@ def read_array(array: Array) -> NDArray[np.generic]:
 
     It has to be exactly what :func:`write_array` makes of an array of one of the allowed types.
     """
-    sides, data = tuple(array.shape), array.data
+    shape, data = tuple(array.shape), array.data
     if array.stype != FORMAT or array.dtype not in NUMBERS:
         raise UnreadableArrayError("holds no numbers, or in another format than this project's")
     dtype = np.dtype(array.dtype)
-    if len(sides) > MOST_SIDES or min(sides, default=0) < 0:
+    if len(shape) > MOST_SIDES or min(shape, default=0) < 0:
         raise UnreadableArrayError(f"has more than {MOST_SIDES} sides, or a side of negative length")
-    if 0 in sides and max(sides) > MOST_EMPTY_SIDE:
+    if 0 in shape and max(shape) > MOST_EMPTY_SIDE:
         raise UnreadableArrayError("is empty and claims a side of an absurd length")
-    if math.prod(sides) * dtype.itemsize != len(data):
+    if math.prod(shape) * dtype.itemsize != len(data):
         raise UnreadableArrayError("has more or fewer bytes than its shape and type need")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8).max(initial=0) > 1:
         raise UnreadableArrayError("holds a truth value that is neither true nor false")
-    return np.frombuffer(data, dtype.newbyteorder("<")).reshape(sides).astype(dtype)
+    return np.frombuffer(data, dtype.newbyteorder("<")).reshape(shape).astype(dtype)

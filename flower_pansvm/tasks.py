@@ -132,10 +132,10 @@ class Task(Generic[Q, A]):
 
     def __post_init__(self) -> None:
         types = get_type_hints(self.answer)
-        for part in fields(self.answer):  # type: ignore[arg-type]
-            if DECLARATION not in part.metadata:
+        for item in fields(self.answer):  # type: ignore[arg-type]
+            if DECLARATION not in item.metadata:
                 raise TypeError(
-                    f"The answer of task '{self.name}' does not say how '{part.name}' leaves a site. Declare it with "
+                    f"The answer of task '{self.name}' does not say how '{item.name}' leaves a site. Declare it with "
                     "summed, dp or disclosed of flower_pansvm/tasks.py."
                 )
         for name in self.summed:
@@ -145,7 +145,7 @@ class Task(Generic[Q, A]):
                 )
         if self.disclosed and self.summed:
             raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
-        if self.dp and {part.how for part in self.declared.values()} != {"dp"}:
+        if self.dp and {item.how for item in self.declared.values()} != {"dp"}:
             raise TypeError(f"Task '{self.name}' has parts that are dp and others that are not.")
 
     @property
@@ -199,7 +199,7 @@ def bounds_of(task: Task[Any, Any], question: object, terms: Terms, sites: int) 
 
 
 def sum_name(
-    task: Task[Any, Any], inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str], settings: str
+    task: Task[Any, Any], inputs: Values, bounds: Mapping[str, float], sent: Mapping[str, str], settings: str
 ) -> str:
     """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
 
@@ -208,9 +208,9 @@ def sum_name(
     The masks are made from the roster and from all sites' public keys, too
     (:func:`flower_pansvm.secure_sum.wire.sum_context`).
 
-    ``inputs`` are the values of the question, ``told`` the digest of each broadcast so far, by name, and ``settings``
+    ``inputs`` are the values of the question, ``sent`` the digest of each broadcast so far, by name, and ``settings``
     that of all settings of the run, with protocol and k among them.
     """
-    parts = {"inputs": inputs, "bounds": bounds, "told": told}
+    parts = {"inputs": inputs, "bounds": bounds, "told": sent}
     digests = {name: records.digest(values) for name, values in parts.items()}
     return f"{task.name} {records.digest({**digests, 'settings': settings})}"

@@ -45,7 +45,7 @@ def likely_rows(model: Model) -> pd.DataFrame:
     if hasattr(model, "scaling_"):
         cells = model.scaling_.shift + model.scaling_.scale * generator.normal(size=shape)
     else:
-        ends = model.feature_map_  # type: ignore[attr-defined]
-        cells = ends.low + (ends.high - ends.low) * generator.uniform(-0.2, 1.2, shape)
+        fourier = model.feature_map_  # type: ignore[attr-defined]
+        cells = fourier.low + (fourier.high - fourier.low) * generator.uniform(-0.2, 1.2, shape)
     cells[generator.random(shape) < 0.1] = np.nan
     return pd.DataFrame(cells, columns=columns)

@@ -116,7 +116,7 @@ def load_model(path: Path | str) -> Model:
     ModelFileError
         If the file is missing, damaged, no model, of an unknown kind, or written by another version.
     """
-    return _made(*read_arrays(path), Path(path).name)
+    return _model_from(*read_arrays(path), Path(path).name)
 
 
 def model_of(content: bytes, name: str, kinds: Container[str] = MODELS) -> Model:
@@ -124,20 +124,20 @@ def model_of(content: bytes, name: str, kinds: Container[str] = MODELS) -> Model
     kind, arrays = arrays_of(content, name)
     if kind not in kinds:
         raise ModelFileError(f"{name} is of the kind '{kind}', which is not accepted here.")
-    return _made(kind, arrays, name)
+    return _model_from(kind, arrays, name)
 
 
-def _made(kind: str, arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
+def _model_from(kind: str, arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
     _check_names(name, arrays)
     try:
-        found = MODELS[kind]
+        model_class = MODELS[kind]
     except SettingError as error:
         raise ModelFileError(
             f"{name} cannot be read. {error} Install the version of flower-pansvm that wrote it, or the "
             "package that brings the model."
         ) from error
     try:
-        return found.from_arrays(arrays)
+        return model_class.from_arrays(arrays)
     except (KeyError, TypeError, ValueError, OverflowError, PanSVMError) as error:
         raise ModelFileError(
             f"{name} lacks a part of the model or holds one that cannot be. Copy it again from the "

@@ -109,11 +109,11 @@ def _array(content: bytes) -> NDArray[Any]:
 
 def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     """Return a SHA-256 digest of names, types, shapes and contents of the arrays, the same on every machine."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name, array in sorted(arrays.items()):
-        found.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+        hasher.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
+        hasher.update(array.tobytes())
+    return hasher.hexdigest()
 
 
 SCHEMA_ARRAYS = ("columns", "classes", "positive_labels")

@@ -97,9 +97,9 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
             If columns, classes, problems, sigmoids and numbers do not fit together.
         """
         classes = len(schema.classes)
-        known = one_versus_all(classes), one_versus_one(classes)
-        problems = known[0] if pairs is None else tuple(pairs)
-        if problems not in known:
+        decompositions = one_versus_all(classes), one_versus_one(classes)
+        problems = decompositions[0] if pairs is None else tuple(pairs)
+        if problems not in decompositions:
             raise ValueError(
                 f"The pairs are neither one versus all nor one versus one of {classes} classes. Make them with "
                 "flower_pansvm.multiclass.one_versus_all or one_versus_one."
@@ -109,7 +109,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
             raise ValueError(
                 f"{classes} classes need {len(problems)} rows of weights and {columns} sigmoids, if any."
             )
-        vectors = {part.shape for part in (scaling.fill, scaling.shift, scaling.scale)}
+        vectors = {vector.shape for vector in (scaling.fill, scaling.shift, scaling.scale)}
         landmarks, normalization = feature_map.landmarks, feature_map.normalization
         shapes = vectors | {landmarks.shape[1:], (len(schema.columns),)}
         rank = normalization.shape == (len(landmarks), weights.shape[1] - 1)

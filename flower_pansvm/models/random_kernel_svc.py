@@ -55,11 +55,11 @@ class RandomKernelSVC(Model):
     @classmethod
     def from_parts(cls, schema: Schema, parts: RandomKernelParts) -> Self:
         """Put a model together; ValueError if the parts do not fit together."""
-        columns, numbers = len(schema.columns), set(range(len(parts.digests)))
+        columns, block_numbers = len(schema.columns), set(range(len(parts.digests)))
         shapes = {getattr(parts.scaling, name).shape for name in ("fill", "shift", "scale")}
         if shapes != {(columns,)} or parts.blocks.shape != (columns,) or parts.u.ndim != 1:
             raise ValueError("Columns, scaling, blocks and weights do not fit together.")
-        if len(schema.classes) != 2 or set(parts.blocks.tolist()) != numbers:
+        if len(schema.classes) != 2 or set(parts.blocks.tolist()) != block_numbers:
             raise ValueError("Classes or column blocks do not fit the random matrices.")
         model = cls()
         model.schema_, model.parts_ = schema, parts
@@ -127,8 +127,8 @@ class OpenRandomKernelSVC(RandomKernelSVC):
         """Return the decision values, shape (rows,), of rows in the table's own units."""
         cells = self.parts_.scaling.transform(np.asarray(X, dtype=np.float64))
         kernels = [
-            self.parts_.kernel(cells[:, self.parts_.blocks == number], B)
-            for number, B in enumerate(self.matrices_)
+            self.parts_.kernel(cells[:, self.parts_.blocks == block], B)
+            for block, B in enumerate(self.matrices_)
         ]
         return self.of_kernel(combined(self.parts_.kernel, kernels))
 

@@ -57,8 +57,8 @@ def row_blocks(rows: int, numbers: int) -> Iterator[slice]:
 def rounded(values: Floats, step: float, largest: float) -> Floats:
     """Return the nearest multiples of a step within ±largest, of the same shape; 0 for what is not a number."""
     with np.errstate(invalid="ignore"):
-        near: Floats = np.rint(np.clip(np.nan_to_num(values, nan=0.0), -largest, largest) / step) * step
-    return near
+        nearest: Floats = np.rint(np.clip(np.nan_to_num(values, nan=0.0), -largest, largest) / step) * step
+    return nearest
 
 
 def in_turns(frequencies: Floats) -> Floats:
@@ -98,9 +98,9 @@ def shortened(rows: Floats, step: float, longest: float, least: float) -> Floats
     ndarray of shape (rows, numbers)
         Multiples of `STEP`.
     """
-    whole = rows / step
-    length = np.floor(np.sqrt(np.einsum("ij,ij->i", whole, whole))) + 1
-    quotients = whole * (longest / STEP) / np.maximum(length, least / step)[:, None]
+    in_steps = rows / step
+    length = np.floor(np.sqrt(np.einsum("ij,ij->i", in_steps, in_steps))) + 1
+    quotients = in_steps * (longest / STEP) / np.maximum(length, least / step)[:, None]
     short: Floats = np.trunc(quotients) * STEP
     return short
 

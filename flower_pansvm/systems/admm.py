@@ -54,11 +54,11 @@ def _models(question: ConsensusQuestion, terms: Terms, sites: int) -> float:  # 
 class ConsensusAnswer:
     """A step's new local models; and how far the ones of the step before are from the point: squared lengths."""
 
-    models: Floats = summed(_models, shape=lambda asked: asked.points.shape[1:])  # x + y / rho
+    models: Floats = summed(_models, shape=lambda q: q.points.shape[1:])  # x + y / rho
     # ||x - z||^2 of the step before, with the z asked; ||x||^2 and ||y||^2 of that step
-    primal: Floats = summed(shape=lambda asked: asked.points.shape[1:2], not_negative=True)
-    model_size: Floats = summed(shape=lambda asked: asked.points.shape[1:2], not_negative=True)
-    dual_size: Floats = summed(shape=lambda asked: asked.points.shape[1:2], not_negative=True)
+    primal: Floats = summed(shape=lambda q: q.points.shape[1:2], not_negative=True)
+    model_size: Floats = summed(shape=lambda q: q.points.shape[1:2], not_negative=True)
+    dual_size: Floats = summed(shape=lambda q: q.points.shape[1:2], not_negative=True)
 
 
 CONSENSUS = Task("consensus", "train", ConsensusQuestion, ConsensusAnswer)

@@ -56,7 +56,7 @@ class SubgroupsAnswer:
     """Test records by group, class and predicted class."""
 
     confusion: Floats = summed(
-        COUNT, "subgroups", shape=lambda asked: (groups_of(asked), "classes", "classes"), count=True
+        COUNT, "subgroups", shape=lambda q: (groups_of(q), "classes", "classes"), count=True
     )
 
 

@@ -76,10 +76,10 @@ def _curvature(question: RffCutsQuestion, terms: Terms, sites: int) -> float:  #
 class RffCutsAnswer:
     """Exact sums, see :class:`flower_pansvm.systems.pan_svm.cuts.Cuts` and `Answer`."""
 
-    a: Floats = summed(LARGEST, shape=lambda asked: asked.points.shape)
-    m: Floats = summed(LARGEST, shape=lambda asked: asked.points.shape[:1], not_negative=True)
-    loss: Floats = summed(shape=lambda asked: asked.points.shape[:1], not_negative=True)
-    curvature: Floats = summed(_curvature, shape=lambda asked: (math.comb(len(asked.centre) + 1, 2),))
+    a: Floats = summed(LARGEST, shape=lambda q: q.points.shape)
+    m: Floats = summed(LARGEST, shape=lambda q: q.points.shape[:1], not_negative=True)
+    loss: Floats = summed(shape=lambda q: q.points.shape[:1], not_negative=True)
+    curvature: Floats = summed(_curvature, shape=lambda q: (math.comb(len(q.centre) + 1, 2),))
 
 
 RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer)

@@ -90,5 +90,5 @@ def combined(kernel: Kernel, blocks: Sequence[Floats]) -> Floats:
     A sum for the linear kernel (2.6), the entry-wise product for the Gaussian one (3.9).
     """
     stacked = np.stack(blocks)
-    whole: Floats = stacked.sum(axis=0) if kernel.name == "linear" else stacked.prod(axis=0)
-    return whole
+    kernel_rows: Floats = stacked.sum(axis=0) if kernel.name == "linear" else stacked.prod(axis=0)
+    return kernel_rows

@@ -118,18 +118,18 @@ def select(X: Floats, classes: Ints) -> Bools:
     """
     codes = [np.searchsorted(cut_points(column, classes), column) for column in X.T]
     relevance = np.array([symmetrical_uncertainty(code, classes) for code in codes])
-    known: dict[int, Floats] = {}
+    correlations: dict[int, Floats] = {}
 
     def between(column: int) -> Floats:
-        if column not in known:
-            known[column] = np.array([symmetrical_uncertainty(codes[column], code) for code in codes])
-            known[column][column] = 0.0  # a column makes no pair with itself
-        return known[column]
+        if column not in correlations:
+            correlations[column] = np.array([symmetrical_uncertainty(codes[column], code) for code in codes])
+            correlations[column][column] = 0.0  # a column makes no pair with itself
+        return correlations[column]
 
     chosen = best_first(relevance, between)
     for column in np.argsort(-relevance, kind="stable"):
-        more = relevance[column] > 0 and column not in chosen
-        if more and (between(column)[sorted(chosen)] <= relevance[column]).all():
+        relevant = relevance[column] > 0 and column not in chosen
+        if relevant and (between(column)[sorted(chosen)] <= relevance[column]).all():
             chosen |= {int(column)}
     return np.isin(np.arange(X.shape[1]), sorted(chosen))
 
@@ -146,15 +146,15 @@ def cut_points(values: Floats, classes: Ints) -> Floats:
     """
     order = np.argsort(values, kind="stable")
     x, members = values[order], np.eye(classes.max() + 1)[classes[order]]
-    found, intervals = [], [(0, len(x))]
+    cuts, intervals = [], [(0, len(x))]
     while intervals:
-        first, end = intervals.pop()
-        size = _best_cut(x[first:end], members[first:end])
+        start, end = intervals.pop()
+        size = _best_cut(x[start:end], members[start:end])
         if size:
-            cut = first + size
-            found.append((x[cut - 1] + x[cut]) / 2)
-            intervals += [(first, cut), (cut, end)]
-    return np.sort(np.array(found))
+            cut = start + size
+            cuts.append((x[cut - 1] + x[cut]) / 2)
+            intervals += [(start, cut), (cut, end)]
+    return np.sort(np.array(cuts))
 
 
 def _best_cut(x: Floats, members: Floats) -> int:
@@ -163,13 +163,13 @@ def _best_cut(x: Floats, members: Floats) -> int:
     if not len(sizes):
         return 0
     rows, below = len(x), members.cumsum(axis=0)
-    left, right, whole = below[sizes - 1], below[-1] - below[sizes - 1], below[-1]
-    after = (sizes * entropy(left) + (rows - sizes) * entropy(right)) / rows
+    lower, upper, total = below[sizes - 1], below[-1] - below[sizes - 1], below[-1]
+    after = (sizes * entropy(lower) + (rows - sizes) * entropy(upper)) / rows
     best = int(after.argmin())
-    k, k1, k2 = (np.count_nonzero(part) for part in (whole, left[best], right[best]))
-    delta = np.log2(3.0**k - 2) - (k * entropy(whole) - k1 * entropy(left[best]) - k2 * entropy(right[best]))
+    k, k1, k2 = (np.count_nonzero(counts) for counts in (total, lower[best], upper[best]))
+    delta = np.log2(3.0**k - 2) - (k * entropy(total) - k1 * entropy(lower[best]) - k2 * entropy(upper[best]))
     # Of Weka's reading: as many candidates as there are different cuts, not rows - 1.
-    worth = entropy(whole) - after[best] > (np.log2(len(sizes)) + delta) / rows
+    worth = entropy(total) - after[best] > (np.log2(len(sizes)) + delta) / rows
     return int(sizes[best]) if worth else 0
 
 

@@ -132,11 +132,11 @@ def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Questi
     Line 5 of Algorithm 2 as printed leaves the bias out of the test for c_i; as its line 9 shows, it belongs
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
-    sums = [_Sums(*one) for one in zip(labels, questions, strict=True)]
-    points = np.vstack([one.evaluated_at for one in questions])
+    sums = [_Sums(*problem) for problem in zip(labels, questions, strict=True)]
+    points = np.vstack([problem.evaluated_at for problem in questions])
     for block in blocks(len(labels[0].y)):
         _add_block(sums, points, mapped(block), block)
-    return [one.answer() for one in sums]
+    return [problem.answer() for problem in sums]
 
 
 class Near(NamedTuple):
@@ -153,9 +153,9 @@ class RowFactors:
     def __init__(self, labels: Labels, question: Question) -> None:
         self.labels, self.question = labels, question
         # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
-        own, size = int(np.count_nonzero(labels.y)), question.endpoints.shape[1]
+        members, size = int(np.count_nonzero(labels.y)), question.endpoints.shape[1]
         self.everywhere = np.zeros(len(labels.y))
-        self.everywhere[:: max(1, own // size)] = EVERYWHERE
+        self.everywhere[:: max(1, members // size)] = EVERYWHERE
 
     def of_cuts(self, F: Floats, block: slice, decisions: Floats) -> Near:
         """Return the rows of a block that have a part in the cuts.
@@ -208,27 +208,27 @@ class _Sums:
 def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
     """Add a block of mapped rows to all sums; ``points`` are where they are evaluated, one problem after the other."""
     decisions, curved = points[:, :-1] @ F.T + points[:, -1:], []
-    sizes = [len(one.factors.question.evaluated_at) for one in sums]
-    for one, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
-        own = decisions[end - size : end]
-        one.add_cuts(F, block, own)
-        if one.leading >= 0:
-            curved.append((one, one.factors.of_curvature(block, own)))
+    sizes = [len(problem.factors.question.evaluated_at) for problem in sums]
+    for problem, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
+        problem_decisions = decisions[end - size : end]
+        problem.add_cuts(F, block, problem_decisions)
+        if problem.leading >= 0:
+            curved.append((problem, problem.factors.of_curvature(block, problem_decisions)))
     if curved:
         _add_curvatures(curved, F.astype(np.float32))
 
 
 def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: Singles) -> None:
     """Add v f f^T of a block of rows for each v; only a hint, so single precision will do."""
-    least = min(one.leading for one, _ in curved)
+    least = min(problem.leading for problem, _ in curved)
     narrow = np.array([v for _, v in curved], dtype=np.float32)
     diagonals = narrow @ np.square(rows[:, least:])  # the squares serve all problems
-    for (one, v), diagonal in zip(curved, diagonals, strict=True):
-        near = np.flatnonzero(v)
-        root = np.sqrt(v[near]).astype(np.float32)
-        inner = rows[near, : one.leading]
+    for (problem, v), diagonal in zip(curved, diagonals, strict=True):
+        rows_in = np.flatnonzero(v)
+        root = np.sqrt(v[rows_in]).astype(np.float32)
+        inner = rows[rows_in, : problem.leading]
         inner *= root[:, None]
-        one.triangle[:-1, :-1] += inner.T @ inner  # of a matrix with itself numpy computes one half only
-        one.triangle[-1, :-1] += root @ inner
-        one.triangle[-1, -1] += v.sum()
-        one.diagonal += diagonal[one.leading - least :]
+        problem.triangle[:-1, :-1] += inner.T @ inner  # of a matrix with itself numpy computes one half only
+        problem.triangle[-1, :-1] += root @ inner
+        problem.triangle[-1, -1] += v.sum()
+        problem.diagonal += diagonal[problem.leading - least :]
