@@ -35,26 +35,26 @@ def canonical_labels(column: "pd.Series[str]", classes: Sequence[str] = ()) -> l
     """
     # Each different cell once: a table of a million rows has few labels. Missing ones are in the last place.
     codes, different = pd.factorize(column)
-    texts, places = [written(cell) for cell in different], place_of(classes)
-    known = [find(text, places) for text in texts]
-    found = [
-        classes[place] if place is not None else None if text.lower() in MISSING else canonical_label(text)
-        for place, text in zip(known, texts, strict=True)
+    texts, classes_by_name = [written(cell) for cell in different], place_of(classes)
+    indices = [find(text, classes_by_name) for text in texts]
+    labels = [
+        classes[index] if index is not None else None if text.lower() in MISSING else canonical_label(text)
+        for index, text in zip(indices, texts, strict=True)
     ]
-    return [*map([*found, None].__getitem__, codes.tolist())]
+    return [*map([*labels, None].__getitem__, codes.tolist())]
 
 
 def place_of(names: Sequence[str]) -> dict[str, int]:
     """Return the place of each name, and of whatever has the spelling of just one."""
     spellings = [spelling(name) for name in names]
     times = Counter(spellings)
-    spelt = {text: place for place, text in enumerate(spellings) if times[text] == 1}
-    return spelt | {name: place for place, name in enumerate(names)}
+    spelt = {text: index for index, text in enumerate(spellings) if times[text] == 1}
+    return spelt | {name: index for index, name in enumerate(names)}
 
 
-def find(text: str, places: Mapping[str, int]) -> int | None:
+def find(text: str, indices: Mapping[str, int]) -> int | None:
     """Return the place of a text as it is written, else by its spelling; None if it has none, or may have several."""
-    return places.get(text, places.get(spelling(text)))
+    return indices.get(text, indices.get(spelling(text)))
 
 
 def written(cell: object) -> str:
@@ -161,10 +161,10 @@ def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:
     """Return where the first wrong cell of the first affected column is, and how many columns have one."""
     affected = np.flatnonzero(wrong.any(axis=0))
     more = f" (and {len(affected) - 1} more columns)" if len(affected) > 1 else ""
-    first = wrong[:, affected[0]]
+    in_first = wrong[:, affected[0]]
     return (
-        f"Look at column '{columns[affected[0]]}', data row {first_row(first)}{more}. It has {np.count_nonzero(first)} "
-        f"such cells in {len(first)} rows."
+        f"Look at column '{columns[affected[0]]}', data row {first_row(in_first)}{more}. It has "
+        f"{np.count_nonzero(in_first)} such cells in {len(in_first)} rows."
     )
 
 

@@ -88,8 +88,8 @@ def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator
         return None
     from clients.table.sources import parquet  # noqa: PLC0415 - most tables are of another kind
 
-    found = parquet.read_in_parts(path)
-    return found and (found[0], (checked_frame(frame, path.name, form) for frame in found[1]))
+    parts = parquet.read_in_parts(path)
+    return parts and (parts[0], (checked_frame(frame, path.name, form) for frame in parts[1]))
 
 
 def suffix_of(name: str) -> str:
@@ -156,15 +156,15 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
         )
     frame = frame.set_axis(columns, axis=1)
     missing = {canonical_label(text).lower() for text in listed(form.missing)}
-    for place, dtype in enumerate(frame.dtypes):
-        cells = frame.iloc[:, place]
+    for index, dtype in enumerate(frame.dtypes):
+        cells = frame.iloc[:, index]
         if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
-            frame.isetitem(place, cells.map(_plain).to_numpy(dtype=object))
+            frame.isetitem(index, cells.map(_plain).to_numpy(dtype=object))
         if missing:
-            cells = frame.iloc[:, place].astype(object)
+            cells = frame.iloc[:, index].astype(object)
             absent = cells.map(lambda cell: canonical_label(str(cell)).lower() in missing)
             if absent.any():
-                frame.isetitem(place, cells.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
+                frame.isetitem(index, cells.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
     return frame
 
 

@@ -119,12 +119,12 @@ def cache_folder(hospital: Hospital) -> Path | None:
     Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
     an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
     """
-    asked = hospital.policy.cache
-    if not asked:
+    text = hospital.policy.cache
+    if not text:
         return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
-    if asked.strip().lower() == OFF:
+    if text.strip().lower() == OFF:
         return None
-    folder = Path(os.path.expanduser(asked))
+    folder = Path(os.path.expanduser(text))
     if not folder.is_absolute():
         raise SettingError(
             f"The 'cache' in the node config of site '{hospital.name}' is no absolute path. Write the path of a "

@@ -37,10 +37,10 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
         If it is no CSV, or a row is longer or shorter than the row of names.
     """
     text = _decoded(content, name, form)
-    said = EXCELS_LINE.match(text)
-    if said:
-        text = text[said.end() :]
-    separator = form.separator or (said and said[1]) or ("\t" if ".tsv" in name.lower() else ",")
+    mark = EXCELS_LINE.match(text)
+    if mark:
+        text = text[mark.end() :]
+    separator = form.separator or (mark and mark[1]) or ("\t" if ".tsv" in name.lower() else ",")
     try:
         header, text, empty = _table_of(text, name, replace(form, separator=separator), bool(form.separator))
         # As text: guessing types, pandas would read the labels of one site as 01 and of another as 1.0. Of Python's
@@ -93,7 +93,7 @@ def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
         length = 0
 
 
-def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[list[str], str, int]:
+def _table_of(text: str, name: str, form: TableForm, is_given: bool) -> tuple[list[str], str, int]:
     """Return the row of names, the text without rows that are none of the table's, and how many of them are empty.
 
     Raises a TableError unless all its rows are as long; pandas fills short ones up.
@@ -106,14 +106,14 @@ def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[lis
             fields.append(len(row))
             yield row
 
-    wanted, empty = table_rows(cells(), form)
-    if not wanted:
+    kept, empty = table_rows(cells(), form)
+    if not kept:
         raise TableError(f"'{name}' has no row of column names. Is it the right file?")
-    if len(wanted) < len(fields):
-        text = "".join(text[ends[row] : ends[row + 1]] for row in wanted)
+    if len(kept) < len(fields):
+        text = "".join(text[ends[row] : ends[row + 1]] for row in kept)
     header = next(row for row, _ in _rows(text, form.separator) if row)
-    _check_separator(header, name, form.separator, is_said)
-    for number, row in enumerate(wanted[1:], start=1):
+    _check_separator(header, name, form.separator, is_given)
+    for number, row in enumerate(kept[1:], start=1):
         if fields[row] != len(header):
             raise TableError(
                 f"In '{name}', a row has more or fewer fields than there are column names. Put text that holds the "
@@ -124,11 +124,11 @@ def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[lis
     return header, text, empty
 
 
-def _check_separator(header: Sequence[str], name: str, separator: str, is_said: bool) -> None:
+def _check_separator(header: Sequence[str], name: str, separator: str, is_given: bool) -> None:
     """Check that the row of names is not separated by something else; TableError if it is."""
     counts = {mark: "".join(header).count(mark) for mark in SEPARATORS if mark != separator}
     most = max(counts, key=lambda mark: counts[mark])
-    if counts[most] >= len(header) and (len(header) == 1 or not is_said):
+    if counts[most] >= len(header) and (len(header) == 1 or not is_given):
         word = SEPARATORS[most]
         raise TableError(
             f"'{name}' separates its fields by something else than {SEPARATORS.get(separator, 'what is said')}: most "

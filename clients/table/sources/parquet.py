@@ -61,8 +61,8 @@ def _parts(file: "pyarrow.parquet.ParquetFile", name: str) -> Iterator[pd.DataFr
     import pyarrow  # noqa: PLC0415
 
     try:
-        for part in file.iter_batches(max(1, CELLS_AT_ONCE // file.metadata.num_columns)):
-            yield _frame(pyarrow.Table.from_batches([part]))
+        for batch in file.iter_batches(max(1, CELLS_AT_ONCE // file.metadata.num_columns)):
+            yield _frame(pyarrow.Table.from_batches([batch]))
     except Exception as error:  # as above
         raise _damaged(name, error) from None
 

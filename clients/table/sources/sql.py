@@ -28,8 +28,8 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
         If there is no URL or no answer, or a package is not installed.
     """
     text = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    found = URL.match(text)
-    if found is None:
+    url_line = URL.match(text)
+    if url_line is None:
         raise TableError(
             f"'{name}' does not say which database to ask. Begin it with a line such as '{EXAMPLE}', and write the "
             "query below."
@@ -39,12 +39,12 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
     except ModuleNotFoundError:
         raise TableError(f"To read '{name}', the package sqlalchemy is needed: {install('sql')}.") from None
     try:
-        engine = sqlalchemy.create_engine(found[1], poolclass=sqlalchemy.NullPool)
+        engine = sqlalchemy.create_engine(url_line[1], poolclass=sqlalchemy.NullPool)
         if engine.dialect.name == "sqlite":
             # It would make a new, empty one.
             _check_file(engine.url.database, name)
         # As it stands: neither a colon nor a percent sign begins the name of a parameter.
-        query = text[found.end() :]
+        query = text[url_line.end() :]
         if "format" in engine.dialect.paramstyle:
             query = query.replace("%", "%%")
         with engine.connect() as connection:
