@@ -78,14 +78,14 @@ class Hospital:
 
         But for the schema: sums over two splits into training and test rows that differ in one row would give it away.
         """
-        before, now = records.get(self.state, DIGESTS), self.broadcast_digests(content)
-        if SCHEMA.name in before and before[SCHEMA.name] != now[SCHEMA.name]:
+        old, new = records.get(self.state, DIGESTS), self.broadcast_digests(content)
+        if SCHEMA.name in old and old[SCHEMA.name] != new[SCHEMA.name]:
             raise FederationError(
                 f"Site '{self.name}' refuses a second schema: a run has one. Start a new run."
             )
         for name, values in records.groups(content, BROADCAST).items():
             records.put(self.state, BROADCAST + name, values)
-        records.put(self.state, DIGESTS, now)
+        records.put(self.state, DIGESTS, new)
 
     def broadcast_digests(self, content: RecordDict) -> dict[str, str]:
         """Return the digest of each broadcast, kept or in a message, by name: part of a sum's name."""
@@ -104,8 +104,8 @@ def hospital_of(context: Context) -> Hospital:
     protocol = check_terms(policy, terms, name)
     partition = None
     if simulated:
-        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED_KEYS)
-        partition = number, sites
+        site, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED_KEYS)
+        partition = site, sites
     return Hospital(
         name=name,
         policy=policy,

@@ -107,7 +107,7 @@ class Split:
     left_out: NDArray[np.str_]  # labels of the rows that have no part in the run: they are no classes of it
 
 
-def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools) -> Split:
+def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_columns: Bools) -> Split:
     """Split the table that a level shows.
 
     Parameters
@@ -116,9 +116,9 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
         Whose table it is.
     level : str
         The level.
-    told : SchemaBroadcast
+    broadcast : SchemaBroadcast
         Columns and classes of the run, and the share of rows that is kept for evaluation.
-    own : ndarray of shape (columns,)
+    own_columns : ndarray of shape (columns,)
         Which of these columns the site has.
 
     Raises
@@ -128,49 +128,50 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
     SettingError
         If the classes or the share are not those that the hospital has settled on.
     """
-    schema = Schema(told.columns, told.classes, told.positive_labels)
-    true, seen = true_table(hospital), table_at(hospital, level)
-    labels = cast(NDArray[np.str_], seen.labels)
+    schema = Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
+    true_rows, view = true_table(hospital), table_at(hospital, level)
+    labels = cast(NDArray[np.str_], view.labels)
     if len(labels) > MOST_ROWS:
         raise TableError(
             f"Site '{hospital.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
         )
     classes, folder = schema.indices(labels), state_folder(hospital)
-    known = (classes >= 0) & rows_with_classes(hospital, seen, schema.positive_labels)
-    patients = patient_numbers(true)
+    eligible = (classes >= 0) & rows_with_classes(hospital, view, schema.positive_labels)
+    patients = patient_numbers(true_rows)
     if folder is None:
         from clients.table.simulated import simulated_tables  # noqa: PLC0415 - no hospital's rows are drawn
 
-        names = class_names(cast(NDArray[np.str_], true.labels), schema.positive_labels)
+        names = class_names(cast(NDArray[np.str_], true_rows.labels), schema.positive_labels)
         site = cast(tuple[int, int], hospital.partition)[0]
         split = simulated_tables().split_of_node(
-            hospital.terms.config, site, names, patients, told.test_fraction, told.seed
+            hospital.terms.config, site, names, patients, broadcast.test_fraction, broadcast.seed
         )
-        dealt, strata = known & ~split.kept, cast(NDArray[Any], classes)
+        in_folds, strata = eligible & ~split.kept, cast(NDArray[Any], classes)
     else:
         check_listed(hospital, schema.classes, schema.positive_labels)
-        split = lasting_split(folder, true, told.test_fraction)
+        split = lasting_split(folder, true_rows, broadcast.test_fraction)
         # Among all rows, so that it does not depend on which classes other sites name.
-        dealt, strata = ~split.kept, cast(NDArray[Any], labels)
-    kept, places, part = split.kept, patients.copy(), known.copy()
-    places[dealt] = fold_places(strata[dealt], patients[dealt], split.of_patients[dealt], split.fold_start)
+        in_folds, strata = ~split.kept, cast(NDArray[Any], labels)
+    held_out, numbers, used = split.kept, patients.copy(), eligible.copy()
+    dealt = fold_places(strata[in_folds], patients[in_folds], split.of_patients[in_folds], split.fold_start)
+    numbers[in_folds] = dealt
     if level == "dp":
-        part[known] = at_most(hospital.terms.rows_per_patient, patients[known], split.numbers[known])
-    train, test, tested, tested_classes = part & ~kept, part & kept, seen, classes
+        used[eligible] = at_most(hospital.terms.rows_per_patient, patients[eligible], split.numbers[eligible])
+    train, test, test_table, test_classes = used & ~held_out, used & held_out, view, classes
     if folder is None and level == "perturbed":
         # Only a researcher may know how a model does on the true records: the same ones as at every level.
-        tested, tested_classes = true, schema.indices(cast(NDArray[np.str_], true.labels))
-        test = kept & (tested_classes >= 0)
-    left, least = count_patients(patients[train]), hospital.least_patients
+        test_table, test_classes = true_rows, schema.indices(cast(NDArray[np.str_], true_rows.labels))
+        test = held_out & (test_classes >= 0)
+    remaining, least = count_patients(patients[train]), hospital.least_patients
     # At dp a refusal must not tell how many there are.
-    if left < least and level != "dp":
+    if remaining < least and level != "dp":
         raise TableError(
             f"Site '{hospital.name}' has too few patients: it trains on at least {least}, its min-cluster. Has the "
             "table all its rows, with labels that are classes of the run? Else lower test-fraction, or min-cluster in "
             "the site's node config if the hospital agrees.",
-            detail=f"It would train on the rows of {left} patients.",
+            detail=f"It would train on the rows of {remaining} patients.",
         )
-    columns = [column for column, has in zip(schema.columns, own, strict=True) if has]
+    columns = [column for column, present in zip(schema.columns, own_columns, strict=True) if present]
     if folder is not None and level == "perturbed":
         # The file's order may be that of a true column, and sums over some rows, or their rounding, depend on it.
         order = np.lexsort((classes, split.numbers))
@@ -180,7 +181,7 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
         return align(replace(table, X=table.X[rows]), columns).X
 
     return Split(
-        train=Rows(cells(seen, train), classes[train], places[train]),
-        test=Rows(cells(tested, test), tested_classes[test], patients[test]),
-        left_out=labels[~known],
+        train=Rows(cells(view, train), classes[train], numbers[train]),
+        test=Rows(cells(test_table, test), test_classes[test], patients[test]),
+        left_out=labels[~eligible],
     )

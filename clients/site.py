@@ -67,13 +67,13 @@ class Site(Hospital):
 
     def digest_of(self, broadcast: Broadcast[Any]) -> str:
         """Return the digest of a broadcast; raises FederationError if this site has not received it."""
-        known = records.get_one(self.state, DIGESTS, broadcast.name)
-        if known is None:
+        digest = records.get_one(self.state, DIGESTS, broadcast.name)
+        if digest is None:
             raise FederationError(
                 f"Site '{self.name}' has not received the broadcast '{broadcast.name}'. It joined too late or its node "
                 "was started again during the run; start the run again."
             )
-        return cast(str, known)
+        return cast(str, digest)
 
     def table(self) -> Table:
         """Return the whole table that the level shows; raises as `clients.rows.table_at` does."""
@@ -85,8 +85,8 @@ class Site(Hospital):
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
-        told = self.get_broadcast(SCHEMA)
-        return Schema(told.columns, told.classes, told.positive_labels)
+        broadcast = self.get_broadcast(SCHEMA)
+        return Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
 
     def layout(self) -> LayoutBroadcast:
         """Return which sites hold which columns; a second layout in a run is a FederationError."""
@@ -122,10 +122,10 @@ class Site(Hospital):
 
     def split(self) -> Split:
         """Return the table that the level shows, split; raises as `clients.rows.split_rows` does."""
-        told, own = self.get_broadcast(SCHEMA), self.own_columns()
-        key = ("split", self.digest_of(SCHEMA), own.tobytes(), self.least_patients)
-        split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, told, own)))
-        log_left_out(self, split.left_out, [*told.classes, *told.positive_labels])
+        broadcast, own_columns = self.get_broadcast(SCHEMA), self.own_columns()
+        key = ("split", self.digest_of(SCHEMA), own_columns.tobytes(), self.least_patients)
+        split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns)))
+        log_left_out(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
         return split
 
     def squares(self, predicted: Ints, question: object) -> Floats:
@@ -138,12 +138,12 @@ class Site(Hospital):
         refusal = (
             "to count by patient twice in this run: the counts of two models tell whose rows go together"
         )
-        asked = {**records.get(self.state, DIGESTS), "question": records.digest(records.values_of(question))}
-        self.require_same("squares", records.digest(asked), refusal)
+        key = {**records.get(self.state, DIGESTS), "question": records.digest(records.values_of(question))}
+        self.require_same("squares", records.digest(key), refusal)
         test, classes = self.test(), len(self.schema().classes)
         self.check_size(4.0 * classes**2)
         return patient_squares(test.classes, predicted, test.patients, classes)
 
-    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], cache: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
-        return kept((table_key(self, self.level), *key), make)
+        return cache((table_key(self, self.level), *key), make)

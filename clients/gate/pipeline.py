@@ -185,8 +185,8 @@ def handler(name: str, row: TaskRow) -> Handler:
             # The lines of code that it has passed through, but not its text: that of the system's own is safe.
             system = isinstance(error, OSError) and error.errno
             kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
-            places = "".join(traceback.format_tb(error.__traceback__))
-            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, places)
+            lines = "".join(traceback.format_tb(error.__traceback__))
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, lines)
             reason = (
                 f"Task '{name}' failed at site '{site_name(context)}' with {kind}. "
                 "The site's own log says where; it is not sent because it could hold data."

@@ -47,8 +47,8 @@ def turn(context: Context) -> Iterator[Hospital]:
     raises.
     """
     with _one_lock_each:
-        own = _locks[context.run_id, context.node_id]
-    with own:
+        run_lock = _locks[context.run_id, context.node_id]
+    with run_lock:
         hospital = hospital_of(context)
         folder = state_folder(hospital)
         if folder is None:
@@ -66,8 +66,8 @@ def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDic
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         lock(file, wait=True)
         content = file.read()
-        number = int.from_bytes(content[:NUMBER_BYTES], "big")
-        if number != (noted.get("number") if noted.get("run") == str(context.run_id) else 0):
+        count = int.from_bytes(content[:NUMBER_BYTES], "big")
+        if count != (noted.get("number") if noted.get("run") == str(context.run_id) else 0):
             raise FederationError(
                 f"Site '{name}' does not remember its last message of this run: another was answered at the same time, "
                 "its process ended before Flower had saved its state, its SuperNode was started again, or its state "
@@ -75,19 +75,19 @@ def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDic
                 "more. Start a new run."
             )
         # Before the message is answered: a process that ends in the middle leaves a number that is too high.
-        number += 1
-        _overwrite(file, 0, number.to_bytes(NUMBER_BYTES, "big"))
+        count += 1
+        _overwrite(file, 0, count.to_bytes(NUMBER_BYTES, "big"))
         state = recorddict_from_proto(Written.FromString(content[NUMBER_BYTES:]))
         try:
             yield state
         finally:
             _overwrite(file, NUMBER_BYTES, recorddict_to_proto(state).SerializeToString())
             file.truncate()
-            records.put(context.state, STATE, {"run": str(context.run_id), "number": number})
+            records.put(context.state, STATE, {"run": str(context.run_id), "number": count})
 
 
-def _overwrite(file: BinaryIO, place: int, content: bytes) -> None:
-    file.seek(place)
+def _overwrite(file: BinaryIO, offset: int, content: bytes) -> None:
+    file.seek(offset)
     file.write(content)
     file.flush()
     os.fsync(file.fileno())

@@ -34,29 +34,29 @@ def encode_reply(
             f"The answer to task '{task.name}' has not been charged by privately of clients/gate/private.py. This is a "
             "fault in the program."
         )
-    given = answer.answer if isinstance(answer, Private) else answer
-    if type(given) is not task.answer:
+    declared = answer.answer if isinstance(answer, Private) else answer
+    if type(declared) is not task.answer:
         raise SumError(
             f"The code that answers task '{task.name}' returned something else than its answer declares. This is a "
             "fault in the program: declare all that leaves in flower_pansvm/systems."
         )
-    content, kept = RecordDict(), b""
+    content, state = RecordDict(), b""
     records.put(content, "notes", notes)
     if task.disclosed:
-        records.write(content, "disclosed", given)
+        records.write(content, "disclosed", declared)
     if task.summed:
         if participation is None:
             raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
-        summed = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in task.summed}
+        summed = {name: np.asarray(getattr(declared, name), dtype=np.float64) for name in task.summed}
         sites, words = len(participation.sum_round.roster), []
         for name, array in summed.items():
             bound = participation.bounds[name]
             words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
         masked = participation.protocol.contribute
-        payload, kept = masked(np.concatenate(words), participation.sum_round, participation.member)
+        payload, state = masked(np.concatenate(words), participation.sum_round, participation.member)
         content.update(encode_relay_reply(payload))
         records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
-    return content, kept
+    return content, state
 
 
 def encode_relay_reply(answer: bytes) -> RecordDict:

@@ -57,8 +57,8 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     _check(site, question, problems)
     state = site.state
     models = records.read(state, STATE, LocalModels) if records.has(state, STATE) else first_models(question)
-    asked = records.digest(records.values_of(question))
-    if models.asked != asked:
+    digest = records.digest(records.values_of(question))
+    if models.asked != digest:
         if models.steps != question.first:
             raise FederationError(
                 f"Site '{site.name}' has taken {models.steps} steps of its models and is asked for number "
@@ -66,7 +66,7 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
             )
         for z, rho in zip(question.z, question.rho, strict=True):
             models = next_models(site, problems, models, z, rho)
-        models = replace(models, asked=asked)
+        models = replace(models, asked=digest)
         records.write(state, STATE, models)
     return ConsensusAnswer(models.x + models.y / models.rho[:, None], *models.sizes)
 
@@ -78,14 +78,14 @@ def first_models(question: ConsensusQuestion) -> LocalModels:
 
 
 def next_models(
-    site: Site, problems: list[Problem], before: LocalModels, z: Floats, rho: Floats
+    site: Site, problems: list[Problem], last: LocalModels, z: Floats, rho: Floats
 ) -> LocalModels:
     """Return the site's models one step on: dual variables by (7.7) of the last point, then new models for it."""
-    off = before.x - z
-    y = before.y + before.rho[:, None] * off
-    sizes = np.square([off, before.x, y]).sum(axis=2)
-    x = [own_model(site, *one) for one in zip(problems, z - y / rho[:, None], rho, strict=True)]
-    return LocalModels(before.steps + 1, "", np.stack(x), y, rho, sizes)
+    off = last.x - z
+    y = last.y + last.rho[:, None] * off
+    sizes = np.square([off, last.x, y]).sum(axis=2)
+    x = [own_model(site, *step) for step in zip(problems, z - y / rho[:, None], rho, strict=True)]
+    return LocalModels(last.steps + 1, "", np.stack(x), y, rho, sizes)
 
 
 def own_model(site: Site, problem: Problem, centre: Floats, rho: float) -> Floats:

@@ -41,9 +41,9 @@ def private_bins(site: Site, question: BinsQuestion) -> BinsAnswer:
         raise SettingError(f"A range was not given for each column of site '{site.name}'. {NOT_FOLLOWED}")
     cells = np.zeros((columns, BINS))
     for block in row_blocks(len(X), columns):
-        found, there = bins(places(X[block], question.low, question.high)), ~np.isnan(X[block])
+        indices, present = bins(places(X[block], question.low, question.high)), ~np.isnan(X[block])
         for j in range(columns):
-            cells[j] += np.bincount(found[there[:, j], j], minlength=BINS)
+            cells[j] += np.bincount(indices[present[:, j], j], minlength=BINS)
     return BinsAnswer(np.array([float(len(X))]), cells)
 
 
@@ -54,9 +54,9 @@ def private_moments(site: Site, question: PrivateMomentsQuestion) -> PrivateMome
     size = _map(site, rows).size
     squares, products = np.zeros((size, size)), np.zeros((size, len(_columns(site))))
     for z, classes in _mapped(site, rows):
-        sides = _sides(site, classes)
+        signs = _signs(site, classes)
         squares += z.T @ z
-        products += z.T @ (sides if sides.shape[1] == 1 else np.maximum(sides, 0.0))
+        products += z.T @ (signs if signs.shape[1] == 1 else np.maximum(signs, 0.0))
     return PrivateMomentsAnswer(np.diag(squares), squares[np.triu_indices(size, 1)], products)
 
 
@@ -67,8 +67,8 @@ def private_step(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAns
     weights = _weights(site, rows, question.weights)
     slope = np.zeros(weights.shape)
     for z, classes in _mapped(site, rows):
-        sides = _sides(site, classes)
-        slopes = np.trunc(sides * np.clip(1 - sides * (z @ weights), 0.0, 1.0) / STEP) * STEP
+        signs = _signs(site, classes)
+        slopes = np.trunc(signs * np.clip(1 - signs * (z @ weights), 0.0, 1.0) / STEP) * STEP
         slope += z.T @ shortened(slopes, STEP, longest=1.0, least=1.0)
     return PrivateStepAnswer(slope)
 
@@ -79,8 +79,8 @@ def private_scores(site: Site, question: PrivateWeightsQuestion) -> PrivateScore
     rows, classes = site.test(), len(site.schema().classes)
     weights, cells = _weights(site, rows, question.weights), np.zeros((classes, 2))
     for z, true in _mapped(site, rows):
-        said = winners(z @ weights)
-        np.add.at(cells, (true, said if classes == 2 else (said == true).astype(np.int64)), 1.0)
+        predicted = winners(z @ weights)
+        np.add.at(cells, (true, predicted if classes == 2 else (predicted == true).astype(np.int64)), 1.0)
     return PrivateScoresAnswer(cells)
 
 
@@ -104,7 +104,7 @@ def _columns(site: Site) -> tuple[int, ...]:
     return positive_classes(len(site.schema().classes))
 
 
-def _sides(site: Site, classes: Ints) -> Floats:
+def _signs(site: Site, classes: Ints) -> Floats:
     """Return for rows and columns of weights 1 where the row is of the column's class, -1 where it is of another."""
     return np.where(classes[:, None] == _columns(site), 1.0, -1.0)
 

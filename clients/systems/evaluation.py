@@ -51,10 +51,10 @@ def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
     X = rows.X
     columns, classes = [schema.columns.index(name) for name in model.schema_.columns], len(schema.classes)
     cells, row = np.zeros((classes, 2)), np.empty((1, len(columns)))
-    for number, true in enumerate(rows.classes):
-        row[0] = X[number, columns]
-        said = _said(model, row, classes)
-        cells[true, said if classes == 2 else int(said == true)] += 1.0
+    for index, true in enumerate(rows.classes):
+        row[0] = X[index, columns]
+        predicted = _predicted(model, row, classes)
+        cells[true, predicted if classes == 2 else int(predicted == true)] += 1.0
     if not site.simulated:
         _wait(site.terms.rows_per_patient * _most_seconds(model, classes), question.rho)
     return ModelTestAnswer(cells)
@@ -75,22 +75,18 @@ def subgroups(site: Site, question: SubgroupsQuestion) -> SubgroupsAnswer:
     group = _groups(site, question, rows.X)
     columns = [schema.columns.index(name) for name in model.schema_.columns]
     with np.errstate(all="ignore"):
-        said = [winners(model.decisions_of(rows.X[block][:, columns])) for block in blocks(len(rows.X))]
-    predicted = np.minimum(np.concatenate([np.empty(0, dtype=np.int64), *said]), classes - 1)
-    # Of copies each counts as a patient's: which are of one patient, no copy tells.
-    whose = np.arange(len(rows.X)) if site.level == "perturbed" else rows.patients
-    patients = [len(np.unique(whose[group == number])) for number in range(groups)]
-    small = [number for number in range(groups - 1) if patients[number] < site.least_patients]
+        parts = [winners(model.decisions_of(rows.X[block][:, columns])) for block in blocks(len(rows.X))]
+    predicted = np.minimum(np.concatenate([np.empty(0, dtype=np.int64), *parts]), classes - 1)
+    # Each copied record counts as a patient: copies do not show which are of one patient.
+    patients = np.arange(len(rows.X)) if site.level == "perturbed" else rows.patients
+    sizes = [len(np.unique(patients[group == index])) for index in range(groups)]
+    small = [index for index in range(groups - 1) if sizes[index] < site.least_patients]
     group[np.isin(group, small)] = groups - 1
-    if 0 < len(np.unique(whose[group == groups - 1])) < site.least_patients:
+    counted = [group == index for index in range(groups)]
+    if 0 < len(np.unique(patients[counted[-1]])) < site.least_patients:
         return SubgroupsAnswer(np.zeros((groups, classes, classes)))
     return SubgroupsAnswer(
-        np.stack(
-            [
-                confusion_counts(rows.classes[group == number], predicted[group == number], classes)
-                for number in range(groups)
-            ]
-        )
+        np.stack([confusion_counts(rows.classes[mask], predicted[mask], classes) for mask in counted])
     )
 
 
@@ -100,8 +96,8 @@ def _groups(site: Site, question: SubgroupsQuestion, X: Floats) -> Ints:
     if not features or not set(features) <= set(schema.columns) or (np.diff(cuts) <= 0).any():
         raise FederationError(f"Site '{site.name}' was asked for groups that there are not. {NOT_FOLLOWED}")
     cells = X[:, [schema.columns.index(name) for name in features]]
-    found = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
-    return np.where(np.isnan(cells).any(axis=1), groups_of(question) - 1, found).astype(np.int64)
+    groups = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
+    return np.where(np.isnan(cells).any(axis=1), groups_of(question) - 1, groups).astype(np.int64)
 
 
 def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> DecidingModel:
@@ -114,8 +110,8 @@ def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> Decid
         kinds = MODELS if site.simulated else MODELS.data
         model = model_of(question.model.tobytes(), "The model to be tested", kinds)
         schema = site.schema()
-        known = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
-        if isinstance(model, DecidingModel) and known and _has_doubles(model) and site.own_columns().all():
+        fits = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
+        if isinstance(model, DecidingModel) and fits and _has_doubles(model) and site.own_columns().all():
             return model
     raise SettingError(
         f"Site '{site.name}' was told a model to test that is too large, of other columns or classes than the run's, "
@@ -126,11 +122,11 @@ def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> Decid
 def _has_doubles(model: DecidingModel) -> bool:
     """Return whether all parts of a model but names and single values are doubles or whole numbers."""
     names, parts = schema_to_arrays(model.schema_), model.to_arrays()
-    numbers = [part for name, part in parts.items() if name not in names and part.ndim > 0]
-    return all(part.dtype in (np.float64, np.int64) for part in numbers)
+    numbers = [array for name, array in parts.items() if name not in names and array.ndim > 0]
+    return all(array.dtype in (np.float64, np.int64) for array in numbers)
 
 
-def _said(model: DecidingModel, row: Floats, classes: int) -> int:
+def _predicted(model: DecidingModel, row: Floats, classes: int) -> int:
     """Return the class index that a model gives a record: whatever it makes of one, some class."""
     try:
         with np.errstate(all="ignore"):
@@ -142,10 +138,10 @@ def _said(model: DecidingModel, row: Floats, classes: int) -> int:
 def _most_seconds(model: DecidingModel, classes: int) -> float:
     """Return how long one record can take, by a made-up one; the first call may have to import something."""
     made_up = np.full((1, len(model.schema_.columns)), np.nan)
-    _said(model, made_up, classes)
+    _predicted(model, made_up, classes)
     started = time.perf_counter()
-    _said(model, made_up, classes)
-    numbers = sum(part.size for part in model.to_arrays().values())
+    _predicted(model, made_up, classes)
+    numbers = sum(array.size for array in model.to_arrays().values())
     return ROW_SECONDS + 2 * (time.perf_counter() - started) + NUMBER_SECONDS * numbers
 
 

@@ -42,11 +42,11 @@ def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicR
 @answers(tasks.RFF_CUTS)
 def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer:
     """Sum a, m, the hinge loss and its curvature over the site's rows, exactly."""
-    labels, asked = problem_of(site, question)
-    X, inner = site.train().X, asked.leading * (asked.leading + 1) // 2
-    (found,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [asked])
+    labels, plane_question = problem_of(site, question)
+    X, inner = site.train().X, plane_question.leading * (plane_question.leading + 1) // 2
+    (answer,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [plane_question])
     # Of the curvature what comes before the bias.
-    return tasks.RffCutsAnswer(found.cuts.a, found.cuts.m, found.cuts.loss, found.curvature[:inner])
+    return tasks.RffCutsAnswer(answer.cuts.a, answer.cuts.m, answer.cuts.loss, answer.curvature[:inner])
 
 
 def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question]:
@@ -56,9 +56,9 @@ def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Que
     site.check_size(points.size + (size + 1.0) ** 2)
     if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
-    y = _sides(site.train())
-    asked = Question(np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0), question.width, size)
-    return Labels(y, np.ones(len(y))), asked
+    y = _signs(site.train())
+    plane_question = Question(np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0), question.width, size)
+    return Labels(y, np.ones(len(y))), plane_question
 
 
 @answers(tasks.RFF_SCORES)
@@ -92,7 +92,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     if not sound or question.size != site.get_broadcast(tasks.RFF).size:
         raise _misfit(site)
     rows = site.train()
-    signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
+    signed = _signs(rows)[:, None] * mapped_rows(site, rows.X)
     return tasks.LocalWeightsAnswer(weights_of(signed, question.C, question.tol))
 
 
@@ -135,8 +135,8 @@ def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> 
     if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
         raise _misfit(site)
     for block in row_blocks(len(rows.X), len(weights)):
-        said = (feature_map.transform(rows.X[block]) @ weights > 0).astype(np.int64)
-        counts += confusion_counts(rows.classes[block], said, 2)
+        predicted = (feature_map.transform(rows.X[block]) @ weights > 0).astype(np.int64)
+        counts += confusion_counts(rows.classes[block], predicted, 2)
     return tasks.RffPrivateScoresAnswer(counts)
 
 
@@ -162,7 +162,7 @@ def _map(site: Site, columns: int) -> RandomFourierMap:
     return feature_map
 
 
-def _sides(rows: Rows) -> Floats:
+def _signs(rows: Rows) -> Floats:
     return np.where(rows.classes == 1, 1.0, -1.0)
 
 

@@ -51,10 +51,10 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
 @answers(tasks.MEANS)
 def means(site: Site, question: Nothing) -> tasks.MeansAnswer:  # noqa: ARG001
     """Add to the means of the site's own columns, which fill missing cells."""
-    own = site.own_columns()
-    answer = tasks.MeansAnswer(np.zeros(len(own)), np.zeros(len(own)))
+    mask = site.own_columns()
+    answer = tasks.MeansAnswer(np.zeros(len(mask)), np.zeros(len(mask)))
     sums = scaling.moments(site.train().X)
-    answer.count[own], answer.total[own] = sums["count"], sums["total"]
+    answer.count[mask], answer.total[mask] = sums["count"], sums["total"]
     return answer
 
 
@@ -87,9 +87,9 @@ def kernel_points(site: Site, question: tasks.KernelQuestion) -> tasks.KernelAns
 
 
 def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.KernelAnswer:
-    asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
+    request = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
     site.require_same(
-        tasks.KERNEL.name, asked, "a second kernel: kernel rows of two scalings tell more of the rows"
+        tasks.KERNEL.name, request, "a second kernel: kernel rows of two scalings tell more of the rows"
     )
     X = scaling_of(site, 0).of(site.own_columns()).transform(rows.X)
     if not 1 <= question.rows < X.shape[1]:
@@ -103,7 +103,7 @@ def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.
     B = random_matrix(cast(bytes, site.remembered(COLUMN_BLOCK)), question.rows, X.shape[1])
     ids = site.table().ids
     marked = [site.name] if ids is None else ids.tolist()
-    about = join_fields(tags.ROW_BLOCK, *(str(one).encode() for one in marked))
+    about = join_fields(tags.ROW_BLOCK, *(str(text).encode() for text in marked))
     return tasks.KernelAnswer(
         kernel=Kernel(question.kernel, question.mu)(X, B),  # type: ignore[arg-type]
         labels=rows.classes,

@@ -67,8 +67,8 @@ def _check_distortion(site: Site, X: Floats, distorted: Floats) -> None:
             f"The distortion leaves nothing of the table of site '{site.name}': no singular value is above 1, because "
             "all its cells are small. Scale the table up: write its columns in smaller units, at every site."
         )
-    same = np.abs(X - distorted).max(axis=1) <= ROUNDING * np.abs(X).max()
-    if (same & X.any(axis=1)).any():
+    unchanged = np.abs(X - distorted).max(axis=1) <= ROUNDING * np.abs(X).max()
+    if (unchanged & X.any(axis=1)).any():
         raise TableError(
             f"The distortion leaves rows of site '{site.name}' as they are, and these are not disclosed: no singular "
             "value goes, or only columns that others repeat. Start the run with ssvd-order=perturb-first, which "
