@@ -1,4 +1,4 @@
-"""What a site tells of its labels: the names of classes that enough of its rows have, or a list fixed beforehand.
+"""The labels that a site discloses: names of classes that enough of its patients have, or a list fixed beforehand.
 
 A label column chosen by mistake may hold the patients' names. So a column whose values do not look like classes is
 refused before anything leaves, and no error shows a label; the hospital's own log may count rows.
@@ -79,7 +79,7 @@ def check_labels(
     Where ``positive`` names labels, the classes are two and no label leaves, so that it only has to be clear which rows
     are positive.
 
-    An error about a misspelt label tells that it is there, so it has to be that of at least ``least`` patients, whose
+    An error about a misspelt label reveals that it is there, so it has to be that of at least ``least`` patients, whose
     numbers are ``patients``: by default each row is one. ``column`` says column and file, for the TableError, which
     holds no label.
     """
@@ -96,9 +96,9 @@ def check_labels(
     if not few or not all(map(can_be_class, names)):
         raise TableError(
             f"The {column} does not hold classes. Labels are {LABEL_RULE}, and at most {MOST_CLASSES} different ones; "
-            "dates, decimals and long numbers are none. Name the right column as label column; if it is the right one, "
-            "name the labels that count as positive in the setting 'positive', which makes two classes of all; or list "
-            "the labels to train on as 'classes' in the hospital's node config."
+            "dates, decimals and long numbers are not labels. Name the right column as label column; if it is the "
+            "right one, name the labels that count as positive in the setting 'positive', which makes two classes of "
+            "all; or list the labels to train on as 'classes' in the hospital's node config."
         )
 
 
@@ -127,7 +127,7 @@ def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str])
 
 
 def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Labels:
-    """Return the names of classes that a site tells the coordinator, sorted.
+    """Return the names of classes that a site discloses to the coordinator, sorted.
 
     They are those that at least the hospital's ``min-cluster`` of its patients have; a rarer one takes part if another
     hospital names it. If the node config lists ``classes``, they are these, whatever the table holds.
@@ -166,11 +166,11 @@ def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[
             "classes='0,1'."
         )
     if len(set(classes)) < len(classes):
-        raise SettingError(f"Site '{hospital.name}' was told a class twice. {NOT_FOLLOWED}")
+        raise SettingError(f"Site '{hospital.name}' received a class twice. {NOT_FOLLOWED}")
 
 
 def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> None:
-    """Tell the hospital, in its own log, how many rows are left out for their labels; once in a run.
+    """Log, for the hospital itself, how many rows are left out for their labels; once in a run.
 
     ``named`` are the classes of the federation and the labels in ``positive``.
     """

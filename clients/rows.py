@@ -35,7 +35,7 @@ def table_at(hospital: Hospital, level: str) -> Table:
     TableError
         If it cannot be read, or there can be no copy of it.
     FederationError
-        If it is no more what it was when the run began. Sums before a change and after it would differ in the rows that
+        If it has changed since the run began. Sums before a change and after it would differ in the rows that
         have changed.
     """
     table = true_table(hospital)
@@ -57,9 +57,7 @@ def true_table(hospital: Hospital) -> Table:
     identity = table_identity(hospital)
     table = cast(Table, cached_tables((identity, "table"), lambda: _read(hospital, identity)))
     version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
-    refusal = (
-        "to go on: its table has changed since the run began. Put back, it can go on; as it is now it cannot"
-    )
+    refusal = "to go on: its table has changed since the run began. With the old table the run can go on"
     hospital.require_same("table", version, refusal)
     return table
 
@@ -159,11 +157,11 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
         used[eligible] = at_most(hospital.terms.rows_per_patient, patients[eligible], split.numbers[eligible])
     train, test, test_table, test_classes = used & ~held_out, used & held_out, view, classes
     if folder is None and level == "perturbed":
-        # Only a researcher may know how a model does on the true records: the same ones as at every level.
+        # Only a researcher may know a model's accuracy on the true records: the same ones as at every level.
         test_table, test_classes = true_rows, schema.indices(cast(NDArray[np.str_], true_rows.labels))
         test = held_out & (test_classes >= 0)
     remaining, least = count_patients(patients[train]), hospital.least_patients
-    # At dp a refusal must not tell how many there are.
+    # At dp a refusal must not reveal how many there are.
     if remaining < least and level != "dp":
         raise TableError(
             f"Site '{hospital.name}' has too few patients: it trains on at least {least}, its min-cluster. Has the "

@@ -1,4 +1,4 @@
-"""Secret seeds that some sites share: one deals it out, in notes that the coordinator hands on and cannot read."""
+"""Secret seeds that some sites share: one site sends them, in notes that the coordinator relays and cannot read."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -12,10 +12,10 @@ from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, seal, unseal
 
 SLOTS, COLUMN_BLOCK = "slots", "column-block"
 SECOND = {
-    SLOTS: "a second seed for landmark slots: by two of them, landmarks could be told apart by their site",
+    SLOTS: "a second seed for landmark slots: by two of them, landmarks could be assigned to their sites",
     COLUMN_BLOCK: "a second random matrix: by two of them, its rows could be computed from kernel rows",
 }
-"""What a seed is for (purpose of the notes, and what a site calls it among its secrets), and why a run has only one."""
+"""A seed's purpose, also its name among a site's secrets, and the reason why a run has only one."""
 
 PURPOSES = tuple(SECOND)
 NOTE_BYTES = 1 + KEY_BYTES + SEAL_BYTES  # a note begins with the place of its purpose
@@ -43,8 +43,8 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
             )
             if purpose == COLUMN_BLOCK and sender not in column_block(site.layout(), site.name):
                 raise FederationError(
-                    f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and is "
-                    f"not to know it. {NOT_FOLLOWED}"
+                    f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and may "
+                    f"not know it. {NOT_FOLLOWED}"
                 )
             site.require_same(purpose, seed, SECOND[purpose])
 

@@ -35,7 +35,7 @@ MOST_NUMBERS = 2**28
 class Site(Hospital):
     """A hospital during one message, at the level at which it answers."""
 
-    level: str  # it says which table the system sees
+    level: str  # determines the table that the system sees
     # In the secure sum that the message is about, if it is about one.
     participation: Participation | None = None
     outbox: dict[str, bytes] = field(default_factory=dict)  # sealed notes to other sites, by name
@@ -59,7 +59,7 @@ class Site(Hospital):
                 finite = np.isfinite(value) | (np.isnan(value) & broadcast.cells)
                 if not finite.all():
                     raise FederationError(
-                        f"Site '{self.name}' was told a number that is not finite. {NOT_FOLLOWED}"
+                        f"Site '{self.name}' received a number that is not finite. {NOT_FOLLOWED}"
                     )
             return message
 
@@ -116,8 +116,8 @@ class Site(Hospital):
         """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""
         if not 0 <= numbers <= MOST_NUMBERS:
             raise SettingError(
-                f"Site '{self.name}' was asked for more than {MOST_NUMBERS} numbers at once, or for less than none. "
-                "Use fewer landmarks, points per round trip or folds."
+                f"Site '{self.name}' refuses a request for more than {MOST_NUMBERS} numbers, or below 0. Use fewer "
+                "landmarks, points per round trip or folds."
             )
 
     def split(self) -> Split:
@@ -131,13 +131,11 @@ class Site(Hospital):
     def squares(self, predicted: Ints, question: object) -> Floats:
         """Return the sums of products of counts by patient over the test rows, for one question and broadcasts a run.
 
-        Those of two models would tell which of the rows between them are of the same patient.
+        Those of two models would reveal which of the rows between them are of the same patient.
         """
         from flower_pansvm.counts import patient_squares  # noqa: PLC0415 - no answer of level dp has squares
 
-        refusal = (
-            "to count by patient twice in this run: the counts of two models tell whose rows go together"
-        )
+        refusal = "to count by patient twice in this run: the counts of two models reveal which rows are of one patient"
         key = {**records.get(self.state, DIGESTS), "question": records.digest(records.values_of(question))}
         self.require_same("squares", records.digest(key), refusal)
         test, classes = self.test(), len(self.schema().classes)

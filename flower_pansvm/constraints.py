@@ -1,4 +1,4 @@
-"""Constraints: what a setting may be, declared beside its field, checked on what a user writes, named in errors."""
+"""Constraints of settings, declared beside the field, checked on the user's values, named in errors."""
 
 import difflib
 import math
@@ -11,12 +11,12 @@ from flower_pansvm.errors import SettingError
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the values of a setting may be."""
+    """The constraint of a setting's values."""
 
     description: str  # in words, as the end of a sentence: ``a number above 0``
-    # Returns the value for what a user has written, or for the value itself; or raises ValueError.
+    # Returns the value for a user's text, or for the value itself; or raises ValueError.
     read: Callable[[Any], Any]
-    write: Callable[[Any], Any] = lambda value: value  # returns what the run config holds for a value
+    write: Callable[[Any], Any] = lambda value: value  # returns the entry of the run config
     choices: tuple[str, ...] = ()  # the words it must be one of; empty if it is not chosen from words
 
 
@@ -26,7 +26,7 @@ def setting(default: object, constraint: Constraint, meaning: str) -> Any:
 
 
 def parse(settings: Any) -> None:
-    """Replace what a user has written by values, in all fields of new settings; SettingError if one cannot work."""
+    """Replace the user's texts by values, in all fields of new settings; SettingError if one is invalid."""
     for option in fields(settings):
         if "constraint" in option.metadata:
             value = read(key_of(option.name), getattr(settings, option.name), option.metadata["constraint"])
@@ -34,7 +34,7 @@ def parse(settings: Any) -> None:
 
 
 def read(key: str, value: object, constraint: Constraint) -> Any:
-    """Return the value of a setting for what a user has written; SettingError says what it must be."""
+    """Return the value of a setting for a user's text; SettingError, with the constraint, if it is invalid."""
     value = _plain(value)
     if constraint.choices:
         check_choice(key, str(value), constraint.choices)
@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
 
 
 def key_of(name: str) -> str:
-    """Return what the run config calls a field: ``min-sites`` for ``min_sites``."""
+    """Return a field's key in the run config: ``min-sites`` for ``min_sites``."""
     return name.replace("_", "-")
 
 
@@ -112,7 +112,7 @@ def number(
 
 
 def near_matches(word: str, choices: Iterable[str]) -> str:
-    """Return the end of an error text that names what the user may have meant."""
+    """Return the end of an error text, with the choices nearest to a word."""
     names = sorted(choices)
     by_small = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word.casefold(), by_small, n=3, cutoff=0.6)

@@ -31,10 +31,10 @@ columns are full of it."""
 BINS = len(EDGES) + 2
 WIDTHS = np.diff([0.0, *EDGES, 1.0, 1.0])
 MIDDLES = np.array([0.0, *(EDGES + np.append(EDGES[1:], 1.0)) / 2, 1.0])
-"""Of the bins: the lower end alone, what is between, the upper end alone."""
+"""Of the bins: the lower end alone, the bins between, the upper end alone."""
 
 FURTHEST = 3.0
-"""Most standard deviations from the mean that a cell counts."""
+"""Standard deviations from the mean at which a cell is clipped."""
 
 LEAST_LENGTH = 0.75
 """Rows shorter than this share of the usual length keep it in the linear part; longer ones have all the same."""
@@ -44,15 +44,15 @@ CONSTANT = 0.25
 
 
 def places(X: Floats, low: Floats, high: Floats) -> Floats:
-    """Return where cells are between the ends of their columns, 0 to 1, shape (rows, columns); NaN where missing."""
+    """Return cells as positions between the ends of their columns, 0 to 1, shape (rows, columns); NaN if missing."""
     with np.errstate(all="ignore"):
-        # Of ends that are none, or the wrong way round, something between 0 and 1 is made all the same.
+        # Invalid or reversed ends give values between 0 and 1, too.
         inside: Floats = np.clip((X - low) / (high - low), 0.0, 1.0)
     return np.where(np.isnan(inside) & ~np.isnan(X), 0.0, inside)
 
 
 def bins(inside: Floats) -> NDArray[np.int64]:
-    """Return the bin of each place, of `BINS`; those of missing cells mean nothing."""
+    """Return the bin of each place, of `BINS`; undefined for missing cells."""
     return np.searchsorted(EDGES, inside, side="left") + (inside >= 1.0)
 
 
@@ -79,7 +79,7 @@ def within_bounds(low: Floats, high: Floats, frequencies: Floats, size: int, col
 
 @dataclass(frozen=True)
 class FourierMap:
-    """From a row to its features; as a message, what every site is told of it."""
+    """From a row to its features; also the message that every site receives."""
 
     low: Floats  # (columns,): public lower end of each column
     high: Floats  # (columns,): and upper end

@@ -1,4 +1,4 @@
-"""Labels: one way to write them, which texts can be the name of a class, and which two may mean the same."""
+"""Labels: canonical form, valid names of classes, and labels that may mean the same."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ WRITTEN_BY_PROGRAMS = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.0*)?")
 """Whole numbers as programs write them: 1, +1, 1.0. What begins with another 0, or has decimals, is a code."""
 
 MOST_CLASSES = 30
-"""A label column with more different labels is most likely the wrong one: ages, names, numbers of patients."""
+"""A label column with more labels is most likely the wrong one: ages, names, numbers of patients."""
 
 LABEL_RULE = (
     "whole numbers of at most 6 digits, or words of at most 24 characters: letters, digits (at most 4), blanks and "
@@ -91,9 +91,9 @@ def can_be_listed(label: str) -> bool:
 
 
 def spelling(label: str) -> str:
-    """Return what is the same for labels that differ only in case, in blanks, or as yes or 01 differ from 1.
+    """Return a key shared by labels that differ only in case, in blanks, or as yes or 01 differ from 1.
 
-    Case is what a program or a habit changes: ``yes``, ``Yes``, ``YES``. A capital among small letters is written on
+    Programs and habits change case: ``yes``, ``Yes``, ``YES``. A capital among small letters is written on
     purpose and stays, as in names of vowels.
 
     Examples

@@ -12,12 +12,12 @@ from flower_pansvm.fourier_map import places, within_bounds
 from flower_pansvm.privacy.exact import CELL_STEP, LARGEST_CELL, cut, rounded, waves
 
 MISSING = 0.5
-"""Where a missing cell is between the ends of its column."""
+"""Position of a missing cell between the ends of its column."""
 
 
 @dataclass(frozen=True)
 class RandomFourierMap:
-    """From a row to [cos rho_1.x, sin rho_1.x, ...] / sqrt(D), of length 1; as a message, what every site is told."""
+    """From a row to [cos rho_1.x, sin rho_1.x, ...] / sqrt(D), of length 1; also the message to every site."""
 
     low: Floats  # (columns,): public lower end of each column
     high: Floats  # (columns,): and upper end; x is where a row's cells are between them, 0 to 1

@@ -1,4 +1,4 @@
-"""How a table's file is written: one list of options for command line, settings, node config and schema file."""
+"""The format of a table's file: one list of options for command line, settings, node config and schema file."""
 
 import codecs
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def _count(text: str) -> None:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How a file is written. An empty text says nothing: the schema file does, or what is usual counts."""
+    """The format of a file. An empty text stands for the schema file's option, or the default."""
 
     separator: str = setting(
         "",
@@ -106,12 +106,12 @@ class ReadingOptions:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """How the file is written, in order."""
+        """The values of the options, in order."""
         return tuple(getattr(self, option.name) for option in fields(ReadingOptions))
 
     @property
     def said(self) -> dict[str, str]:
-        """How the file is written, by key."""
+        """The values of the options, by key."""
         return dict(zip(READING_KEYS, self.options, strict=True))
 
 
@@ -119,6 +119,6 @@ READING_KEYS = tuple(key_of(one.name) for one in fields(ReadingOptions))
 
 
 def said_of_reading(values: Any) -> dict[str, str]:
-    """Return the options that a mapping has by their keys, by name; without those of which it says nothing."""
+    """Return the options that a mapping has by their keys, by name, without empty ones."""
     options = {key.replace("-", "_"): str(values.get(key, "")) for key in READING_KEYS}
     return {name: value for name, value in options.items() if value}

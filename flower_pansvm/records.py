@@ -2,8 +2,8 @@
 
 A message holds named groups of values; a group is the fields of a dataclass, or a mapping from names to values of one
 kind. Numbers, texts and lists of texts travel as Flower's ``ConfigRecord``, arrays of numbers as ``ArrayRecord``;
-nothing is pickled. What arrives may be anything: a dataclass that is read has exactly the fields that it declares, each
-of its type. What does not fit raises a FederationError, which names its sender and holds no values.
+nothing is pickled. Received values are checked: a dataclass that is read has exactly the fields that it declares, each
+of its type. Others raise a FederationError, which names its sender and holds no values.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ T = TypeVar("T")
 types_of: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 
 COORDINATOR = "The coordinator"
-"""Who sends what a site reads; a sender is named as the beginning of a sentence."""
+"""The sender of the messages that a site reads, as the beginning of a sentence."""
 
 PACKED, MOST_PACKED = "packed", 2**22
 MOST_CHARACTERS = 1000  # of a text in a list
@@ -115,7 +115,7 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str,
     values = dict[str, Any]()
     arrays, scalars = content.get(f"{group}.arrays"), content[f"{group}.values"]
     if not isinstance(arrays, ArrayRecord) or not isinstance(scalars, ConfigRecord):
-        raise _error(sender, "the group '%s' in parts that do not belong together", group)
+        raise _error(sender, "the group '%s' in parts of the wrong types", group)
     for name, value in scalars.items():
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
             raise _error(sender, "a list that is not of texts as '%s' of '%s'", name, group)
@@ -176,7 +176,7 @@ def digest(values: Values) -> str:
 
 
 def _error(sender: str, text: str, *names: str) -> FederationError:
-    """Return the error about what was sent; ``text`` has ``%s`` for each name, which may be from elsewhere."""
+    """Return the error about a message; ``text`` has ``%s`` for each name, which may be the sender's."""
     printed = text % tuple(printable(name, SHOWN) for name in names)
     return FederationError(
         f"{sender} sent {printed}. Either the message was damaged on its way, or the sender runs another version of "
@@ -184,14 +184,14 @@ def _error(sender: str, text: str, *names: str) -> FederationError:
     )
 
 
-FORMAT = "little-endian"  # what Flower is told of the bytes
+FORMAT = "little-endian"  # Flower's name of the bytes' order
 MOST_SIDES = 8
-MOST_EMPTY_SIDE = 2**20  # of an array without any items: its bytes say nothing of how long a side may be
+MOST_EMPTY_SIDE = 2**20  # of an array without items, whose bytes do not limit its shape
 NUMBERS = ("float64", "float32", "int64", "uint8", "bool")
 
 
 class UnreadableArrayError(Exception):
-    """An array cannot be what it says it is; the text says why, and follows the words "an array that"."""
+    """An array is invalid; the text says why, and follows the words "an array that"."""
 
 
 def write_array(values: NDArray[np.generic]) -> Array:
@@ -213,9 +213,9 @@ def read_array(array: Array) -> NDArray[np.generic]:
         raise UnreadableArrayError("holds no numbers, or in another format than this project's")
     dtype = np.dtype(array.dtype)
     if len(shape) > MOST_SIDES or min(shape, default=0) < 0:
-        raise UnreadableArrayError(f"has more than {MOST_SIDES} sides, or a side of negative length")
+        raise UnreadableArrayError(f"has more than {MOST_SIDES} dimensions, or one of negative length")
     if 0 in shape and max(shape) > MOST_EMPTY_SIDE:
-        raise UnreadableArrayError("is empty and claims a side of an absurd length")
+        raise UnreadableArrayError("is empty and claims a dimension of an absurd length")
     if math.prod(shape) * dtype.itemsize != len(data):
         raise UnreadableArrayError("has more or fewer bytes than its shape and type need")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8).max(initial=0) > 1:

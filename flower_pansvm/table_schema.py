@@ -1,4 +1,4 @@
-"""The schema file: what all sites have agreed on of their tables' columns. Coordinator, sites and model read the same.
+"""The schema file: all sites' agreement on their tables' columns. Coordinator, sites and model read the same.
 
 It is TOML, which people can read and comment, and which Python reads without a further package::
 
@@ -26,7 +26,7 @@ It is TOML, which people can read and comment, and which Python reads without a 
     [reading]
     separator = "semicolon"
 
-Everything in it is public: it comes from what is known of the measurements, and not from rows. How a file is written
+Everything in it is public: it comes from knowledge of the measurements, and not from rows. The format of a file
 (``reading``) may differ from site to site.
 """
 
@@ -108,7 +108,7 @@ class TableColumn:
         return (numbers < low) | (numbers > high)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the file says of the column."""
+        """Return the file's entries on the column."""
         entries = {
             "kind": self.kind,
             "unit": self.unit,
@@ -142,7 +142,7 @@ class TableSchema:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a schema file; SettingError if it cannot be read, or says what cannot be."""
+        """Read a schema file; SettingError if it cannot be read or is invalid."""
         try:
             text = path.read_text(encoding="utf-8-sig")
             return cls.from_mapping(parse(text, "toml", LONGEST_FILE), path.name)
@@ -163,12 +163,12 @@ class TableSchema:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what :attr:`text` wrote; ValueError or SettingError if it cannot be."""
+        """Read :attr:`text`; ValueError or SettingError if it is invalid."""
         return cls.from_mapping(parse(text, "json", LONGEST_FILE), "schema")
 
     @classmethod
     def from_mapping(cls, entries: Any, name: str) -> Self:
-        """Check what a file says; SettingError if it cannot be. ``name`` is the file's."""
+        """Return the schema of a file's ``entries``; SettingError if they are invalid. ``name`` is the file's."""
         reading = _Reading(name)
         reading.check_keys(entries, KEYS, "")
         columns = reading.mapping(entries.get("columns", {}), "columns")
@@ -188,14 +188,14 @@ class TableSchema:
 
     @cached_property
     def text(self) -> str:
-        """The file without what does not matter, such as comments: the same text for the same schema."""
+        """The file without comments and the like: the same text for the same schema."""
         entries = {key: getattr(self, key.replace("-", "_")) for key in AGREED}
         entries["columns"] = {column.name: column.to_json() for column in self.columns}
         return json.dumps({key: value for key, value in entries.items() if value})
 
     @cached_property
     def digest(self) -> str:
-        """What is the same at two sites if their schema files say the same."""
+        """Digest of :attr:`text`, equal at two sites with equal schemas."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:32]
 
     @property
@@ -210,7 +210,7 @@ class TableSchema:
 
     @property
     def public_ends(self) -> dict[str, tuple[float, float]]:
-        """The public ends of the features of which the file tells them."""
+        """The public ends of the features, where the file has them."""
         ends = ((name, column.public_ends) for column in self.columns for name in column.features)
         return {name: pair for name, pair in ends if pair}
 
@@ -227,7 +227,7 @@ class _Reading:
     def mapping(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise self.error(
-                f"has something else than a table for {where}. Write [columns.NAME] above each column."
+                f"has the wrong type for {where}: expected a table. Write [columns.NAME] above each column."
             )
         return value
 
@@ -238,7 +238,7 @@ class _Reading:
 
     def text(self, value: Any, key: str) -> str:
         if not isinstance(value, str) or not is_printable(value):
-            raise self.error(f'has something else than a text for {key}. Write {key} = "…".')
+            raise self.error(f'has the wrong type for {key}: expected a printable text. Write {key} = "…".')
         return value.strip()
 
     def texts(self, value: Any, key: str) -> tuple[str, ...]:
@@ -246,7 +246,7 @@ class _Reading:
         texts = tuple(unicodedata.normalize("NFC", str(item).strip()) for item in value) if sound else ()
         if not sound or not all(map(is_printable, texts)) or len(set(texts)) < len(texts):
             raise self.error(
-                f"has something else than a list of different texts for {key}. Write them in quotation marks, codes "
+                f"has the wrong value for {key}: expected different texts in a list. Write them in quotes, codes "
                 'such as "1.10" too: ["…", "…"].'
             )
         return texts
@@ -261,7 +261,7 @@ class _Reading:
         try:
             ReadingOptions(**options)
         except SettingError as error:
-            raise self.error(f"has options of reading that cannot work: {error}") from None
+            raise self.error(f"has invalid reading options: {error}") from None
         return tuple(options.items())
 
     def column(self, name: str, entries: Any) -> TableColumn:
@@ -308,22 +308,22 @@ class _Reading:
         sound = isinstance(ends, list) and len(ends) == 2 and all(type(end) in (int, float) for end in ends)
         if not sound or kind != NUMBER or not -math.inf < ends[0] < ends[1] < math.inf:
             raise self.error(
-                f"has a range{where} that cannot be: it is a number, another one above it, and for columns of numbers "
+                f"has an invalid range{where}: it is a number and another one above it, for columns of numbers "
                 "only. Write range = [0, 120]. A column that is always the same may have any range that holds it."
             )
         return float(ends[0]), float(ends[1])
 
     def check_whole(self, schema: TableSchema) -> None:
-        """Check what is said of several columns together."""
+        """Check the entries that concern several columns."""
         classes, positive = schema.classes, schema.positive
         sound = all(map(can_be_listed, classes)) and len(set(map(spelling, classes))) == len(classes)
         if classes and not (2 <= len(classes) <= MOST_CLASSES and sound):
             raise self.error(
-                f"has classes that cannot be. Write their names, each once: from 2 to {MOST_CLASSES}. They are "
+                f"has invalid classes. Write their names, each once: from 2 to {MOST_CLASSES}. They are "
                 f"{LABEL_RULE}; no two may differ only {SPELLING}."
             )
         if classes and positive and not set(positive) < set(classes):
-            raise self.error(f"has other labels as positive than some of: {', '.join(classes)}.")
+            raise self.error(f"has invalid positive labels. Choose some, not all, of: {', '.join(classes)}.")
         if not schema.columns:
             raise self.error("names no column. Write [columns.NAME] for each feature.")
         if len(set(schema.features)) < len(schema.features):

@@ -1,4 +1,4 @@
-"""One message at a time, each from where the last one left off; and a site itself keeps what it remembers of a run.
+"""One message at a time, each from the state that the last one left, which the site itself keeps.
 
 Flower offers ``Context.state`` for that. It hands each message's process a copy and takes it back when the process
 ends, after the reply has left; and it hands the same to the next run of a series, whatever app that is. So a hospital
@@ -27,7 +27,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.files import lock
 
 STATE = "pansvm.turn"
-"""All that Flower keeps of a hospital: how many messages of which run it has answered."""
+"""Flower's only state of a hospital: how many messages of which run it has answered."""
 
 FOLDER = "runs"
 NUMBER_BYTES = 8  # at the start of a run's file
@@ -43,7 +43,7 @@ _one_lock_each = Lock()
 def turn(context: Context) -> Iterator[Hospital]:
     """Wait until the site does nothing else in this run, and give what code below the gate has of it until it is done.
 
-    FederationError if what it remembers of the run is not what the last message left; or what :func:`hospital_of`
+    FederationError if its state of the run is not that of the last message; or what :func:`hospital_of`
     raises.
     """
     with _one_lock_each:
@@ -60,7 +60,7 @@ def turn(context: Context) -> Iterator[Hospital]:
 
 @contextmanager
 def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDict]:
-    """Read what a hospital's file says, and write it back; no other process can change it in the meantime."""
+    """Read a hospital's state of a run, and write it back; no other process can change it in the meantime."""
     _remove_old(folder)
     path, noted = folder / f"{context.run_id}-{context.node_id}", records.get(context.state, STATE)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:

@@ -37,7 +37,7 @@ def encode_reply(
     declared = answer.answer if isinstance(answer, Private) else answer
     if type(declared) is not task.answer:
         raise SumError(
-            f"The code that answers task '{task.name}' returned something else than its answer declares. This is a "
+            f"The code that answers task '{task.name}' returned another type than its declared answer. This is a "
             "fault in the program: declare all that leaves in flower_pansvm/systems."
         )
     content, state = RecordDict(), b""
@@ -46,7 +46,7 @@ def encode_reply(
         records.write(content, "disclosed", declared)
     if task.summed:
         if participation is None:
-            raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
+            raise SumError(f"Task '{task.name}' was requested outside a secure sum. Start the run again.")
         summed = {name: np.asarray(getattr(declared, name), dtype=np.float64) for name in task.summed}
         sites, words = len(participation.sum_round.roster), []
         for name, array in summed.items():
@@ -60,7 +60,7 @@ def encode_reply(
 
 
 def encode_relay_reply(answer: bytes) -> RecordDict:
-    """Return the content of a site's reply to a relay step: what its protocol made, masked or encrypted."""
+    """Return the content of a site's reply to a relay step, masked or encrypted by its protocol."""
     content = RecordDict()
     records.write(content, "sum", Payload(np.frombuffer(answer, dtype=np.uint8)))
     return content

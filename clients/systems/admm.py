@@ -27,7 +27,7 @@ PRECISION = 1e-5
 """How exactly the local problem is solved, in units of a row's distance from the margin."""
 
 MOST_WORK, MOST_STEPS_A_ROW = 2_000_000_000, 80
-"""Rows times steps, and steps for each row, after both of which the solver is taken to stand still."""
+"""Rows times steps, and steps for each row, after both of which the solver is taken to stall."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     Raises
     ------
     SettingError
-        If the question is none that a coordinator of this version asks.
+        If the question is invalid.
     FederationError
         If the site does not have its models of the step before.
     """
@@ -61,8 +61,8 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     if models.asked != digest:
         if models.steps != question.first:
             raise FederationError(
-                f"Site '{site.name}' has taken {models.steps} steps of its models and is asked for number "
-                f"{question.first}: it was started again during the run, or a message was lost. Resume the run."
+                f"Site '{site.name}' has taken {models.steps} steps of its models, and the request is for step "
+                f"{question.first}: it was started again during the run, or a message did not arrive. Resume the run."
             )
         for z, rho in zip(question.z, question.rho, strict=True):
             models = next_models(site, problems, models, z, rho)
@@ -149,11 +149,11 @@ def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> 
         )
     if len({problem.pair for problem in problems}) < len(problems):
         raise SettingError(
-            f"Site '{site.name}' refuses a step that asks for the same classes more than once: it would be several "
+            f"Site '{site.name}' refuses a step with the same classes more than once: it would be several "
             f"steps, and only so many are taken in a run. {NOT_FOLLOWED}"
         )
     if question.first + steps > MOST_STEPS:
         raise SettingError(
-            f"Site '{site.name}' takes at most {MOST_STEPS} steps of consensus models in a run, and is asked for more: "
-            "each step tells more of its rows. Start a new run, with larger tolerances."
+            f"Site '{site.name}' takes at most {MOST_STEPS} steps of consensus models in a run: "
+            "each step reveals more of its rows. Start a new run, with larger tolerances."
         )

@@ -1,7 +1,7 @@
 """Private training: sums in which no row has a part larger than 1, whatever is asked. The gate adds the noise.
 
 A row's part is a function of that row alone, bit for bit: all arithmetic here is exact
-(:mod:`flower_pansvm.privacy.exact`), and what is not exact in a question is refused.
+(:mod:`flower_pansvm.privacy.exact`), and a question with inexact numbers is refused.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def private_bins(site: Site, question: BinsQuestion) -> BinsAnswer:
     X = site.train().X
     columns = X.shape[1]
     if not (question.low.shape == question.high.shape == (columns,) and np.all(question.low < question.high)):
-        raise SettingError(f"A range was not given for each column of site '{site.name}'. {NOT_FOLLOWED}")
+        raise SettingError(f"Site '{site.name}' needs a range for each of its columns. {NOT_FOLLOWED}")
     cells = np.zeros((columns, BINS))
     for block in row_blocks(len(X), columns):
         indices, present = bins(places(X[block], question.low, question.high)), ~np.isnan(X[block])
@@ -92,7 +92,7 @@ def _mapped(site: Site, rows: Rows) -> Iterator[tuple[Floats, Ints]]:
 
 
 def _map(site: Site, rows: Rows) -> FourierMap:
-    """Return the feature map that the site was told, after checking it."""
+    """Return the broadcast feature map, after checking it."""
     feature_map = site.get_broadcast(PRIVATE_MAP)
     if not feature_map.fits(rows.X.shape[1]):
         raise _misfit(site)
@@ -119,6 +119,6 @@ def _weights(site: Site, rows: Rows, weights: Floats) -> Floats:
 
 def _misfit(site: Site) -> SettingError:
     return SettingError(
-        f"Site '{site.name}' was told a feature map or weights that do not fit its columns and classes, or are not "
+        f"Site '{site.name}' received a feature map or weights that do not fit its columns and classes, or are not "
         f"within the bounds of exact arithmetic. {NOT_FOLLOWED}"
     )

@@ -1,4 +1,4 @@
-"""Ensemble voting: the site's own SVM votes on all sites' test rows, and the majority is tried on the site's own."""
+"""Ensemble voting: the site's own SVM votes on all sites' test rows, and the majority is scored on the site's own."""
 
 import numpy as np
 
@@ -40,10 +40,10 @@ def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks
     site.check_size(float(classes) ** 2)
     if predicted.shape != own_rows.shape or ((predicted < 0) | (predicted >= classes)).any():
         raise FederationError(
-            f"Site '{site.name}' was not told one class for each row of the ballot. {NOT_FOLLOWED}"
+            f"Site '{site.name}' did not receive one class for each row of the ballot. {NOT_FOLLOWED}"
         )
     refusal = (
-        "to count its test rows twice in this run: counts by two lists of predicted classes tell the labels of the "
+        "to count its test rows twice in this run: counts by two lists of predicted classes reveal the labels of the "
         "rows in which these differ"
     )
     site.require_same(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
@@ -64,6 +64,6 @@ def _own_rows(site: Site) -> Bools:
             f"Site '{site.name}' refuses a ballot on which the rows under its name are not its test rows, or which is "
             f"no table of numbers. Has the site's table changed during the run? {NOT_FOLLOWED}"
         )
-    refusal = "a second ballot in this run: its votes on rows that the coordinator chooses tell its model"
+    refusal = "a second ballot in this run: its votes on rows that the coordinator chooses reveal its model"
     site.require_same(tasks.BALLOT.name, site.digest_of(tasks.BALLOT), refusal)
     return own_rows

@@ -1,8 +1,8 @@
-"""A trained model tried on the site's test records: on true ones, which is charged, or by subgroups.
+"""A trained model evaluated on the site's test records: on true ones, which is charged, or by subgroups.
 
 The model is the coordinator's choice. On true records the gate adds noise, and a record's part is a function of that
 record and the model, bit for bit: each record goes alone through calls of the same shapes, so that no other one can
-change how its numbers are rounded. It is 1 in one cell whatever the model makes of the record, and no refusal tells of
+change how its numbers are rounded. It is 1 in one cell whatever the model makes of the record, and no refusal reveals
 one.
 """
 
@@ -41,7 +41,7 @@ ROW_SECONDS, NUMBER_SECONDS = 1e-3, 1e-7
 again for each number of the model, since a processor may take so long for one that is nearly 0."""
 
 STEPS = 25
-"""Scales of the wait that are its mean: it would be negative with a chance of exp(-STEPS) / 2, and tell more."""
+"""Scales of the wait that are its mean: it would be negative with a chance of exp(-STEPS) / 2, and reveal more."""
 
 
 @answers(MODEL_TEST)
@@ -64,7 +64,7 @@ def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
 def subgroups(site: Site, question: SubgroupsQuestion) -> SubgroupsAnswer:
     """Count the test records by group, class and predicted class: once a run.
 
-    Two kinds of groups would tell of the records between them. A group of fewer than ``min-cluster`` patients counts
+    Two kinds of groups would reveal the records between them. A group of fewer than ``min-cluster`` patients counts
     with the missing cells; if these are as few then, this site's records count nowhere.
     """
     digest = records.digest(records.values_of(question))
@@ -94,7 +94,7 @@ def _groups(site: Site, question: SubgroupsQuestion, X: Floats) -> Ints:
     """Return the group of each record; FederationError if the question is no column's or category's."""
     schema, features, cuts = site.schema(), question.features, question.cuts
     if not features or not set(features) <= set(schema.columns) or (np.diff(cuts) <= 0).any():
-        raise FederationError(f"Site '{site.name}' was asked for groups that there are not. {NOT_FOLLOWED}")
+        raise FederationError(f"Site '{site.name}' refuses groups of unknown columns. {NOT_FOLLOWED}")
     cells = X[:, [schema.columns.index(name) for name in features]]
     groups = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
     return np.where(np.isnan(cells).any(axis=1), groups_of(question) - 1, groups).astype(np.int64)
@@ -114,7 +114,7 @@ def _model(site: Site, question: ModelTestQuestion | SubgroupsQuestion) -> Decid
         if isinstance(model, DecidingModel) and fits and _has_doubles(model) and site.own_columns().all():
             return model
     raise SettingError(
-        f"Site '{site.name}' was told a model to test that is too large, of other columns or classes than the run's, "
+        f"Site '{site.name}' refuses a model to test that is too large, of other columns or classes than the run's, "
         f"or none that classifies a record by itself. {NOT_FOLLOWED}"
     )
 

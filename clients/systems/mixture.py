@@ -97,7 +97,7 @@ class Tradeoff:
 
 
 def tradeoff(model: Mixture, X: Floats, benefit: Floats, seed: list[int], draws: int = 0) -> Tradeoff:
-    """Return what sharing 1, 2, … components means, as many numbers as ``benefit`` has.
+    """Return risks, loss and benefit of sharing 1, 2, … components, as many as ``benefit`` has.
 
     Parameters
     ----------
@@ -238,8 +238,8 @@ def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer: 
     try:
         mixtures.check(classes, test.X.shape[1])
     except ValueError:
-        raise FederationError(f"Site '{site.name}' was told no mixtures. {NOT_FOLLOWED}") from None
-    refusal = "to try a second model in this run: counts of two tell of the test rows that change sides"
+        raise FederationError(f"Site '{site.name}' received invalid mixtures. {NOT_FOLLOWED}") from None
+    refusal = "to evaluate a second model in this run: counts of two reveal the test rows that change sides"
     site.require_same(tasks.MIXTURE_SCORES.name, site.digest_of(tasks.GLOBAL_MIXTURE), refusal)
     odds = mixtures.decisions(scaled(site, test.X))
     masks = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
@@ -313,7 +313,7 @@ def tradeoff_of(
 
 
 def preference_of(site: Site, simulated: Floats) -> Preference:
-    """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
+    """Return the hospital's settings of risks; of a simulated site the bound that the run has for it."""
     if site.partition is not None:
         return Preference(risk_bound=float(simulated[site.partition[0] % len(simulated)]))
     return site.policy.part(Preference)

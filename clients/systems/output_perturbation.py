@@ -45,7 +45,7 @@ def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer
     labels, plane_question = problem_of(site, question)
     X, inner = site.train().X, plane_question.leading * (plane_question.leading + 1) // 2
     (answer,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [plane_question])
-    # Of the curvature what comes before the bias.
+    # Of the curvature, the coordinates before the bias.
     return tasks.RffCutsAnswer(answer.cuts.a, answer.cuts.m, answer.cuts.loss, answer.curvature[:inner])
 
 
@@ -130,7 +130,7 @@ def weights_of(signed: Floats, C: float, tol: float) -> Floats:
 def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> tasks.RffPrivateScoresAnswer:
     """Count the test rows by class and predicted class."""
     rows, counts = site.test(), np.zeros((2, 2))
-    # The map, too, before there is a row: a refusal must not tell whether there is one.
+    # The map, too, before there is a row: a refusal must not reveal whether there is one.
     feature_map, weights = _map(site, rows.X.shape[1]), _fitting(site, question.weights)
     if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
         raise _misfit(site)
@@ -148,14 +148,14 @@ def _fitting(site: Site, weights: Floats) -> Floats:
 
 
 def mapped_rows(site: Site, X: Floats) -> Floats:
-    """Return rows by the map that the site was told, shape (rows, size)."""
+    """Return rows by the broadcast map, shape (rows, size)."""
     feature_map = _map(site, X.shape[1])
     site.check_size(float(len(X)) * feature_map.size)
     return feature_map.transform(X)
 
 
 def _map(site: Site, columns: int) -> RandomFourierMap:
-    """Return the map that the site was told, after checking it."""
+    """Return the broadcast map, after checking it."""
     feature_map = site.get_broadcast(tasks.RFF)
     if not feature_map.fits(columns) or len(site.schema().classes) != 2:
         raise _misfit(site)
@@ -168,6 +168,6 @@ def _signs(rows: Rows) -> Floats:
 
 def _misfit(site: Site) -> SettingError:
     return SettingError(
-        f"Site '{site.name}' was asked for something that does not fit its columns, its classes or the feature map. "
+        f"Site '{site.name}' refuses a request that does not fit its columns, its classes or the feature map. "
         f"{NOT_FOLLOWED}"
     )

@@ -96,7 +96,7 @@ def feature_map(site: Site, number: int) -> SiteMap:
     sound = "sound map", agreed, *digests
     if not cached(sound, lambda: kernel.name in (agreed, "rbf") and nystrom.is_normalized()):
         raise FederationError(
-            f"Site '{site.name}' refuses a feature map that is none of the run's kernel '{agreed}' and the "
+            f"Site '{site.name}' refuses a feature map that does not belong to the run's kernel '{agreed}' and the "
             f"landmarks. {NOT_FOLLOWED}"
         )
     return SiteMap(sent.features, scaling_of(site, points.scaling).of(sent.features), nystrom, digests)
@@ -220,7 +220,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
 
 
 def labels_of(site: Site, problem: Problem) -> Labels:
-    """Return which of the site's training rows are in a problem, on which side and with what weight."""
+    """Return the labels of a problem: sides and weights of the site's training rows."""
     y = signs(site.train().classes, problem.pair)
     if problem.fold != NO_FOLD:
         y[folds_of(site) == problem.fold] = 0.0
@@ -312,8 +312,8 @@ def slots_of_all(site: Site, slots_per_site: int, most: int) -> int:
     total = min(needed, most)
     if not 1 <= total <= MOST_LANDMARKS or (total < needed and slots_per_site > 1):
         raise SettingError(
-            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots of {most}, and takes as many as all "
-            f"other sites, at most {MOST_LANDMARKS} over all. Ask for fewer landmarks."
+            f"Site '{site.name}' refuses {slots_per_site} landmark slots of {most}: it takes as many as all "
+            f"other sites, at most {MOST_LANDMARKS} over all. Lower the number of landmarks."
         )
     return total
 
@@ -321,9 +321,9 @@ def slots_of_all(site: Site, slots_per_site: int, most: int) -> int:
 def own_slots(site: Site, slots_per_site: int, total: int, scaling: int) -> Ints:
     """Return which rows of the landmark matrix of one of the scalings are this site's.
 
-    All sites know it, and the coordinator does not: they deal out the slots by the same secret seed, which the first
-    site draws (:mod:`clients.seeds`). A run has one seed, and each matrix of each sum is dealt anew from it: two whose
-    slots were related, such as one with more slots for each site, would tell which landmarks are of the same site.
+    All sites know them, and the coordinator does not: they distribute the slots by one secret seed, which the first
+    site draws (:mod:`clients.seeds`). A run has one seed, from which each matrix of each sum gets new slots: two whose
+    slots were related, such as one with more slots for each site, would reveal whose they are.
 
     Where there is less than a row for each site, the seed says whose turn it is, and the others have none.
     """

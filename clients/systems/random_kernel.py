@@ -74,7 +74,7 @@ def kernel(site: Site, question: tasks.KernelQuestion) -> tasks.KernelAnswer:
     X = scaling_of(site, 0).of(site.own_columns()).transform(site.train().X)
     if ((X < -OUTSIDE) | (X > 1 + OUTSIDE)).any():
         raise SettingError(
-            f"Site '{site.name}' was told ranges of columns that do not hold all its cells: in other units a column "
+            f"Site '{site.name}' received ranges of columns that do not hold all its cells: in other units a column "
             f"could stand out in the kernel rows. {NOT_FOLLOWED}"
         )
     return _kernel_of(site, question, site.train())
@@ -89,13 +89,13 @@ def kernel_points(site: Site, question: tasks.KernelQuestion) -> tasks.KernelAns
 def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.KernelAnswer:
     request = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
     site.require_same(
-        tasks.KERNEL.name, request, "a second kernel: kernel rows of two scalings tell more of the rows"
+        tasks.KERNEL.name, request, "a second kernel: kernel rows of two scalings reveal more of the rows"
     )
     X = scaling_of(site, 0).of(site.own_columns()).transform(rows.X)
     if not 1 <= question.rows < X.shape[1]:
         raise SettingError(
-            f"Site '{site.name}' refuses a random matrix of {question.rows} rows for its {X.shape[1]} columns: from as "
-            f"many equations whoever knows the matrix computes each row. At most {X.shape[1] - 1} can be."
+            f"Site '{site.name}' refuses a random matrix of {question.rows} rows for its {X.shape[1]} columns: from so "
+            f"many equations, each row follows for those who know the matrix. The largest is {X.shape[1] - 1}."
         )
     if question.kernel not in ("linear", "rbf"):
         raise FederationError(f"Site '{site.name}' knows no random kernel of that name. {NOT_FOLLOWED}")

@@ -1,4 +1,4 @@
-"""Scaling: what a site tells of its columns, and the scalings that the coordinator has broadcast."""
+"""Scaling: sums over a site's columns, and the scalings that the coordinator has broadcast."""
 
 import secrets
 
@@ -20,7 +20,7 @@ from flower_pansvm.tasks import Nothing
 
 @answers(tasks.MOMENTS)
 def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
-    """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
+    """Add to the federated mean and variance; the first site also distributes the seed of the landmark slots."""
     if site.participation is not None:
         deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.sum_round.roster)
     X, masks = site.train().X, _by_fold(site)
@@ -84,10 +84,10 @@ def scaling_of(site: Site, number: int) -> Scaling:
 
 
 def check_told(site: Site, fits: bool, parts: str) -> None:
-    """Check that something that was broadcast fits the run; FederationError if not."""
+    """Check that broadcast ``parts`` fit the run; FederationError if not."""
     if not fits:
         raise FederationError(
-            f"Site '{site.name}' was told {parts} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
+            f"Site '{site.name}' received {parts} that are invalid or do not fit its columns. {NOT_FOLLOWED}"
         )
 
 

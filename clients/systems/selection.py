@@ -16,7 +16,7 @@ from flower_pansvm.tasks import Nothing
 
 SUPPORT_SHARE = 1e-3
 """A support vector has a dual variable above this share of the largest possible, C times its weight: dual variables
-are as exact as the training, and a row that is none can be left with a trace."""
+are as exact as the training, and another row can be left with a trace."""
 
 
 @answers(tasks.CLASS_MOMENTS)

@@ -84,7 +84,7 @@ def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableF
     X, is_text = as_numbers(frame, form)
     if is_text.any():
         raise TableError(
-            f"'{name}' holds text or a date where a number is needed. 'pansvm check' tells for each column what would "
+            f"'{name}' holds text or a date where a number is needed. 'pansvm check' shows for each column what would "
             "settle it: a missing or below-limit in the schema file, another decimal or thousands, or leaving the "
             "column out. If it is the label column, name it as such.",
             detail=_where(is_text, columns),

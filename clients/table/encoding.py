@@ -40,7 +40,7 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm
     lacking = [column.name for column in schema.columns if column.name not in frame.columns]
     if lacking:
         raise TableError(
-            f"'{name}' has no {columns_text(lacking)}, which schema '{schema.name}' describes. Add what is missing "
+            f"'{name}' has no {columns_text(lacking)}, which schema '{schema.name}' describes. Add each missing column "
             "(the cells may be empty), or correct the name.",
             detail=nearest_text(lacking[0], frame.columns),
         )
@@ -56,7 +56,7 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm
 
 
 def places_of_cells(cells: "pd.Series[str]", column: TableColumn) -> Floats:
-    """Return the place of each cell among a column's categories, no and yes; NaN is missing, infinite is none."""
+    """Return each cell's index among the categories, or of no and yes: NaN if missing, infinity if unknown."""
     names = column.categories if column.kind == CATEGORY else ("no", "yes")
     codes, different = pd.factorize(cells.astype(object))
     indices = category_places(map(written, different), names, column.missing)
@@ -84,7 +84,7 @@ def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
 
 
 def category_places(texts: Iterable[str], names: Sequence[str], missing: Sequence[str]) -> Floats:
-    """Return the place of each text among names, NaN for one that is missing, infinity for one that has none.
+    """Return the place of each text among names, NaN for a missing cell, infinity for an unknown text.
 
     What is written as a name is that, whatever else is missing; then come the codes for missing cells, then the names
     by their spelling.

@@ -47,7 +47,7 @@ OTHER_SUFFIXES = {
     **dict.fromkeys((".txt", ".dat", ".data"), "text; if it is CSV, give it the ending .csv"),
     **dict.fromkeys((".json", ".xml", ".feather", ".arff", ".zip", ".pdf", ".docx"), "no table; export CSV"),
 }
-"""What files are that cannot be read, and what to do."""
+"""Kinds of files that cannot be read, and the remedy."""
 
 
 def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
@@ -125,7 +125,7 @@ def _content(path: Path) -> bytes:
 
 
 def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
-    """Return the frame with names in their one form and missing cells as None, after a check that names are names.
+    """Return the frame with names in their one form and missing cells as None, after a check of the names.
 
     Column names are sent to the coordinator. In a file without a header row they would be a patient's row.
     """
@@ -146,7 +146,7 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
     repeated = [column for column, count in Counter(columns).items() if count > 1]
     if repeated:
         raise TableError(
-            f"'{name}' has columns of the same name, which cannot be told apart. Rename or remove the copies.",
+            f"'{name}' has columns of the same name, which are ambiguous. Rename or remove the copies.",
             detail=f"There is more than one {columns_text(repeated)}.",
         )
     if len(columns) > MOST_COLUMNS:

@@ -1,4 +1,4 @@
-"""How a site's table is written, and what becomes of its columns: a node config, a run or a command says so."""
+"""The form of a site's table, and the use of its columns, from a node config, a run or a command."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ class TableForm(ReadingOptions):
 
     @classmethod
     def of(cls, options: Mapping[str, object], schema: TableSchema | None) -> Self:
-        """Read the options by their keys, and ``drop`` (a list); what is not said is as the schema file has it.
+        """Read the options by their keys, and ``drop`` (a list); the schema file has the defaults.
 
         SettingError if an option cannot work.
         """
@@ -49,4 +49,4 @@ class TableForm(ReadingOptions):
 
 
 AS_IT_IS = TableForm()
-"""The form of a table of which nothing is said."""
+"""The default form."""

@@ -44,15 +44,15 @@ def align(table: Table, columns: Sequence[str]) -> Table:
         absent = [column for column in absent if not LIBSVM_COLUMN.fullmatch(column)]
     if absent:
         raise TableError(
-            f"The table has no {columns_text(absent)}, which the federation or the model uses. Add what is missing "
+            f"The table has no {columns_text(absent)}, which the federation or the model uses. Add each missing column "
             "(the cells may be empty), or correct the names."
         )
     names = set(columns)
     extra = [column for column in table.columns if column not in names]
     if extra:
         raise TableError(
-            f"The table has {columns_text(extra)}, which the federation or the model does not use. Remove what is "
-            "too much; if it holds the labels, name it as the label column."
+            f"The table has {columns_text(extra)}, which the federation or the model does not use. Leave it out; if "
+            "it holds the labels, name it as the label column."
         )
     if len(names) < len(columns):
         raise TableError("The federation or the model names a column twice. Name each once.")

@@ -1,4 +1,4 @@
-"""Each kind of model as a graph of ONNX: the table's own cells in, what the model decides out.
+"""Each kind of model as a graph of ONNX, from the table's own cells to decisions.
 
 The graph computes what the methods of the model's class do, node for node.
 """
@@ -25,7 +25,7 @@ RIGHT_ANGLE = np.pi / 2
 
 
 def as_onnx(model: Model) -> Any:
-    """Return a model as ``onnx.ModelProto``; ModelFileError if its system is there to be compared with.
+    """Return a model as ``onnx.ModelProto``; ModelFileError if its system is a baseline.
 
     Its input ``X`` is a table of doubles, shape (rows, columns), in its own units, columns in the order of the entry
     ``columns`` of its metadata; NaN is a missing cell. Outputs are ``label``, shape (rows,); ``decision``, as
@@ -38,7 +38,7 @@ def as_onnx(model: Model) -> Any:
         decisions = _fourier_svc(graph, model)
     else:
         raise ModelFileError(
-            f"A model of kind '{model.kind}' cannot be exported: its system is there to be compared with. Use 'pansvm "
+            f"A model of kind '{model.kind}' cannot be exported: its system is a baseline. Use 'pansvm "
             "predict', or export a model of PAN-SVM, a feature selection, svm-admm or dp-svm."
         )
     classes: NDArray[Any] = model.classes_

@@ -1,4 +1,4 @@
-"""Models that give each row a decision value and say the class which that speaks for."""
+"""Models that decide a row's class by decision values."""
 
 from abc import abstractmethod
 from typing import Any

@@ -21,7 +21,7 @@ class FourierSVC(DecidingModel):
     Attributes
     ----------
     schema_, feature_map_ : Schema, FourierMap
-        What it was made of.
+        Its parts.
     coef_ : ndarray of shape (features of the map, 1 or classes)
         Weights of the features; the last feature is a constant.
     """

@@ -21,7 +21,7 @@ class GaussianMixtures(DecidingModel):
     Attributes
     ----------
     schema_, scaling_, mixtures_ : Schema, Scaling, ClassModels
-        What it is made of.
+        Its parts.
     """
 
     scaling_: Scaling

@@ -81,7 +81,7 @@ def arrays_of(content: bytes, name: str) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an ``.npz`` file, of which nothing is believed that its bytes do not show."""
+    """Return the arrays of an ``.npz`` file, whose header is checked against its bytes."""
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         members = file.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):

@@ -26,7 +26,7 @@ NEEDS_SITES = (
 
 @dataclass(frozen=True)
 class RandomKernelParts:
-    """What is learned besides the schema."""
+    """The learned parts besides the schema."""
 
     scaling: Scaling  # of each column to [0, 1]
     kernel: Kernel  # linear, or rbf with gamma = mu
@@ -44,7 +44,7 @@ class RandomKernelSVC(Model):
     schema_ : Schema
         Columns and classes.
     parts_ : RandomKernelParts
-        What was learned.
+        The learned parts.
     classes_ : ndarray of shape (2,)
         Class names; integers if both are.
     """
@@ -119,7 +119,7 @@ class RandomKernelSVC(Model):
 
 
 class OpenRandomKernelSVC(RandomKernelSVC):
-    """The model together with its random matrices, which nobody has but whoever simulates: it predicts."""
+    """The model together with its random matrices, which only a simulation has: it predicts."""
 
     matrices_: tuple[Floats, ...]
 

@@ -136,6 +136,6 @@ def sigma_of(sensitivity: float, rho: float, sites: int, unit: float) -> int:
     sites : int
         Sites that add such noise and keep theirs to themselves.
     unit : float
-        What 1 is in the units of the noise.
+        1 in the units of the noise.
     """
     return math.ceil(sensitivity * unit / math.sqrt(2 * rho * sites))

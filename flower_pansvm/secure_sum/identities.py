@@ -48,7 +48,7 @@ def load_identity(path: Path) -> Ed25519PrivateKey:
         raise SettingError(f"The identity file '{path.name}' cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise SettingError(
-            f"'{path.name}' holds no usable private identity. `pansvm hospital init` makes one."
+            f"'{path.name}' holds no private identity that can be used. `pansvm hospital init` makes one."
         ) from error
     if not isinstance(identity, Ed25519PrivateKey):
         raise SettingError(

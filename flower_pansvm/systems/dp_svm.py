@@ -70,7 +70,7 @@ PRIVATE_MOMENTS = Task("private_moments", "train", PrivateMomentsQuestion, Priva
 
 @dataclass(frozen=True)
 class PrivateWeightsQuestion:
-    """Asks for the slope of the loss at these weights, or how well they tell the test rows' classes."""
+    """Asks for the slope of the loss at these weights, or how well they predict the test rows' classes."""
 
     rho: float
     weights: Floats  # (features, columns of y)

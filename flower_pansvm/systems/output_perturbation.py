@@ -87,7 +87,7 @@ RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer)
 
 @dataclass(frozen=True)
 class RffScoresQuestion:
-    """A model to be tried on the test rows."""
+    """A model to evaluate on the test rows."""
 
     weights: Floats  # (coordinates,)
     scale: float  # of the histogram of decision values
@@ -133,7 +133,7 @@ LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeight
 
 @dataclass(frozen=True)
 class RffPrivateScoresQuestion:
-    """A model to be tried on the test rows, at a cost."""
+    """A model to evaluate on the test rows, at a cost."""
 
     rho: float
     weights: Floats  # (coordinates,)

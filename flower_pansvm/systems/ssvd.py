@@ -42,7 +42,7 @@ class DistortedRowsAnswer:
 
 
 DISTORTED_ROWS = Task("distorted_rows", "train", DistortedRowsQuestion, DistortedRowsAnswer)
-"""Answered for one question a run: two copies of the same rows would tell more than each."""
+"""Answered for one question a run: two copies of the same rows would reveal more than each."""
 
 
 EPSILON = 0.6
@@ -107,7 +107,7 @@ MOST_STALE = 5
 
 
 def select(X: Floats, classes: Ints) -> Bools:
-    """Return which columns are chosen, shape (columns,): none if none tells anything of the class.
+    """Return which columns are chosen, shape (columns,): none if no column is informative of the class.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ OTHERS = {
     b"PAR1": " but Parquet with another ending",
     b"\x1f\x8b": " but compressed: give it the ending .gz, or unpack it once more",
 }
-"""How files of other kinds begin, and what they are."""
+"""First bytes of other kinds of files, and their names."""
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -73,7 +73,7 @@ def _decoded(content: bytes, name: str, form: TableForm) -> str:
     except UnicodeError:
         kind = next((kind for start, kind in OTHERS.items() if content.startswith(start)), "")
         raise TableError(
-            f"'{name}' is not text in {encoding}{kind}. Save it again as CSV in UTF-8, or say its encoding: often "
+            f"'{name}' is not text in {encoding}{kind}. Save it again as CSV in UTF-8, or set its encoding: often "
             "encoding=cp1252 (Windows), latin-1, or utf-16-le."
         ) from None
 
@@ -94,7 +94,7 @@ def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
 
 
 def _table_of(text: str, name: str, form: TableForm, is_given: bool) -> tuple[list[str], str, int]:
-    """Return the row of names, the text without rows that are none of the table's, and how many of them are empty.
+    """Return the row of names, the text of the table's rows alone, and how many empty rows are left out.
 
     Raises a TableError unless all its rows are as long; pandas fills short ones up.
     """
@@ -125,13 +125,13 @@ def _table_of(text: str, name: str, form: TableForm, is_given: bool) -> tuple[li
 
 
 def _check_separator(header: Sequence[str], name: str, separator: str, is_given: bool) -> None:
-    """Check that the row of names is not separated by something else; TableError if it is."""
+    """Check that the row of names has no other separator; TableError if it has."""
     counts = {mark: "".join(header).count(mark) for mark in SEPARATORS if mark != separator}
     most = max(counts, key=lambda mark: counts[mark])
     if counts[most] >= len(header) and (len(header) == 1 or not is_given):
         word = SEPARATORS[most]
         raise TableError(
-            f"'{name}' separates its fields by something else than {SEPARATORS.get(separator, 'what is said')}: most "
-            f"likely by {word}. Say so in the node config or the schema file: separator={word} (pansvm check: "
+            f"'{name}' does not separate its fields by {SEPARATORS.get(separator, 'the given separator')}: most "
+            f"likely by {word}. Set it in the node config or the schema file: separator={word} (pansvm check: "
             f"--separator {word}). Such files often have decimal commas: decimal=','."
         )

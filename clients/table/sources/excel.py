@@ -48,7 +48,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
 
 
 def _workbook(content: bytes, name: str, *, results: bool) -> Any:
-    """Return a workbook with its formulas; with ``results``, with what they gave."""
+    """Return a workbook with its formulas; with ``results``, with their results."""
     try:
         import openpyxl  # noqa: PLC0415 - a hospital without Excel files does without
     except ModuleNotFoundError:
@@ -76,7 +76,7 @@ def _filled_sheet(content: bytes, name: str, form: TableForm) -> Any:
 
 
 def _filled(sheet: Any) -> dict[tuple[int, int], Any]:
-    """Return what a sheet's cells hold, by row and column from 1.
+    """Return the content of a sheet's cells, by row and column from 1.
 
     A sheet may have cells without content up to its millionth row; of the rectangle of all, openpyxl would make the
     missing ones, too.

@@ -24,7 +24,7 @@ def read(data: str) -> pd.DataFrame:
 
 
 def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
-    """Return what a function has returned as a frame; TableError if it is none, or has no rows.
+    """Return a function's result as a frame; TableError if it is invalid or has no rows.
 
     It may return a frame with a label column, or ``(X, y)``, or ``(X, y, names)``: cells of shape (rows, columns),
     labels of shape (rows,), and names of the columns. ``name`` is the function's, for errors; ``label`` is what the
@@ -38,7 +38,7 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
             result = pd.DataFrame(cells, columns=columns).assign(**{label: list(y)})
         except (IndexError, TypeError, ValueError):
             raise TableError(
-                f"What the function {name} returns does not go together. Return X of shape (rows, columns), a label "
+                f"The results of the function {name} do not fit together. Return X of shape (rows, columns), a label "
                 "for each row, and a name for each column."
             ) from None
     if not isinstance(result, pd.DataFrame):
@@ -51,7 +51,7 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
 
 
 def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool = False) -> Any:
-    """Return what a function returns; what it raises may have a cell in its text, and is ``logged`` if that may be."""
+    """Return a function's result; the text of its error may have a cell, and is shown if ``logged``."""
     try:
         return function(*arguments)
     except Exception as error:  # anybody's function

@@ -68,7 +68,7 @@ def _parts(file: "pyarrow.parquet.ParquetFile", name: str) -> Iterator[pd.DataFr
 
 
 def _frame(table: "pyarrow.Table") -> pd.DataFrame:
-    table.validate(full=True)  # or texts that are none would be found out later
+    table.validate(full=True)  # otherwise invalid texts would be noticed later
     frame: pd.DataFrame = table.to_pandas()
     named = [level for level in frame.index.names if level is not None]
     if named:

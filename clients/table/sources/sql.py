@@ -17,7 +17,7 @@ EXAMPLE = "-- url: postgresql+psycopg://reader@db.hospital.example/ward"
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
-    """Ask the database and return the rows, sorted. Nothing is committed, but some databases need no commit.
+    """Query the database and return the rows, sorted. Nothing is committed, but some databases need no commit.
 
     Databases give rows in any order, and which rows are kept for the test depends on it. So they are sorted by their
     cells, as text.

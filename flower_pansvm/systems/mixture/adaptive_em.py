@@ -1,6 +1,6 @@
 """Adaptive EM: the number of components is found by merging, splitting and eliminating (Luo et al. 2009, section 4).
 
-Formulas that the text has lost are reconstructed from the sentences around them: docstrings say which.
+Formulas missing in the text are reconstructed from the sentences around them; docstrings mark them.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Rivals:
 
 
 def floor_of(X: Floats) -> float:
-    """Return what is added to each variance; of rows that are not all the same."""
+    """Return the addition to each variance; above 0 for rows that are not all the same."""
     return FLOOR * float(X.var(axis=0).mean())
 
 
@@ -126,7 +126,7 @@ def adaptive_em(
 
 
 class Proposals:
-    """What may be done to a mixture, and with which probability (reconstructed).
+    """The operations on a mixture and their probabilities (reconstructed).
 
     Merging: inversely to how far the merged component is from both's rows. Splitting: as the component is far from its
     rows, and near another class. Eliminating: as it is far from its rows. The three are as likely.

@@ -1,4 +1,4 @@
-"""Mixtures: each hospital's own model of each class, as far as it shares it; and the global one, to be tried.
+"""Mixtures: each hospital's own model of each class, as far as it shares it; and the global one, to be evaluated.
 
 Luo et al. 2009, section 3: one mixture a class.
 """
@@ -90,7 +90,7 @@ class ClassModels:
             not ((self.weights > 0).all() and np.allclose(sums, 1))
             or (self.rows[self.components > 0] <= 0).any()
         ):
-            raise ValueError("Weights or numbers of rows are none.")
+            raise ValueError("Weights or numbers of rows are not above 0, or weights do not add up to 1.")
         sizes = (
             self.covariances if self.covariances.ndim == 2 else np.linalg.eigvalsh(self.covariances)
         )  # LinAlgError is a ValueError

@@ -24,7 +24,7 @@ so few rows that sums would be about them."""
 class Problem:
     """One linear SVM over mapped rows of all sites: min 1/2 ||w||^2 + C sum_i weight_i max(0, 1 - y_i (w.f_i + b))."""
 
-    name: str  # what a log line calls it, for instance the positive class
+    name: str  # in log lines, for instance the positive class
     rank: int  # coordinates of a mapped row
     rows: float  # sum of the rows' weights over all sites
     C: float  # penalty, positive
@@ -36,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of one problem in one round trip."""
+    """The question of one problem in one round trip."""
 
     endpoints: Floats  # (endpoints, rank + 1): where the segments end; weights w and, last, the bias b
     centre: Floats  # (rank + 1,): where all segments begin, and where the curvature of the loss is wanted
@@ -45,7 +45,7 @@ class Question:
     # them only the diagonal is.
     leading: int = -1
     # (T,) both: on which segment a point lies, and at which fraction of it; empty if the endpoints are the points. With
-    # 26 problems (letter) points told in full are twice as many bytes to the sites and two fifths more of their time.
+    # 26 problems (letter) points sent in full take twice as many bytes and two fifths more of the sites' time.
     segment: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     fraction: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -148,7 +148,7 @@ class Near(NamedTuple):
 
 
 class RowFactors:
-    """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by."""
+    """The factors of a site's rows in the sums of one problem, block by block."""
 
     def __init__(self, labels: Labels, question: Question) -> None:
         self.labels, self.question = labels, question
@@ -177,7 +177,7 @@ class RowFactors:
 
 
 class _Sums:
-    """The sums of one problem while the blocks of rows go by."""
+    """The sums of one problem, block by block."""
 
     def __init__(self, labels: Labels, question: Question) -> None:
         self.factors = RowFactors(labels, question)

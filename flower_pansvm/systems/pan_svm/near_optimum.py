@@ -94,7 +94,7 @@ def _smoothed(F: Floats, y: Floats, weight: Floats, C: Floats) -> Loss:
 
 
 def _downhill(gradient: Floats, pairs: list[Pair], scale: Floats) -> Floats:
-    """Return where to go: minus the gradient times the inverse curvature that the pairs tell (Algorithm 7.4)."""
+    """Return the descent direction: minus the gradient times the pairs' inverse Hessian (Algorithm 7.4)."""
     descent, shares = -gradient, []
     for step, change, inverse in reversed(pairs):
         shares.append(inverse * _dots(step, descent))
@@ -106,9 +106,9 @@ def _downhill(gradient: Floats, pairs: list[Pair], scale: Floats) -> Floats:
 
 
 def _step(loss: Loss, points: Floats, value: Floats, gradient: Floats, descent: Floats, moving: Ints) -> Ints:
-    """Move each problem along its way until it is low enough, and return those that are not done.
+    """Move each problem along its direction until it is low enough, and return those that are not done.
 
-    The way is shortened to where a parabola through what is known is lowest (Algorithm 3.1, section 3.5). ``points``,
+    The step is shortened to the minimum of a parabola through known values (Algorithm 3.1, section 3.5). ``points``,
     ``value`` and ``gradient`` are changed in place.
     """
     begin, high, promised = points.copy(), value.copy(), -_dots(gradient, descent)

@@ -1,4 +1,4 @@
-"""PAN-SVM's tasks: landmarks, cutting planes (Lu 2016, Algorithm 2), and models tried on held-out rows.
+"""PAN-SVM's tasks: landmarks, cutting planes (Lu 2016, Algorithm 2), and models evaluated on held-out rows.
 
 Problems differ in rank and in number of points, so what belongs to them is put end to end, in order.
 """
@@ -184,7 +184,7 @@ def _rows(question: CutsQuestion, terms: Terms, sites: int) -> float:  # noqa: A
 
 
 def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
-    """Bound slopes of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map it is told."""
+    """Bound slopes of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map."""
     return _rows(question, terms, sites) if terms.kernel == "rbf" else UNKNOWN
 
 
@@ -244,17 +244,17 @@ CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer)
 
 @dataclass(frozen=True)
 class ScoresQuestion:
-    """Models to be tried."""
+    """Models to evaluate."""
 
     feature_maps: Ints  # (models,): number of each model's feature map
-    folds: Ints  # (models,): fold whose rows it is tried on, or NO_FOLD for the test rows
+    folds: Ints  # (models,): fold on whose rows it is evaluated, or NO_FOLD for the test rows
     ranks: Ints  # (models,): coordinates of its mapped rows
     weights: Floats  # of its binary problems, bias last, put end to end
     positive: Ints  # (problems,): the positive class of each problem, the same for all models
     negative: Ints  # (problems,): the negative class, or REST
     centres: Floats  # (models, columns): of each histogram, see decision_histogram
     scales: Floats  # (models, columns)
-    # Whether squares by patient are asked for, too, of the first model, which is tried on the test rows.
+    # Whether to count squares by patient, too, of the first model, which is evaluated on the test rows.
     by_patient: bool = False
 
 
