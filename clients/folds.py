@@ -19,8 +19,7 @@ def folds_of(site: Site) -> Ints:
     """
     count = site.get_broadcast(SCHEMA).folds
     return cast(
-        Ints,
-        site.cached(("folds", site.digest_of(SCHEMA), site.least_patients), lambda: _dealt(site, count)),
+        Ints, site.cached(("folds", site.digest_of(SCHEMA), site.least_patients), lambda: _dealt(site, count))
     )
 
 

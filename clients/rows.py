@@ -30,13 +30,8 @@ from flower_pansvm.tasks import MOST_ROWS
 def table_at(hospital: Hospital, level: str) -> Table:
     """Return the whole table that a level shows.
 
-    Raises
-    ------
-    TableError
-        If it cannot be read, or there can be no copy of it.
-    FederationError
-        If it has changed since the run began. Sums before a change and after it would differ in the rows that
-        have changed.
+    TableError if it cannot be read, or there can be no copy of it. FederationError if it has changed since the run
+    began: sums before a change and after it would differ in the rows that have changed.
     """
     table = true_table(hospital)
     if level != "perturbed":
@@ -108,23 +103,9 @@ class Split:
 def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_columns: Bools) -> Split:
     """Split the table that a level shows.
 
-    Parameters
-    ----------
-    hospital : Hospital
-        Whose table it is.
-    level : str
-        The level.
-    broadcast : SchemaBroadcast
-        Columns and classes of the run, and the share of rows that is kept for evaluation.
-    own_columns : ndarray of shape (columns,)
-        Which of these columns the site has.
-
-    Raises
-    ------
-    TableError
-        If there are too many rows or too few, or the columns are others.
-    SettingError
-        If the classes or the share are not those that the hospital has settled on.
+    ``own_columns``, shape (columns,), are those of the run's columns that the site has. TableError if there are too
+    many rows or too few, or the columns are others. SettingError if the classes, or the share of rows for evaluation,
+    are not those that the hospital has settled on.
     """
     schema = Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
     true_rows, view = true_table(hospital), table_at(hospital, level)

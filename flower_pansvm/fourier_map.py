@@ -59,14 +59,8 @@ def bins(inside: Floats) -> NDArray[np.int64]:
 def within_bounds(low: Floats, high: Floats, frequencies: Floats, size: int, columns: int) -> bool:
     """Return whether a map of ``size`` features is for so many columns, and within the bounds of exact arithmetic.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (columns,)
-        Ends of each column.
-    frequencies : ndarray of shape (frequencies, columns)
-        In turns, multiples of `FREQUENCY_STEP`.
-    size, columns : int
-        Features of a mapped row; columns of the table.
+    ``low`` and ``high``, shape (columns,), are the ends of each column; ``frequencies``, shape (frequencies, columns),
+    are in turns, multiples of `FREQUENCY_STEP`.
     """
     return (
         low.shape == high.shape == frequencies.shape[1:] == (columns,)

@@ -7,12 +7,9 @@ from flower_pansvm.errors import SettingError
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Return the parts of a list in one text, which may be empty: by commas, one that holds a comma in double quotes.
+    """Return the items of a list in one text, which may be empty: by commas, an item with a comma in double quotes.
 
-    Raises
-    ------
-    SettingError
-        If a double quote is not closed, or stands within a part.
+    SettingError if a double quote is not closed, or stands within an item.
 
     Examples
     --------

@@ -9,14 +9,7 @@ from flower_pansvm.constraints import Constraint, key_of, parse, setting
 from flower_pansvm.errors import SettingError
 from flower_pansvm.lists import listed
 
-WORDS = {
-    "tab": "\t",
-    "semicolon": ";",
-    "comma": ",",
-    "blank": " ",
-    "point": ".",
-    "apostrophe": "'",
-}
+WORDS = {"tab": "\t", "semicolon": ";", "comma": ",", "blank": " ", "point": ".", "apostrophe": "'"}
 """Characters that are hard to write as they are."""
 
 NO_THOUSANDS = "none"

@@ -76,21 +76,8 @@ def signed_member(
 ) -> Member:
     """Return a site's keys of a run together with the other sites' public ones.
 
-    Parameters
-    ----------
-    name, run : str
-        The site and the run.
-    private : mapping
-        Its X25519 key, ``private``, and the private half of what the protocol publishes, ``secret``.
-    roster : str
-        Path of the file with all sites' identities; empty if the site believes unsigned keys.
-    public : mapping
-        The public keys of each site, as the coordinator relays them.
-
-    Raises
-    ------
-    SumError
-        If there is a roster file, and a signature is not that of its site.
+    ``private`` maps ``private`` to its X25519 key and ``secret`` to that of `SecureSum.prepare`. ``roster`` is the path of the file with all sites' identities, empty if the site trusts unsigned keys. ``public`` has each site's
+    public keys, as the coordinator relays them; SumError if the roster file does not confirm a signature.
     """
     if roster:
         # Only here, as each message may start a process.

@@ -43,23 +43,9 @@ LEARNED = {
 def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion | None = None) -> str:
     """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
 
-    Parameters
-    ----------
-    hospital : Hospital
-        That is asked.
-    name : str
-        The task's name.
-    row : TaskRow
-        What the table says of it.
-    question : JoinQuestion, optional
-        What is asked of a site that joins.
-
-    Raises
-    ------
-    SettingError
-        If it does not, or the classes or positive labels are not its own.
-    BudgetError
-        If an answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
+    ``name`` and ``row`` are the task's; ``question`` is that of a site that joins. SettingError if the hospital does
+    not agree, or the classes or positive labels are not its own. BudgetError if an answer would be charged, and there
+    is no budget, ledger or roster; or the classes' names are not public.
     """
     terms, simulated = hospital.terms, hospital.simulated
     if question is not None and not simulated:

@@ -65,7 +65,7 @@ def secure_client_app(
     Its handlers are registered as in any app, with ``@app.train()`` and ``@app.evaluate()``. A node config may hold
     ``name``; ``identity`` and ``roster``, the files by which sites know each other's keys
     (:mod:`flower_pansvm.secure_sum.identities`): without them, the coordinator could hand out keys of its own;
-    ``min-sites``, to ask for more; and ``state``, the absolute path of a folder for the numbers of answered sums.
+    ``min-sites``, to require more; and ``state``, the absolute path of a folder for the numbers of answered sums.
 
     Parameters
     ----------
@@ -74,9 +74,10 @@ def secure_client_app(
     min_sites : int
         Fewest sites in a sum that this one takes part in, itself included.
     min_difference : int
-        Fewest sites of which the coordinator may compute the sum from several sums of a run. With 1, it may ask all
-        sites in one round and all but one in the next, and subtract, or say that a site has dropped out. With a larger
-        number the site refuses such rounds, and so most of those from which a site has in fact dropped out.
+        Fewest sites of which the coordinator may compute the sum from several sums of a run. With 1, it may sum over
+        all sites in one round and over all but one in the next, and subtract, or claim that a site has dropped out.
+        With a larger number the site refuses such rounds, and so most of those from which a site has in fact dropped
+        out.
     most_examples : float
         Largest weight of a site, as in `SecureAggregation`.
     weighted_by : str
@@ -89,12 +90,7 @@ def secure_client_app(
     Returns
     -------
     ClientApp
-        An app without handlers of the app's own.
-
-    Raises
-    ------
-    SettingError
-        If one of the numbers cannot work.
+        An app without handlers of the app's own; SettingError if one of the numbers is invalid.
 
     Examples
     --------

@@ -44,14 +44,9 @@ class LocalModels:
 
 @answers(CONSENSUS)
 def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
-    """Move on to the step that is asked for; a question that comes again gets the same answer.
+    """Move on to the step of the question; a repeated question gets the same answer.
 
-    Raises
-    ------
-    SettingError
-        If the question is invalid.
-    FederationError
-        If the site does not have its models of the step before.
+    SettingError if the question is invalid. FederationError if the site does not have its models of the step before.
     """
     problems = asked_problems(site, question)
     _check(site, question, problems)

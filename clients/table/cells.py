@@ -63,23 +63,11 @@ def written(cell: object) -> str:
 
 
 def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> NDArray[np.float64]:
-    """Return the cells as numbers, shape (rows, columns), NaN for a missing one; true and false are 1 and 0.
+    """Return the cells, text or numbers, as numbers, shape (rows, columns).
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Cells as text or numbers.
-    columns : sequence of str
-        Their names.
-    name : str
-        What the frame was read from, for errors.
-    form : TableForm
-        How numbers are written where they are text.
-
-    Raises
-    ------
-    TableError
-        If a cell is text, infinite, or larger than `LARGEST`.
+    A missing cell is NaN; true and false are 1 and 0. ``columns`` are their names, ``name`` is that of the file, for
+    errors, and ``form`` the format of numbers in text. TableError if a cell is text, infinite, or larger than
+    `LARGEST`.
     """
     X, is_text = as_numbers(frame, form)
     if is_text.any():

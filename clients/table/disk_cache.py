@@ -55,10 +55,7 @@ def perturbed_through_cache(path: Path, about: list[str], folder: Path, make: Ca
 
 
 def _through_cache(
-    path: Path,
-    entry: Path,
-    make: Callable[[], Table],
-    may_be_kept: Callable[[], bool] = lambda: True,
+    path: Path, entry: Path, make: Callable[[], Table], may_be_kept: Callable[[], bool] = lambda: True
 ) -> Table:
     problem = _problem(entry.parent)
     if problem:
@@ -128,10 +125,7 @@ def _store(table: Table, entry: Path, path: Path) -> None:
     """
     about = json.dumps([table.columns, table.absent_is_zero, table.readings])
     try:
-        with (
-            complete_file(entry, overwrite=True, mode=PRIVATE) as unfinished,
-            unfinished.open("wb") as file,
-        ):
+        with complete_file(entry, overwrite=True, mode=PRIVATE) as unfinished, unfinished.open("wb") as file:
             labels, X = np.asarray(table.labels), _narrowed(table.X)
             ids, patients = (np.empty(0) if texts is None else texts for texts in (table.ids, table.patients))
             np.savez(file, X=X, labels=labels, about=np.array(about), ids=ids, patients=patients)

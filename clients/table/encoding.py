@@ -21,21 +21,8 @@ LIMIT = r"^\s*([<>≤≥])=?\s*(.*)$"
 def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm) -> Floats:
     """Return a table's features, shape (rows, features), in the order of the schema.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Cells as text or numbers. Columns that the schema does not have are not looked at.
-    schema : TableSchema
-        The columns.
-    name : str
-        What the frame was read from, for errors.
-    form : TableForm
-        How numbers are written where they are text.
-
-    Raises
-    ------
-    TableError
-        If a column is not there, or a cell is not of its column's kind.
+    ``frame`` has cells as text or numbers, and may have further columns; ``name`` is that of the file, for errors, and
+    ``form`` the format of numbers in text. TableError if a column is missing, or a cell is not of its column's kind.
     """
     lacking = [column.name for column in schema.columns if column.name not in frame.columns]
     if lacking:

@@ -53,12 +53,8 @@ OTHER_SUFFIXES = {
 def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
     """Read a file's cells as they are: text from CSV, typed columns from Parquet, numbers from LIBSVM text.
 
-    What ``form.missing`` lists becomes None, and lists or the like within a cell become text.
-
-    Raises
-    ------
-    TableError
-        If the file is missing, damaged, of an unknown kind, or its column names cannot be used.
+    Texts in ``form.missing`` become None, and lists or the like within a cell become text. TableError if the file is
+    missing, damaged, of an unknown kind, or its column names are invalid.
     """
     if path.name.startswith(FUNCTION):
         from clients.table.sources import function  # noqa: PLC0415 - few hospitals have one

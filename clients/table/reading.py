@@ -26,10 +26,7 @@ MOST_FOOTER = 5
 
 
 def read_table(
-    path: Path,
-    label: str | None = None,
-    row_id: str | None = None,
-    form: TableForm = AS_IT_IS,
+    path: Path, label: str | None = None, row_id: str | None = None, form: TableForm = AS_IT_IS
 ) -> Table:
     """Read a site's table for training.
 
@@ -145,23 +142,11 @@ def _from_parts(rows: int, frames: Iterator[pd.DataFrame], label: str, name: str
 
 
 def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm = AS_IT_IS) -> Table:
-    """Turn cells into a table of numbers; true and false become 1 and 0, and categories what the schema says.
+    """Turn cells into a table of numbers; true and false become 1 and 0, and categories as in the schema.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Cells as text or numbers.
-    label : str or None
-        Name of the label column; None if there is none, and patients do not matter.
-    name : str
-        What the frame was read from, for errors: a file name without its folder.
-    form : TableForm
-        How numbers are written, and the schema.
-
-    Raises
-    ------
-    TableError
-        If there are no rows or features, labels or patients are missing, or a cell is text or infinite.
+    ``label`` is the name of the label column; None for a table without labels, and without regard to patients. ``name``
+    is that of the file, without its folder, for errors. TableError if there are no rows or features, labels or patients
+    are missing, or a cell is text or infinite.
     """
     if len(frame) == 0:
         raise TableError(

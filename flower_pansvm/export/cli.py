@@ -38,9 +38,7 @@ def export(
         )
 
 
-def inspect(
-    model: Annotated[Path, typer.Argument(help="A model.npz.")],
-) -> None:
+def inspect(model: Annotated[Path, typer.Argument(help="A model.npz.")]) -> None:
     """Show a model's kind, digest, classes, columns, and the shapes of its arrays."""
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
 

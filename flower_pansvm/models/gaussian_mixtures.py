@@ -29,13 +29,7 @@ class GaussianMixtures(DecidingModel):
 
     @classmethod
     def from_parts(cls, schema: Schema, scaling: Scaling, mixtures: ClassModels) -> Self:
-        """Put a model together.
-
-        Raises
-        ------
-        ValueError
-            If the parts do not fit together.
-        """
+        """Put a model together; ValueError if the parts do not fit together."""
         columns = len(schema.columns)
         mixtures.check(len(schema.classes), columns)
         if (

@@ -78,13 +78,7 @@ class Model(ABC):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read a model of this class from its file.
-
-        Raises
-        ------
-        ModelFileError
-            If the file is missing, damaged, of another kind, or written by another version.
-        """
+        """Read a model of this class from its file; ModelFileError as of `load_model`, or if it is of another kind."""
         model = load_model(path)
         if not isinstance(model, cls):
             raise ModelFileError(
@@ -111,10 +105,7 @@ MODELS: Registry[type[Model]] = Registry(
 def load_model(path: Path | str) -> Model:
     """Read a model of any kind from its file.
 
-    Raises
-    ------
-    ModelFileError
-        If the file is missing, damaged, no model, of an unknown kind, or written by another version.
+    ModelFileError if the file is missing, damaged, no model, of an unknown kind, or written by another version.
     """
     return _model_from(*read_arrays(path), Path(path).name)
 

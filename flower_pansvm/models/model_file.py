@@ -35,13 +35,7 @@ def write_arrays(path: Path | str | BinaryIO, kind: str, arrays: Mapping[str, ND
 
 
 def read_arrays(path: Path | str) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return the kind and the arrays that :func:`write_arrays` wrote.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is missing, or as below.
-    """
+    """Return the kind and the arrays of :func:`write_arrays`; ModelFileError if the file is missing, or as below."""
     try:
         return arrays_of(Path(path).read_bytes(), Path(path).name)
     except OSError:
@@ -52,12 +46,9 @@ def read_arrays(path: Path | str) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def arrays_of(content: bytes, name: str) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return the kind and the arrays of a file's content; ``name`` is what errors call it.
+    """Return the kind and the arrays of a file's content; ``name`` is the file's, for errors.
 
-    Raises
-    ------
-    ModelFileError
-        If the content is damaged, no model, changed, or written by another version.
+    ModelFileError if the content is damaged, no model, changed, or written by another version.
     """
     try:
         arrays = _arrays(content)

@@ -72,13 +72,7 @@ class RandomKernelSVC(Model):
         return values
 
     def with_matrices(self, matrices: Sequence[Floats]) -> "OpenRandomKernelSVC":
-        """Return the model together with the random matrix of each column block.
-
-        Raises
-        ------
-        ModelFileError
-            If they are not those it was trained with.
-        """
+        """Return the model with its random matrices, one a column block; ModelFileError if it has others."""
         if tuple(map(matrix_digest, matrices)) != self.parts_.digests:
             raise ModelFileError(f"These are not the model's random matrices. {NEEDS_SITES}")
         model = OpenRandomKernelSVC.from_parts(self.schema_, self.parts_)

@@ -16,16 +16,9 @@ LARGEST_DELTA = 1e-3
 
 
 def epsilon_of(rho: float, delta: float) -> float:
-    """Return the epsilon for which rho-zCDP is (epsilon, delta)-differential privacy.
+    """Return the epsilon for which rho-zCDP, rho >= 0, is (epsilon, delta)-differential privacy, 0 < delta < 1.
 
     Canonne, Kamath, Steinke 2020, Proposition 12 solved for epsilon, with the best order alpha.
-
-    Parameters
-    ----------
-    rho : float
-        Cost, not below 0.
-    delta : float
-        Above 0 and below 1.
 
     Examples
     --------

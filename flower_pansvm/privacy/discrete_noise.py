@@ -34,14 +34,8 @@ def random_bits(key: bytes) -> Bits:
 def discrete_gaussian(sigma: int, size: int, bits: Bits) -> Integers:
     """Return numbers k with probability proportional to exp(-k² / (2 sigma²)), shape (size,).
 
-    Parameters
-    ----------
-    sigma : int
-        From 1 to `LARGEST_SCALE`; the deviation, but for tiny ones.
-    size : int
-        How many.
-    bits : callable
-        Random words (:func:`random_bits`).
+    ``sigma`` is from 1 to `LARGEST_SCALE`, and the deviation, but for tiny ones; ``bits`` as :func:`random_bits`
+    returns.
     """
     scale, variance = sigma + 1, sigma**2
 
@@ -125,16 +119,16 @@ def _coin(gamma: Fraction, word: int, bits: Bits) -> bool:
 
 
 def sigma_of(sensitivity: float, rho: float, sites: int, unit: float) -> int:
-    """Return the deviation of one site's noise such that that of ``sites`` sites costs ``rho``, in whole units.
+    """Return the deviation of one site's noise such that the noise of ``sites`` sites costs ``rho``, in whole units.
 
     Parameters
     ----------
     sensitivity : float
-        Most that one row can change the answer by, in 2-norm.
+        Largest change of the answer by one row, in 2-norm.
     rho : float
         Cost of the answer, zCDP.
     sites : int
-        Sites that add such noise and keep theirs to themselves.
+        Sites that add such noise and keep theirs secret.
     unit : float
         1 in the units of the noise.
     """

@@ -55,16 +55,10 @@ class Perturbation:
 
 
 def perturbed(weights: Floats, scale: float, bits: Bits) -> Floats:
-    """Return weights with discrete Laplace noise, on a grid of ``scale / SCALE``: no low bit reveals the exact ones.
+    """Return weights, shape (size,), with discrete Laplace noise of a :meth:`Perturbation.scale`.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (size,)
-        The exact weights.
-    scale : float
-        As :meth:`Perturbation.scale` says.
-    bits : callable
-        Random words (:func:`flower_pansvm.privacy.discrete_noise.random_bits`).
+    On a grid of ``scale / SCALE``: no low bit reveals the exact ones. ``bits`` as
+    :func:`flower_pansvm.privacy.discrete_noise.random_bits` returns.
     """
     unit = scale / SCALE
     noise = discrete_laplace(SCALE, len(weights), bits)

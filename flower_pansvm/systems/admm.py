@@ -35,10 +35,7 @@ class ConsensusQuestion(ProblemsQuestion):
 def _models(question: ConsensusQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
     """Bound x + y / rho: z and a sum over the rows of alpha_i / rho times f_i, as clients/systems/admm.py has it.
 
-    Raises
-    ------
-    FederationError
-        If there is no point, or a penalty that is not positive.
+    FederationError if there is no point, or a penalty that is not positive.
     """
     if question.points.size == 0 or question.rho.size == 0 or not (question.rho > 0).all():
         raise FederationError(

@@ -93,9 +93,4 @@ class PrivateScoresAnswer:
     cells: Floats = dp(lambda _: 1.0, shape=("classes", 2), not_negative=True)
 
 
-PRIVATE_SCORES = Task(
-    "private_scores",
-    "evaluate",
-    PrivateWeightsQuestion,
-    PrivateScoresAnswer,
-)
+PRIVATE_SCORES = Task("private_scores", "evaluate", PrivateWeightsQuestion, PrivateScoresAnswer)

@@ -146,9 +146,4 @@ class RffPrivateScoresAnswer:
     cells: Floats = dp(lambda _: 1.0, shape=(2, 2), not_negative=True)
 
 
-RFF_PRIVATE_SCORES = Task(
-    "rff_private_scores",
-    "evaluate",
-    RffPrivateScoresQuestion,
-    RffPrivateScoresAnswer,
-)
+RFF_PRIVATE_SCORES = Task("rff_private_scores", "evaluate", RffPrivateScoresQuestion, RffPrivateScoresAnswer)

@@ -71,13 +71,7 @@ def distort(A: Floats) -> Floats:
 
 
 def values_kept(sigma: Floats) -> int:
-    """Return how many singular values, the largest, are kept: those above 1 (8); if all are, those above a limit (9).
-
-    Parameters
-    ----------
-    sigma : ndarray of shape (values,)
-        The singular values, descending.
-    """
+    """Return how many descending singular values are kept: those above 1 (8); if all are, those above a limit (9)."""
     limit = 1.0 if (sigma <= 1.0).any() else 0.6 * sigma.mean()
     return int(np.count_nonzero(sigma > limit))
 
@@ -109,12 +103,7 @@ MOST_STALE = 5
 def select(X: Floats, classes: Ints) -> Bools:
     """Return which columns are chosen, shape (columns,): none if no column is informative of the class.
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, columns)
-        Finite cells.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
+    ``X`` are finite cells, shape (rows, columns); ``classes`` the class index of each row.
     """
     codes = [np.searchsorted(cut_points(column, classes), column) for column in X.T]
     relevance = np.array([symmetrical_uncertainty(code, classes) for code in codes])
@@ -135,14 +124,10 @@ def select(X: Floats, classes: Ints) -> Bools:
 
 
 def cut_points(values: Floats, classes: Ints) -> Floats:
-    """Return where a column is cut into bins, ascending: Fayyad & Irani's minimum description length.
+    """Return the cuts of a column into bins, ascending: Fayyad & Irani's minimum description length.
 
-    Parameters
-    ----------
-    values : ndarray of shape (rows,)
-        Cells of a column; a cell at a cut is in the bin below.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
+    ``values`` are the column's cells, shape (rows,), of which one at a cut is in the bin below; ``classes`` the class
+    index of each row.
     """
     order = np.argsort(values, kind="stable")
     x, members = values[order], np.eye(classes.max() + 1)[classes[order]]

@@ -29,13 +29,7 @@ EXCELS_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n|$)', re.IGNORECASE)
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
-    """Read CSV; all cells are text, an empty one an empty text.
-
-    Raises
-    ------
-    TableError
-        If it is no CSV, or a row is longer or shorter than the row of names.
-    """
+    """Read CSV: all cells are text. TableError if it is no CSV, or a row is longer or shorter than the row of names."""
     text = _decoded(content, name, form)
     mark = EXCELS_LINE.match(text)
     if mark:

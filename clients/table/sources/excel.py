@@ -13,11 +13,8 @@ from flower_pansvm.errors import TableError, install
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
     """Read a workbook. Cells have Excel's types; a formula is its result; rows without any cell do not count.
 
-    Raises
-    ------
-    TableError
-        If it is no workbook, more than one sheet holds something and none is named, a formula has no result, a cell of
-        the table spans several, or openpyxl is not installed.
+    TableError if it is no workbook, more than one sheet has content and none is named, a formula has no result, a cell
+    of the table spans several, or openpyxl is not installed.
     """
     sheet = _filled_sheet(content, name, form)
     cells = _filled(sheet)

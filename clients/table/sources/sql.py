@@ -19,13 +19,8 @@ EXAMPLE = "-- url: postgresql+psycopg://reader@db.hospital.example/ward"
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
     """Query the database and return the rows, sorted. Nothing is committed, but some databases need no commit.
 
-    Databases give rows in any order, and which rows are kept for the test depends on it. So they are sorted by their
-    cells, as text.
-
-    Raises
-    ------
-    TableError
-        If there is no URL or no answer, or a package is not installed.
+    Databases return rows in any order, and the split for test rows depends on it. So they are sorted by their cells, as
+    text. TableError if there is no URL or no answer, or a package is not installed.
     """
     text = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
     url_line = URL.match(text)

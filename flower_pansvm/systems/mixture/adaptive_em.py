@@ -88,18 +88,13 @@ def _maximised(X: Floats, shares: Floats, diagonal: bool) -> Mixture:
     return Mixture(rows / rows.sum(), means, covariances)
 
 
-def adaptive_em(
-    start: Mixture,
-    X: Floats,
-    rivals: Rivals | None,
-    generator: np.random.Generator,
-) -> Mixture:
-    """Return the best mixture of the rows of a class that was seen, components by weight (Algorithm 1).
+def adaptive_em(start: Mixture, X: Floats, rivals: Rivals | None, generator: np.random.Generator) -> Mixture:
+    """Return the best mixture met of the rows of a class, components by weight (Algorithm 1).
 
     Parameters
     ----------
     start : Mixture
-        Where to start, after EM.
+        The first mixture, after EM.
     X : ndarray of shape (rows, features)
         Rows of the class.
     rivals : Rivals or None
@@ -196,10 +191,7 @@ class Proposals:
         variances, axes = (
             (covariance, np.eye(len(covariance))) if mixture.diagonal else np.linalg.eigh(covariance)
         )
-        projected, share = (
-            (self.X - mixture.means[i]) @ axes,
-            self.shares[:, i] / self.shares[:, i].sum(),
-        )
+        projected, share = ((self.X - mixture.means[i]) @ axes, self.shares[:, i] / self.shares[:, i].sum())
         second, fourth = share @ np.square(projected), share @ projected**4
         axis = int(np.argmin(fourth / np.maximum(np.square(second), 1e-300)))
         step: Floats = 0.5 * np.sqrt(variances[axis]) * axes[:, axis]

@@ -156,14 +156,10 @@ def divergence(p: Mixture, q: Mixture, normals: Floats, share: float = 0.5) -> f
 
 
 def local_divergence(posterior: Floats, log_density: Floats) -> float:
-    """Return how far a component is from the rows that it stands for (4, reconstructed).
+    """Return the divergence of a component from the rows that it stands for (4, reconstructed).
 
-    Both are distributions over the rows: the rows by their posterior of the component, and its density at them.
-
-    Parameters
-    ----------
-    posterior, log_density : ndarray of shape (rows,)
-        Of the component.
+    Both are distributions over the rows: the rows by their ``posterior`` of the component, and its density at them,
+    from ``log_density``, both of shape (rows,).
     """
     from scipy.special import rel_entr  # noqa: PLC0415 - each message may start a process
 

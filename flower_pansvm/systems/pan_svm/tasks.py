@@ -16,15 +16,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE, Answer, Problem, Question
 from flower_pansvm.systems.scaling import HEADROOM, LARGEST_CELL, scaled
-from flower_pansvm.tasks import (
-    COUNT,
-    MOST_ROWS,
-    SQUARES,
-    UNKNOWN,
-    Broadcast,
-    Task,
-    summed,
-)
+from flower_pansvm.tasks import COUNT, MOST_ROWS, SQUARES, UNKNOWN, Broadcast, Task, summed
 from flower_pansvm.terms import Terms
 
 
@@ -223,10 +215,7 @@ class CutsAnswer:
     a: Floats = summed(_slope, shape=lambda q: (int((q.point_counts * q.rank).sum()),))
     d: Floats = summed(_rows, shape=_points)
     m: Floats = summed(
-        _height,
-        shape=_points,
-        not_negative=True,
-        most=lambda q: np.repeat(q.problem_rows, q.point_counts),
+        _height, shape=_points, not_negative=True, most=lambda q: np.repeat(q.problem_rows, q.point_counts)
     )
     loss: Floats = summed(_height, shape=_points, not_negative=True)
     curvature: Floats = summed(_curvature, shape=(-1,))
