@@ -76,8 +76,9 @@ def signed_member(
 ) -> Member:
     """Return a site's keys of a run together with the other sites' public ones.
 
-    ``private`` maps ``private`` to its X25519 key and ``secret`` to that of `SecureSum.prepare`. ``roster`` is the path of the file with all sites' identities, empty if the site trusts unsigned keys. ``public`` has each site's
-    public keys, as the coordinator relays them; SumError if the roster file does not confirm a signature.
+    ``private`` maps ``private`` to its X25519 key and ``secret`` to that of `SecureSum.prepare`. ``roster`` is the path
+    of the file with all sites' identities, empty if the site trusts unsigned keys. ``public`` has each site's public
+    keys, as the coordinator relays them; SumError if the roster file does not confirm a signature.
     """
     if roster:
         # Only here, as each message may start a process.

@@ -85,7 +85,7 @@ def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableF
     if (np.abs(X) > LARGEST).any():
         wrong = np.abs(X) > LARGEST
         raise TableError(
-            f"'{name}' holds a number above {LARGEST:g} in column '{columns[_first_column(wrong)]}', too large to add "
+            f"'{name}' holds a number above {LARGEST:g} in column '{columns[int(np.argmax(wrong.any(axis=0)))]}', too large to add "
             "up. Is it a typing error, or does the column hold ids? Correct it, or leave the column out.",
             detail=_where(wrong, columns),
         )
@@ -154,7 +154,3 @@ def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:
         f"Look at column '{columns[affected[0]]}', data row {first_row(in_first)}{more}. It has "
         f"{np.count_nonzero(in_first)} such cells in {len(in_first)} rows."
     )
-
-
-def _first_column(wrong: NDArray[np.bool_]) -> int:
-    return int(np.argmax(wrong.any(axis=0)))
