@@ -82,11 +82,12 @@ def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableF
             f"'{name}' holds an infinite number. Correct it, or leave the cell empty if its value is not known.",
             detail=_where(np.isinf(X), columns),
         )
-    if (np.abs(X) > LARGEST).any():
-        wrong = np.abs(X) > LARGEST
+    wrong = np.abs(X) > LARGEST
+    if wrong.any():
+        column = columns[int(np.argmax(wrong.any(axis=0)))]
         raise TableError(
-            f"'{name}' holds a number above {LARGEST:g} in column '{columns[int(np.argmax(wrong.any(axis=0)))]}', too large to add "
-            "up. Is it a typing error, or does the column hold ids? Correct it, or leave the column out.",
+            f"'{name}' holds a number above {LARGEST:g} in column '{column}', too large to add up. Is it a typing error, "
+            "or does the column hold ids? Correct it, or leave the column out.",
             detail=_where(wrong, columns),
         )
     return X
