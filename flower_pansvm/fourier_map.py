@@ -105,10 +105,7 @@ class FourierMap:
     def transform(self, X: Floats) -> Floats:
         """Return the features of rows, shape (rows, size), multiples of `STEP`; each row's 2-norm is at most 1.
 
-        Parameters
-        ----------
-        X : ndarray of shape (rows, columns)
-            Cells in the table's own units; NaN is a missing cell.
+        ``X``, shape (rows, columns), is in the table's own units; NaN is a missing cell.
         """
         cells, linear, amplitude = self.scaled(X), *self.lengths
         least = LEAST_LENGTH * float(np.sqrt(len(self.low)))

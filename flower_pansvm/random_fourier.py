@@ -46,10 +46,7 @@ class RandomFourierMap:
     def transform(self, X: Floats) -> Floats:
         """Return mapped rows, shape (rows, size), multiples of `STEP`; each row's 2-norm is at most 1.
 
-        Parameters
-        ----------
-        X : ndarray of shape (rows, columns)
-            Cells in the table's own units; NaN is a missing cell.
+        ``X``, shape (rows, columns), is in the table's own units; NaN is a missing cell.
         """
         both = np.stack(waves(self.inside(X), self.frequencies, self.amplitude), axis=2)
         return both.reshape(len(X), self.size)

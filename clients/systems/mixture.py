@@ -99,18 +99,9 @@ class Tradeoff:
 def tradeoff(model: Mixture, X: Floats, benefit: Floats, seed: list[int], draws: int = 0) -> Tradeoff:
     """Return risks, loss and benefit of sharing 1, 2, … components, as many as ``benefit`` has.
 
-    Parameters
-    ----------
-    model : Mixture
-        Of all rows of the class, components of most patients first.
-    X : ndarray of shape (rows, features)
-        The rows, in standardised units.
-    benefit : ndarray of shape (components,)
-        By number of shared components.
-    seed : list of int
-        Draws are the same for each number of components.
-    draws : int
-        Synthetic rows; 0 for as many as there are rows.
+    ``model`` is of all rows of the class, components of most patients first; ``X`` the rows, shape (rows, features), in
+    standardised units; ``benefit``, shape (components,), by number of shared components. By the ``seed`` the draws are
+    the same for each number of components; ``draws`` is the number of synthetic rows, 0 for as many as there are rows.
     """
     generator = np.random.default_rng(seed)
     normals = generator.normal(size=(DRAWS, X.shape[1]))
@@ -133,23 +124,15 @@ def tradeoff(model: Mixture, X: Floats, benefit: Floats, seed: list[int], draws:
 
 
 def benefits(model: Mixture, count: int, logs: Floats, others: Floats, members: Bools) -> Floats:
-    """Return 1 - |accuracy of what is shared - accuracy of the whole model| for 1, 2, … components (23).
+    """Return 1 - |accuracy of the shared part - accuracy of the whole model| for 1, 2, … components (23).
 
-    The classifier is the mixtures' own, on the site's rows: what is shared is the limit of a classifier that is trained
-    on draws from it. Accuracy is the mean of both sides', so that a rare class counts.
+    The classifier is the mixtures' own, on the site's rows: the shared part is the limit of a classifier that is
+    trained on draws from it. Accuracy is the mean of both sides', so that a rare class counts.
 
-    Parameters
-    ----------
-    model : Mixture
-        Of the class, components of most patients first.
-    count : int
-        How many of them may be shared.
-    logs : ndarray of shape (rows, components)
-        Log densities of the model's components times the rows of the class, of all rows of the site.
-    others : ndarray of shape (rows,)
-        The same of the most likely other class.
-    members : ndarray of shape (rows,)
-        Rows of the class.
+    ``model`` is of the class, components of most patients first, of which ``count`` may be shared. Of all rows of the
+    site, ``logs``, shape (rows, components), are log densities of the components times the rows of the class,
+    ``others``, shape (rows,), those of the most likely other class; ``members``, shape (rows,), are the rows of the
+    class.
     """
     full_accuracy = _accuracy(np.logaddexp.reduce(logs, axis=1) > others, members)
     sizes = np.log(np.cumsum(model.weights))

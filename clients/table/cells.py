@@ -86,7 +86,7 @@ def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableF
     if wrong.any():
         column = columns[int(np.argmax(wrong.any(axis=0)))]
         raise TableError(
-            f"'{name}' holds a number above {LARGEST:g} in column '{column}', too large to add up. Is it a typing error, "
+            f"'{name}' holds a number above {LARGEST:g} in column '{column}', too large to add up. Is it mistyped, "
             "or does the column hold ids? Correct it, or leave the column out.",
             detail=_where(wrong, columns),
         )

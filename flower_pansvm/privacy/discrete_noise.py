@@ -119,17 +119,9 @@ def _coin(gamma: Fraction, word: int, bits: Bits) -> bool:
 
 
 def sigma_of(sensitivity: float, rho: float, sites: int, unit: float) -> int:
-    """Return the deviation of one site's noise such that the noise of ``sites`` sites costs ``rho``, in whole units.
+    """Return the deviation, in whole units, of one site's noise such that the noise of all ``sites`` costs ``rho``.
 
-    Parameters
-    ----------
-    sensitivity : float
-        Largest change of the answer by one row, in 2-norm.
-    rho : float
-        Cost of the answer, zCDP.
-    sites : int
-        Sites that add such noise and keep theirs secret.
-    unit : float
-        1 in the units of the noise.
+    ``sensitivity`` is the largest change of the answer by one row, in 2-norm; ``rho`` the cost of the answer, zCDP;
+    ``sites`` the number of sites that add such noise and keep theirs secret; ``unit`` is 1 in units of the noise.
     """
     return math.ceil(sensitivity * unit / math.sqrt(2 * rho * sites))

@@ -50,17 +50,9 @@ EPSILON = 0.6
 
 
 def distort(A: Floats) -> Floats:
-    """Return a distorted copy of a table: equations (4) and (5).
+    """Return a distorted copy of a table: equations (4) and (5); all zeros if no singular value is kept.
 
-    Parameters
-    ----------
-    A : ndarray of shape (rows, columns)
-        Finite cells, in units in which singular values above 1 are worth keeping.
-
-    Returns
-    -------
-    ndarray of shape (rows, columns)
-        All zeros if no singular value is kept.
+    ``A``, shape (rows, columns), has finite cells, in units in which singular values above 1 are worth keeping.
     """
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     r = values_kept(sigma)
@@ -79,15 +71,9 @@ def values_kept(sigma: Floats) -> int:
 def sparsified(M: Floats, r: int) -> Floats:
     """Return singular vectors without their small entries: exponential thresholds, "METS" (6).
 
-    Column j, from 0 on, loses what is below ``EPSILON`` times the mean of its absolute values times exp(j / r²). The
-    paper's tables follow from absolute values, columns counted from 0, and means over each matrix's own rows.
-
-    Parameters
-    ----------
-    M : ndarray of shape (rows, values)
-        Left or right singular vectors, in columns.
-    r : int
-        How many singular values are kept.
+    ``M``, shape (rows, values), has left or right singular vectors in columns, of which ``r`` are kept. Column j, from
+    0 on, loses entries below ``EPSILON`` times the mean of its absolute values times exp(j / r²). The paper's tables
+    follow from absolute values, columns counted from 0, and means over each matrix's own rows.
     """
     thresholds = EPSILON * np.abs(M).mean(axis=0) * np.exp(np.arange(M.shape[1]) / r**2)
     return np.where(np.abs(M) < thresholds, 0.0, M)
@@ -174,17 +160,11 @@ def symmetrical_uncertainty(a: Ints, b: Ints) -> float:
 
 
 def best_first(relevance: Floats, between: Callable[[int], Floats]) -> frozenset[int]:
-    """Return the subset of columns of the largest merit that is found, forward from none.
+    """Return the subset of columns of the largest merit that the search reaches, forward from none.
 
     A subset S of k columns has the merit sum SU(f, class) / sqrt(k + 2 sum SU(f, g)), the second sum over its pairs. Of
-    equal ones, that which was found first is extended first.
-
-    Parameters
-    ----------
-    relevance : ndarray of shape (columns,)
-        Symmetrical uncertainty of each column and the class.
-    between : callable
-        Of a column's number, its symmetrical uncertainty with every column, 0 with itself, shape (columns,).
+    equal ones, the earlier is extended first. ``relevance``, shape (columns,), is the symmetrical uncertainty of each
+    column and the class; ``between`` returns that of a column, by index, with every column, 0 with itself.
     """
     best: frozenset[int] = frozenset()
     best_merit, stale, seen = 0.0, 0, {best}

@@ -91,16 +91,8 @@ def _maximised(X: Floats, shares: Floats, diagonal: bool) -> Mixture:
 def adaptive_em(start: Mixture, X: Floats, rivals: Rivals | None, generator: np.random.Generator) -> Mixture:
     """Return the best mixture met of the rows of a class, components by weight (Algorithm 1).
 
-    Parameters
-    ----------
-    start : Mixture
-        The first mixture, after EM.
-    X : ndarray of shape (rows, features)
-        Rows of the class.
-    rivals : Rivals or None
-        The other classes' components; None to split without regard to them.
-    generator : Generator
-        Draws operations and points.
+    ``start`` is the first mixture, after EM; ``X`` the rows of the class, shape (rows, features); ``rivals`` the other
+    classes' components, None to split without regard to them. The ``generator`` draws operations and points.
     """
     normals = generator.normal(size=(DRAWS, X.shape[1]))
     current = best = start
