@@ -246,8 +246,8 @@ class _Reading:
         texts = tuple(unicodedata.normalize("NFC", str(item).strip()) for item in value) if sound else ()
         if not sound or not all(map(is_printable, texts)) or len(set(texts)) < len(texts):
             raise self.error(
-                f"has the wrong value for {key}: expected different texts in a list. Write them in quotes, codes "
-                'such as "1.10" too: ["…", "…"].'
+                f"has the wrong value for {key}: expected different texts in a list. Write them in quotation marks, "
+                'codes such as "1.10" too: ["…", "…"].'
             )
         return texts
 

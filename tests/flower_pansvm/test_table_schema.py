@@ -128,7 +128,7 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("[columns.sex]\ncategories = ['f', 'm']", "names categories for column 'sex' or none"),
         ("[columns.sex]\nkind = 'category'\ncategories = ['m', 'M']", "differ only in how they are spelt"),
         ("[columns.sex]\nkind = 'category'\ncategories = ['m', 'm']", "wrong value for categories"),
-        ("[columns.sex]\nkind = 'category'\ncategories = 'm'", "list of wrong value for categories"),
+        ("[columns.sex]\nkind = 'category'\ncategories = 'm'", "wrong value for categories"),
         ("label = 'age'\n[columns.age]", "column 'age' as label and as a feature"),
         ("patient-id = 'age'\n[columns.age]", "column 'age' as patient-id and as a feature"),
         ("leave-out = ['age']\n[columns.age]", "column 'age' as leave-out and as a feature"),
