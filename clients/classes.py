@@ -1,4 +1,4 @@
-"""What a site tells of its labels: the names of classes that enough of its rows have, or a list fixed beforehand.
+"""The labels that a site discloses: names of classes that enough of its patients have, or a list fixed beforehand.
 
 A label column chosen by mistake may hold the patients' names. So a column whose values do not look like classes is
 refused before anything leaves, and no error shows a label; the hospital's own log may count rows.
@@ -57,11 +57,11 @@ def positive_labels(hospital: Hospital) -> tuple[str, ...]:
 
 def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
     """Return the labels that the node config lists under a key, or else the schema file."""
-    said = getattr(hospital.policy, key)
-    if not said:
+    text = getattr(hospital.policy, key)
+    if not text:
         schema = schema_of(hospital)
         return getattr(schema, key) if schema else ()
-    labels = tuple(canonical_label(label) for label in listed(said))
+    labels = tuple(canonical_label(label) for label in listed(text))
     if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
         raise SettingError(
             f"The '{key}' in the node config of site '{hospital.name}' are no list of labels. Write them with "
@@ -72,40 +72,40 @@ def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
 
 
 def check_labels(
-    labels: Labels, positive: Sequence[str], place: str, least: int, patients: Ints | None = None
+    labels: Labels, positive: Sequence[str], column: str, least: int, patients: Ints | None = None
 ) -> None:
     """Check that a table's labels can be classes.
 
     Where ``positive`` names labels, the classes are two and no label leaves, so that it only has to be clear which rows
     are positive.
 
-    An error about a misspelt label tells that it is there, so it has to be that of at least ``least`` patients, whose
-    numbers are ``patients``: by default each row is one. ``place`` says column and file, for the TableError, which
+    An error about a misspelt label reveals that it is there, so it has to be that of at least ``least`` patients, whose
+    numbers are ``patients``: by default each row is one. ``column`` says column and file, for the TableError, which
     holds no label.
     """
     names, counts = patients_of_labels(labels, np.arange(len(labels)) if patients is None else patients)
     if positive:
-        _check_positive(names[counts >= least], positive, place)
+        _check_positive(names[counts >= least], positive, column)
         return
     few, spellings = len(names) <= MOST_CLASSES, set(map(spelling, names))
     if few and len(spellings) < len(names):
         raise TableError(
-            f"The {place} has two labels that differ only {SPELLING}. Most likely they mean the same: write them the "
+            f"The {column} has two labels that differ only {SPELLING}. Most likely they mean the same: write them the "
             "same way; or name both in the setting 'positive', which makes one class of them."
         )
     if not few or not all(map(can_be_class, names)):
         raise TableError(
-            f"The {place} does not hold classes. Labels are {LABEL_RULE}, and at most {MOST_CLASSES} different ones; "
-            "dates, decimals and long numbers are none. Name the right column as label column; if it is the right one, "
-            "name the labels that count as positive in the setting 'positive', which makes two classes of all; or list "
-            "the labels to train on as 'classes' in the hospital's node config."
+            f"The {column} does not hold classes. Labels are {LABEL_RULE}, and at most {MOST_CLASSES} different ones; "
+            "dates, decimals and long numbers are not labels. Name the right column as label column; if it is the "
+            "right one, name the labels that count as positive in the setting 'positive', which makes two classes of "
+            "all; or list the labels to train on as 'classes' in the hospital's node config."
         )
 
 
-def _check_positive(labels: Iterable[str], positive: Sequence[str], place: str) -> None:
+def _check_positive(labels: Iterable[str], positive: Sequence[str], column: str) -> None:
     if misspelt(labels, positive):
         raise TableError(
-            f"The {place} has a label that differs only {SPELLING}, from one that the setting 'positive' names, and "
+            f"The {column} has a label that differs only {SPELLING}, from one that the setting 'positive' names, and "
             "would not count as positive. Name both in 'positive', or write them the same way."
         )
 
@@ -118,28 +118,28 @@ def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str])
     """
     allowed, labels = allowed_classes(hospital), cast(Labels, table.labels)
     if not allowed:
-        place, least = label_place(hospital), hospital.least_patients
-        check_labels(labels, positive, place, least, patient_numbers(table))
-    names, places = np.unique(labels, return_inverse=True)
-    taken = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
-    taken &= ~np.isin(names, misspelt(names, positive))
-    return taken[places]
+        column, least = label_place(hospital), hospital.least_patients
+        check_labels(labels, positive, column, least, patient_numbers(table))
+    names, indices = np.unique(labels, return_inverse=True)
+    eligible = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
+    eligible &= ~np.isin(names, misspelt(names, positive))
+    return eligible[indices]
 
 
 def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Labels:
-    """Return the names of classes that a site tells the coordinator, sorted.
+    """Return the names of classes that a site discloses to the coordinator, sorted.
 
     They are those that at least the hospital's ``min-cluster`` of its patients have; a rarer one takes part if another
     hospital names it. If the node config lists ``classes``, they are these, whatever the table holds.
     """
     allowed = allowed_classes(hospital)
     if allowed:
-        place = f"list 'classes' in the node config of site '{hospital.name}'"
-        _check_positive(allowed, positive, place)
+        column = f"list 'classes' in the node config of site '{hospital.name}'"
+        _check_positive(allowed, positive, column)
         return np.unique(class_names(allowed, positive))
     labels, patients = cast(Labels, table.labels), patient_numbers(table)
-    taken = rows_with_classes(hospital, table, positive)
-    names, counts = patients_of_labels(class_names(labels[taken], positive), patients[taken])
+    eligible = rows_with_classes(hospital, table, positive)
+    names, counts = patients_of_labels(class_names(labels[eligible], positive), patients[eligible])
     return names[counts >= hospital.least_patients]
 
 
@@ -150,9 +150,9 @@ def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[
     of how many there are, which a site's memory depends on. Other positive labels would be its choice of rows, whose
     sums it would get.
     """
-    own, allowed = positive_labels(hospital), allowed_classes(hospital)
-    if set(positive) != set(own):
-        start = f"positive='{as_list(own)}'" if own else "no 'positive'"
+    listed_positive, allowed = positive_labels(hospital), allowed_classes(hospital)
+    if set(positive) != set(listed_positive):
+        start = f"positive='{as_list(listed_positive)}'" if listed_positive else "no 'positive'"
         raise SettingError(
             f"Site '{hospital.name}' takes part in runs only with the positive labels that it names itself. Start "
             f"the run with {start}; or, if the hospitals agree to others, write them into the schema file that they "
@@ -166,11 +166,11 @@ def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[
             "classes='0,1'."
         )
     if len(set(classes)) < len(classes):
-        raise SettingError(f"Site '{hospital.name}' was told a class twice. {NOT_FOLLOWED}")
+        raise SettingError(f"Site '{hospital.name}' received a class twice. {NOT_FOLLOWED}")
 
 
 def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> None:
-    """Tell the hospital, in its own log, how many rows are left out for their labels; once in a run.
+    """Log, for the hospital itself, how many rows are left out for their labels; once in a run.
 
     ``named`` are the classes of the federation and the labels in ``positive``.
     """

@@ -13,14 +13,14 @@ def block_number(layout: LayoutBroadcast, name: str) -> int:
 
 
 def column_block(layout: LayoutBroadcast, name: str) -> tuple[str, ...]:
-    """Return the names of the sites that hold the same columns as one, itself among them."""
-    own = block_number(layout, name)
-    return tuple(site for site, block in zip(layout.sites, layout.blocks, strict=True) if block == own)
+    """Return the names of the sites that hold the same columns as a site, itself among them."""
+    own_block = block_number(layout, name)
+    return tuple(site for site, block in zip(layout.sites, layout.blocks, strict=True) if block == own_block)
 
 
 def own_columns(layout: LayoutBroadcast, name: str, columns: int) -> Bools:
     """Return which of the schema's columns a site has, shape (columns,)."""
-    own: Bools = layout.columns == block_number(layout, name)
-    if len(own) != columns:
-        raise FederationError(f"Site '{name}' was not told the block of each column. {NOT_FOLLOWED}")
-    return own
+    mask: Bools = layout.columns == block_number(layout, name)
+    if len(mask) != columns:
+        raise FederationError(f"Site '{name}' received a layout of other columns. {NOT_FOLLOWED}")
+    return mask

@@ -27,12 +27,12 @@ def _dealt(site: Site, folds: int) -> Ints:
     patients, least = site.train().patients, site.least_patients
     if folds == 0:
         return np.full(len(patients), NO_FOLD)
-    places = np.unique(patients)
-    fewest = int(np.bincount(places % folds, minlength=folds).min()) if folds <= len(places) else 0
+    numbers = np.unique(patients)
+    fewest = int(np.bincount(numbers % folds, minlength=folds).min()) if folds <= len(numbers) else 0
     if fewest < least:
         raise TableError(
             f"Site '{site.name}' has too few patients for {folds} folds: it wants at least {least} in each, its "
             "min-cluster. Lower cv-folds, or min-cluster in the site's node config if the hospital agrees.",
-            detail=f"Of {len(places)} patients to train on, a fold would have {fewest}.",
+            detail=f"Of {len(numbers)} patients to train on, a fold would have {fewest}.",
         )
     return patients % folds

@@ -27,14 +27,14 @@ DIGESTS = "broadcast digests"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Hospital:
-    """A hospital in one run, and what it remembers of the run."""
+    """A hospital in one run, and its state of the run."""
 
     name: str  # its name in the run
-    policy: HospitalPolicy  # what it has settled for itself
-    terms: Terms  # what the run asks for; the policy accepts them
+    policy: HospitalPolicy  # its own choices
+    terms: Terms  # the run's; the policy accepts them
     protocol: SecureSum  # the run's secure sum, which the policy accepts, too
     run_id: int  # the run's number
-    state: RecordDict = field(repr=False)  # what it remembers of the run, which steps add to
+    state: RecordDict = field(repr=False)  # its memory of the run, to which steps add
     # Of a simulated site, whose rows are nobody's: its number, from 0, and of how many sites. None of a hospital.
     partition: tuple[int, int] | None = None
 
@@ -62,7 +62,7 @@ class Hospital:
         return self.remembered(what)
 
     def require_same(self, what: str, value: Value, refusal: str) -> None:
-        """Remember the first value of something in a run; any other is a FederationError, which says what and why."""
+        """Remember the first value of something in a run; FederationError, with the ``refusal``, for any other."""
         if self.remember_once(what, value) != value:
             raise FederationError(f"Site '{self.name}' refuses {refusal}. Start a new run.")
 
@@ -78,14 +78,14 @@ class Hospital:
 
         But for the schema: sums over two splits into training and test rows that differ in one row would give it away.
         """
-        before, now = records.get(self.state, DIGESTS), self.broadcast_digests(content)
-        if SCHEMA.name in before and before[SCHEMA.name] != now[SCHEMA.name]:
+        old, new = records.get(self.state, DIGESTS), self.broadcast_digests(content)
+        if SCHEMA.name in old and old[SCHEMA.name] != new[SCHEMA.name]:
             raise FederationError(
                 f"Site '{self.name}' refuses a second schema: a run has one. Start a new run."
             )
         for name, values in records.groups(content, BROADCAST).items():
             records.put(self.state, BROADCAST + name, values)
-        records.put(self.state, DIGESTS, now)
+        records.put(self.state, DIGESTS, new)
 
     def broadcast_digests(self, content: RecordDict) -> dict[str, str]:
         """Return the digest of each broadcast, kept or in a message, by name: part of a sum's name."""
@@ -104,8 +104,8 @@ def hospital_of(context: Context) -> Hospital:
     protocol = check_terms(policy, terms, name)
     partition = None
     if simulated:
-        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED_KEYS)
-        partition = number, sites
+        site, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED_KEYS)
+        partition = site, sites
     return Hospital(
         name=name,
         policy=policy,

@@ -1,4 +1,4 @@
-"""A site's part in the secure sums: its keys, which sums it takes part in, and what it keeps in the middle of one.
+"""A site's part in the secure sums: its keys, its checks of a sum, and its state between steps.
 
 Without a roster file the site takes the others' keys as the coordinator first hands them out. With one
 (``identity`` and ``roster`` in the node config) it signs its own keys and believes no unsigned ones, so the
@@ -34,19 +34,19 @@ WITHDRAWN = "withdrawn"
 
 @dataclass(frozen=True)
 class Participation:
-    """What a site needs to take part in one secure sum."""
+    """A site's part in one secure sum."""
 
     protocol: SecureSum
-    this: SumRound
+    sum_round: SumRound
     member: Member  # this site's keys and the others' public keys
     bounds: dict[str, float]  # largest absolute value any site may hold, for each result; infinite if unknown
-    memory: Memory  # what the site has to remember once its answer is on its way
+    memory: Memory  # the site's memory after its answer
 
 
 def join_run(hospital: Hospital, epochs: bytes) -> PublicKeys:
-    """Make this site's keys for the run, private halves into its state, and return what it publishes of them.
+    """Make this site's keys for the run, private halves into its state, and return the public ones.
 
-    ``epochs`` are what it publishes of its ledger. A second time it refuses: new keys would make it forget which sums
+    ``epochs`` are those of its ledger. A second time it refuses: new keys would make it forget which sums
     it has answered.
     """
     if not hospital.simulated:
@@ -75,8 +75,8 @@ def member_of(hospital: Hospital, public: Mapping[str, PublicKeys]) -> Member:
 
     ``public`` is what :func:`join_run` returned at each site, as the coordinator hands it on.
     """
-    own, run = records.get(hospital.state, KEYS), str(hospital.run_id)
-    return signed_member(hospital.name, run, own, hospital.policy.roster, public)
+    own_keys, run = records.get(hospital.state, KEYS), str(hospital.run_id)
+    return signed_member(hospital.name, run, own_keys, hospital.policy.roster, public)
 
 
 def take_part(
@@ -93,79 +93,81 @@ def take_part(
             f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
         )
     memory, _ = _remembered_sums(hospital)
-    this, public = _asked(hospital, content)
+    sum_round, public = _asked(hospital, content)
     member = member_of(hospital, public)
     least = hospital.least_sites
     if task.dp:
-        # The noise of as many is what the promise rests on, whoever drops out.
-        least = max(least, len(this.roster) - hospital.terms.colluders)
-    memory = admit(memory, this, member.name, as_bytes(public), least)
-    inputs, told = records.values_of(question), hospital.broadcast_digests(content)
-    bounds = bounds_of(task, question, hospital.terms, len(this.roster))
-    if this.task != sum_name(task, inputs, bounds, told, hospital.terms.digest):
+        # The promise rests on the noise of as many sites, whichever drop out.
+        least = max(least, len(sum_round.roster) - hospital.terms.colluders)
+    memory = admit(memory, sum_round, member.name, as_bytes(public), least)
+    inputs, broadcasts = records.values_of(question), hospital.broadcast_digests(content)
+    bounds = bounds_of(task, question, hospital.terms, len(sum_round.roster))
+    if sum_round.task != sum_name(task, inputs, bounds, broadcasts, hospital.terms.digest):
         raise SumError(
-            f"Site '{hospital.name}' was asked something else for task '{task.name}' than the coordinator says it "
-            f"asks of all sites, or has another run config. {NOT_FOLLOWED}"
+            f"Site '{hospital.name}' received another request for task '{task.name}' than the coordinator claims to "
+            f"send to all sites, or has another run config. {NOT_FOLLOWED}"
         )
     if records.has(content, "keys"):
         if records.has(hospital.state, EPOCH):
             hear(hospital, {peer: keys.epochs for peer, keys in public.items()})
         records.write(hospital.state, OF_ALL, AllKeys.of(public))
-    return Participation(hospital.protocol, this, member, bounds, memory)
+    return Participation(hospital.protocol, sum_round, member, bounds, memory)
 
 
-def remember(hospital: Hospital, memory: Memory, kept: bytes) -> None:
-    """Note that a sum has been answered, and what its later steps need; nothing can fail after this."""
-    records.put(hospital.state, STATE, {"memory": memory.to_json(), "kept": kept})
+def remember(hospital: Hospital, memory: Memory, step_state: bytes) -> None:
+    """Note that a sum has been answered, and the state for its later steps; nothing can fail after this."""
+    records.put(hospital.state, STATE, {"memory": memory.to_json(), "kept": step_state})
 
 
 def withdraw(hospital: Hospital) -> None:
     """Take part in no further sum of this run.
 
     An error says something about this site's rows alone, for instance that a value is above a bound. One such answer
-    ends a run; a coordinator that went on asking, with other scalings of its choice, would find out the value.
+    ends a run; with further requests, in other scalings, a coordinator could find out the value.
     """
     records.put(hospital.state, WITHDRAWN, {})
 
 
 def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
-    memory, kept = _remembered_sums(hospital)
-    this, public = _asked(hospital, content)
-    if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
+    memory, step_state = _remembered_sums(hospital)
+    sum_round, public = _asked(hospital, content)
+    last = memory.round_trip, memory.attempt, memory.roster
+    if (sum_round.round_trip, sum_round.attempt, sum_round.roster) != last:
         raise SumError(
-            f"Site '{hospital.name}' was asked for a step of a sum it does not take part in. A message came "
+            f"Site '{hospital.name}' refuses a step of a sum that it does not take part in. A message came "
             "late or was repeated; repeat the sum under a new attempt."
         )
-    asked = records.read(content, "step", RelayStep)
+    step = records.read(content, "step", RelayStep)
     member, protocol = member_of(hospital, public), hospital.protocol
     if protocol.survives:
-        memory = admit_opening(memory, this, hospital.name, protocol.opened_over(asked.payload, this))
-    answer, kept = protocol.respond(asked.step, asked.payload, kept, this, member)
-    remember(hospital, memory, kept)
+        over = protocol.opened_over(step.payload, sum_round)
+        memory = admit_opening(memory, sum_round, hospital.name, over)
+    answer, step_state = protocol.respond(step.step, step.payload, step_state, sum_round, member)
+    remember(hospital, memory, step_state)
     return answer
 
 
 def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, dict[str, PublicKeys]]:
-    """Return which sum a request is about, and what each site has published when it joined, by site name."""
+    """Return the sum that a request is about, and each site's public keys, by site name."""
     handed_out = content if records.has(content, "keys") else hospital.state
     group = "keys" if handed_out is content else OF_ALL
     if not records.has(handed_out, group):
         raise SumError(
-            f"Site '{hospital.name}' was not told the keys of the other sites. Its node was started again during "
+            f"Site '{hospital.name}' has not received the keys of the other sites. Its node was started again during "
             "the run, or the coordinator runs another version of flower-pansvm. Start the run again."
         )
     keys = records.read(handed_out, group, AllKeys)
     made_of = (AllKeys, keys.sites, keys.octets.tobytes())
     public, digest = cached(made_of, lambda: _taken_apart(keys))
-    asked, run = records.read(content, "sum", WhichSum), str(hospital.run_id)
-    left_out = set(asked.left_out)
+    request, run = records.read(content, "sum", WhichSum), str(hospital.run_id)
+    left_out = set(request.left_out)
     roster = tuple(name for name in public if name not in left_out)
-    return SumRound(run, asked.task, asked.round_trip, asked.attempt, roster, digest), public
+    return SumRound(run, request.task, request.round_trip, request.attempt, roster, digest), public
 
 
 def _taken_apart(keys: AllKeys) -> tuple[dict[str, PublicKeys], str]:
-    """Return what each site has published, and the digest of it."""
+    """Return each site's public keys, and their digest."""
     public = keys.by_site()
     return public, keys_digest(as_bytes(public))
 

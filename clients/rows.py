@@ -30,13 +30,8 @@ from flower_pansvm.tasks import MOST_ROWS
 def table_at(hospital: Hospital, level: str) -> Table:
     """Return the whole table that a level shows.
 
-    Raises
-    ------
-    TableError
-        If it cannot be read, or there can be no copy of it.
-    FederationError
-        If it is no more what it was when the run began. Sums before a change and after it would differ in the rows that
-        have changed.
+    TableError if it cannot be read, or there can be no copy of it. FederationError if it has changed since the run
+    began: sums before a change and after it would differ in the rows that have changed.
     """
     table = true_table(hospital)
     if level != "perturbed":
@@ -57,9 +52,7 @@ def true_table(hospital: Hospital) -> Table:
     identity = table_identity(hospital)
     table = cast(Table, cached_tables((identity, "table"), lambda: _read(hospital, identity)))
     version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
-    refusal = (
-        "to go on: its table has changed since the run began. Put back, it can go on; as it is now it cannot"
-    )
+    refusal = "to go on: its table has changed since the run began. With the old table the run can go on"
     hospital.require_same("table", version, refusal)
     return table
 
@@ -107,61 +100,57 @@ class Split:
     left_out: NDArray[np.str_]  # labels of the rows that have no part in the run: they are no classes of it
 
 
-def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools) -> Split:
+def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_columns: Bools) -> Split:
     """Split the table that a level shows.
 
-    ``own``, of shape (columns,), is which of the columns of the run the site has.
-
-    Raises
-    ------
-    TableError
-        If there are too many rows or too few, or the columns are others.
-    SettingError
-        If the classes or the share are not those that the hospital has settled on.
+    ``own_columns``, shape (columns,), are those of the run's columns that the site has. TableError if there are too
+    many rows or too few, or the columns are others. SettingError if the classes, or the share of rows for evaluation,
+    are not those that the hospital has settled on.
     """
-    schema = Schema(told.columns, told.classes, told.positive_labels)
-    true, seen = true_table(hospital), table_at(hospital, level)
-    labels = cast(NDArray[np.str_], seen.labels)
+    schema = Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
+    true_rows, view = true_table(hospital), table_at(hospital, level)
+    labels = cast(NDArray[np.str_], view.labels)
     if len(labels) > MOST_ROWS:
         raise TableError(
             f"Site '{hospital.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
         )
     classes, folder = schema.indices(labels), state_folder(hospital)
-    known = (classes >= 0) & rows_with_classes(hospital, seen, schema.positive_labels)
-    patients = patient_numbers(true)
+    eligible = (classes >= 0) & rows_with_classes(hospital, view, schema.positive_labels)
+    patients = patient_numbers(true_rows)
     if folder is None:
         from clients.table.simulated import simulated_tables  # noqa: PLC0415 - no hospital's rows are drawn
 
-        names = class_names(cast(NDArray[np.str_], true.labels), schema.positive_labels)
+        names = class_names(cast(NDArray[np.str_], true_rows.labels), schema.positive_labels)
         site = cast(tuple[int, int], hospital.partition)[0]
         split = simulated_tables().split_of_node(
-            hospital.terms.config, site, names, patients, told.test_fraction, told.seed
+            hospital.terms.config, site, names, patients, broadcast.test_fraction, broadcast.seed
         )
-        dealt, strata = known & ~split.kept, cast(NDArray[Any], classes)
+        in_folds, strata = eligible & ~split.kept, cast(NDArray[Any], classes)
     else:
         check_listed(hospital, schema.classes, schema.positive_labels)
-        split = lasting_split(folder, true, told.test_fraction)
+        split = lasting_split(folder, true_rows, broadcast.test_fraction)
         # Among all rows, so that it does not depend on which classes other sites name.
-        dealt, strata = ~split.kept, cast(NDArray[Any], labels)
-    kept, places, part = split.kept, patients.copy(), known.copy()
-    places[dealt] = fold_places(strata[dealt], patients[dealt], split.of_patients[dealt], split.fold_start)
+        in_folds, strata = ~split.kept, cast(NDArray[Any], labels)
+    held_out, numbers, used = split.kept, patients.copy(), eligible.copy()
+    dealt = fold_places(strata[in_folds], patients[in_folds], split.of_patients[in_folds], split.fold_start)
+    numbers[in_folds] = dealt
     if level == "dp":
-        part[known] = at_most(hospital.terms.rows_per_patient, patients[known], split.numbers[known])
-    train, test, tested, tested_classes = part & ~kept, part & kept, seen, classes
+        used[eligible] = at_most(hospital.terms.rows_per_patient, patients[eligible], split.numbers[eligible])
+    train, test, test_table, test_classes = used & ~held_out, used & held_out, view, classes
     if folder is None and level == "perturbed":
-        # Only a researcher may know how a model does on the true records: the same ones as at every level.
-        tested, tested_classes = true, schema.indices(cast(NDArray[np.str_], true.labels))
-        test = kept & (tested_classes >= 0)
-    left, least = count_patients(patients[train]), hospital.least_patients
-    # At dp a refusal must not tell how many there are.
-    if left < least and level != "dp":
+        # Only a researcher may know a model's accuracy on the true records: the same ones as at every level.
+        test_table, test_classes = true_rows, schema.indices(cast(NDArray[np.str_], true_rows.labels))
+        test = held_out & (test_classes >= 0)
+    remaining, least = count_patients(patients[train]), hospital.least_patients
+    # At dp a refusal must not reveal how many there are.
+    if remaining < least and level != "dp":
         raise TableError(
             f"Site '{hospital.name}' has too few patients: it trains on at least {least}, its min-cluster. Has the "
             "table all its rows, with labels that are classes of the run? Else lower test-fraction, or min-cluster in "
             "the site's node config if the hospital agrees.",
-            detail=f"It would train on the rows of {left} patients.",
+            detail=f"It would train on the rows of {remaining} patients.",
         )
-    columns = [column for column, has in zip(schema.columns, own, strict=True) if has]
+    columns = [column for column, present in zip(schema.columns, own_columns, strict=True) if present]
     if folder is not None and level == "perturbed":
         # The file's order may be that of a true column, and sums over some rows, or their rounding, depend on it.
         order = np.lexsort((classes, split.numbers))
@@ -171,7 +160,7 @@ def split_rows(hospital: Hospital, level: str, told: SchemaBroadcast, own: Bools
         return align(replace(table, X=table.X[rows]), columns).X
 
     return Split(
-        train=Rows(cells(seen, train), classes[train], places[train]),
-        test=Rows(cells(tested, test), tested_classes[test], patients[test]),
-        left_out=labels[~known],
+        train=Rows(cells(view, train), classes[train], numbers[train]),
+        test=Rows(cells(test_table, test), test_classes[test], patients[test]),
+        left_out=labels[~eligible],
     )

@@ -1,4 +1,4 @@
-"""Secret seeds that some sites share: one deals it out, in notes that the coordinator hands on and cannot read."""
+"""Secret seeds that some sites share: one site sends them, in notes that the coordinator relays and cannot read."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -12,10 +12,10 @@ from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, seal, unseal
 
 SLOTS, COLUMN_BLOCK = "slots", "column-block"
 SECOND = {
-    SLOTS: "a second seed for landmark slots: by two of them, landmarks could be told apart by their site",
+    SLOTS: "a second seed for landmark slots: by two of them, landmarks could be assigned to their sites",
     COLUMN_BLOCK: "a second random matrix: by two of them, its rows could be computed from kernel rows",
 }
-"""What a seed is for (purpose of the notes, and what a site calls it among its secrets), and why a run has only one."""
+"""A seed's purpose, also its name among a site's secrets, and the reason why a run has only one."""
 
 PURPOSES = tuple(SECOND)
 NOTE_BYTES = 1 + KEY_BYTES + SEAL_BYTES  # a note begins with the place of its purpose
@@ -28,7 +28,7 @@ def deal_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> No
         return
     seed = cast(bytes, site.remember_once(purpose, seed))
     for name in names[1:]:
-        note = seal(participation.member, name, _label(site, participation.this, purpose), purpose, seed)
+        note = seal(participation.member, name, _label(site, participation.sum_round, purpose), purpose, seed)
         site.outbox[name] = site.outbox.get(name, b"") + bytes([PURPOSES.index(purpose)]) + note
 
 
@@ -36,22 +36,22 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
     """Keep the seeds that other sites have written, with whichever task the notes come; refuse a second one."""
     for sender, note in notes.items():
         for start in range(0, len(note), NOTE_BYTES):
-            place, sealed = note[start], note[start + 1 : start + NOTE_BYTES]
-            purpose = PURPOSES[min(place, len(PURPOSES) - 1)]  # sealed for another purpose, it does not open
+            index, sealed = note[start], note[start + 1 : start + NOTE_BYTES]
+            purpose = PURPOSES[min(index, len(PURPOSES) - 1)]  # sealed for another purpose, it does not open
             seed = unseal(
-                participation.member, sender, _label(site, participation.this, purpose), purpose, sealed
+                participation.member, sender, _label(site, participation.sum_round, purpose), purpose, sealed
             )
             if purpose == COLUMN_BLOCK and sender not in column_block(site.layout(), site.name):
                 raise FederationError(
-                    f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and is "
-                    f"not to know it. {NOT_FOLLOWED}"
+                    f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and may "
+                    f"not know it. {NOT_FOLLOWED}"
                 )
             site.require_same(purpose, seed, SECOND[purpose])
 
 
-def _label(site: Site, this: SumRound, purpose: str) -> SumRound:
+def _label(site: Site, sum_round: SumRound, purpose: str) -> SumRound:
     """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
 
     And with fewer sites; so it holds the settings and all sites' keys, but no roster.
     """
-    return SumRound(this.run, f"{purpose} {site.terms.digest}", 0, 0, roster=(), keys=this.keys)
+    return SumRound(sum_round.run, f"{purpose} {site.terms.digest}", 0, 0, roster=(), keys=sum_round.keys)

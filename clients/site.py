@@ -35,7 +35,7 @@ MOST_NUMBERS = 2**28
 class Site(Hospital):
     """A hospital during one message, at the level at which it answers."""
 
-    level: str  # it says which table the system sees
+    level: str  # determines the table that the system sees
     # In the secure sum that the message is about, if it is about one.
     participation: Participation | None = None
     outbox: dict[str, bytes] = field(default_factory=dict)  # sealed notes to other sites, by name
@@ -59,7 +59,7 @@ class Site(Hospital):
                 finite = np.isfinite(value) | (np.isnan(value) & broadcast.cells)
                 if not finite.all():
                     raise FederationError(
-                        f"Site '{self.name}' was told a number that is not finite. {NOT_FOLLOWED}"
+                        f"Site '{self.name}' received a number that is not finite. {NOT_FOLLOWED}"
                     )
             return message
 
@@ -67,13 +67,13 @@ class Site(Hospital):
 
     def digest_of(self, broadcast: Broadcast[Any]) -> str:
         """Return the digest of a broadcast; raises FederationError if this site has not received it."""
-        known = records.get_one(self.state, DIGESTS, broadcast.name)
-        if known is None:
+        digest = records.get_one(self.state, DIGESTS, broadcast.name)
+        if digest is None:
             raise FederationError(
                 f"Site '{self.name}' has not received the broadcast '{broadcast.name}'. It joined too late or its node "
                 "was started again during the run; start the run again."
             )
-        return cast(str, known)
+        return cast(str, digest)
 
     def table(self) -> Table:
         """Return the whole table that the level shows; raises as `clients.rows.table_at` does."""
@@ -85,8 +85,8 @@ class Site(Hospital):
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
-        told = self.get_broadcast(SCHEMA)
-        return Schema(told.columns, told.classes, told.positive_labels)
+        broadcast = self.get_broadcast(SCHEMA)
+        return Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
 
     def layout(self) -> LayoutBroadcast:
         """Return which sites hold which columns; a second layout in a run is a FederationError."""
@@ -116,34 +116,32 @@ class Site(Hospital):
         """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""
         if not 0 <= numbers <= MOST_NUMBERS:
             raise SettingError(
-                f"Site '{self.name}' was asked for more than {MOST_NUMBERS} numbers at once, or for less than none. "
-                "Use fewer landmarks, points per round trip or folds."
+                f"Site '{self.name}' refuses a request for more than {MOST_NUMBERS} numbers, or below 0. Use fewer "
+                "landmarks, points per round trip or folds."
             )
 
     def split(self) -> Split:
         """Return the table that the level shows, split; raises as `clients.rows.split_rows` does."""
-        told, own = self.get_broadcast(SCHEMA), self.own_columns()
-        key = ("split", self.digest_of(SCHEMA), own.tobytes(), self.least_patients)
-        split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, told, own)))
-        log_left_out(self, split.left_out, [*told.classes, *told.positive_labels])
+        broadcast, own_columns = self.get_broadcast(SCHEMA), self.own_columns()
+        key = ("split", self.digest_of(SCHEMA), own_columns.tobytes(), self.least_patients)
+        split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns)))
+        log_left_out(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
         return split
 
     def squares(self, predicted: Ints, question: object) -> Floats:
         """Return the sums of products of counts by patient over the test rows, for one question and broadcasts a run.
 
-        Those of two models would tell which of the rows between them are of the same patient.
+        Those of two models would reveal which of the rows between them are of the same patient.
         """
         from flower_pansvm.counts import patient_squares  # noqa: PLC0415 - no answer of level dp has squares
 
-        refusal = (
-            "to count by patient twice in this run: the counts of two models tell whose rows go together"
-        )
-        asked = {**records.get(self.state, DIGESTS), "question": records.digest(records.values_of(question))}
-        self.require_same("squares", records.digest(asked), refusal)
+        refusal = "to count by patient twice in this run: the counts of two models reveal which rows are of one patient"
+        key = {**records.get(self.state, DIGESTS), "question": records.digest(records.values_of(question))}
+        self.require_same("squares", records.digest(key), refusal)
         test, classes = self.test(), len(self.schema().classes)
         self.check_size(4.0 * classes**2)
         return patient_squares(test.classes, predicted, test.patients, classes)
 
-    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], cache: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
-        return kept((table_key(self, self.level), *key), make)
+        return cache((table_key(self, self.level), *key), make)

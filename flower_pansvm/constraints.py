@@ -1,4 +1,4 @@
-"""Constraints: what a setting may be, declared beside its field, checked on what a user writes, named in errors."""
+"""Constraints of settings, declared beside the field, checked on the user's values, named in errors."""
 
 import difflib
 import math
@@ -11,12 +11,12 @@ from flower_pansvm.errors import SettingError
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the values of a setting may be."""
+    """The constraint of a setting's values."""
 
     description: str  # in words, as the end of a sentence: ``a number above 0``
-    # Returns the value for what a user has written, or for the value itself; or raises ValueError.
+    # Returns the value for a user's text, or for the value itself; or raises ValueError.
     read: Callable[[Any], Any]
-    write: Callable[[Any], Any] = lambda value: value  # returns what the run config holds for a value
+    write: Callable[[Any], Any] = lambda value: value  # returns the entry of the run config
     choices: tuple[str, ...] = ()  # the words it must be one of; empty if it is not chosen from words
 
 
@@ -26,15 +26,15 @@ def setting(default: object, constraint: Constraint, meaning: str) -> Any:
 
 
 def parse(settings: Any) -> None:
-    """Replace what a user has written by values, in all fields of new settings; SettingError if one cannot work."""
-    for one in fields(settings):
-        if "constraint" in one.metadata:
-            value = read(key_of(one.name), getattr(settings, one.name), one.metadata["constraint"])
-            object.__setattr__(settings, one.name, value)
+    """Replace the user's texts by values, in all fields of new settings; SettingError if one is invalid."""
+    for option in fields(settings):
+        if "constraint" in option.metadata:
+            value = read(key_of(option.name), getattr(settings, option.name), option.metadata["constraint"])
+            object.__setattr__(settings, option.name, value)
 
 
 def read(key: str, value: object, constraint: Constraint) -> Any:
-    """Return the value of a setting for what a user has written; SettingError says what it must be."""
+    """Return the value of a setting for a user's text; SettingError, with the constraint, if it is invalid."""
     value = _plain(value)
     if constraint.choices:
         check_choice(key, str(value), constraint.choices)
@@ -49,14 +49,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0:
         return tuple(map(_plain, value))
     if hasattr(value, "tolist"):
-        own = value.tolist()
+        plain = value.tolist()
         # Of single precision the number as it is written: 0.3, not 0.30000001192092896.
-        return float(str(value)) if isinstance(own, float) else own
+        return float(str(value)) if isinstance(plain, float) else plain
     return value
 
 
 def key_of(name: str) -> str:
-    """Return what the run config calls a field: ``min-sites`` for ``min_sites``."""
+    """Return a field's key in the run config: ``min-sites`` for ``min_sites``."""
     return name.replace("_", "-")
 
 
@@ -73,26 +73,26 @@ def one_of(*choices: str) -> Constraint:
 def one_of_numbers(*choices: float) -> Constraint:
     """Return the constraint of one of several numbers."""
 
-    def found(value: object) -> float:
+    def read_choice(value: object) -> float:
         number = float(str(value))
         if number not in choices:
             raise ValueError
         return number
 
-    return Constraint(f"one of {', '.join(f'{choice:g}' for choice in choices)}", found)
+    return Constraint(f"one of {', '.join(f'{choice:g}' for choice in choices)}", read_choice)
 
 
 def whole(least: int, most: float = math.inf) -> Constraint:
     """Return the constraint of whole numbers from ``least`` to ``most``."""
 
-    def found(value: object) -> int:
+    def read_whole(value: object) -> int:
         number = float(str(value))
         if not (least <= number <= most and number.is_integer()):
             raise ValueError
         return int(number)
 
     upper = f" and at most {most}" if most < math.inf else ""
-    return Constraint(f"a whole number of at least {least}{upper}", found)
+    return Constraint(f"a whole number of at least {least}{upper}", read_whole)
 
 
 def number(
@@ -100,20 +100,20 @@ def number(
 ) -> Constraint:
     """Return the constraint of finite numbers within limits."""
 
-    def found(value: object) -> float:
+    def read_number(value: object) -> float:
         number = float(str(value))
         if not (least <= number <= most and above < number < below and math.isfinite(number)):
             raise ValueError
         return number
 
     limits = {"of at least": least, "above": above, "below": below, "at most": most}
-    told = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
-    return Constraint(f"a number {told}".strip(), found)
+    bounds = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
+    return Constraint(f"a number {bounds}".strip(), read_number)
 
 
-def near_matches(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error text that names what the user may have meant."""
-    names = sorted(known)
+def near_matches(word: str, choices: Iterable[str]) -> str:
+    """Return the end of an error text, with the choices nearest to a word."""
+    names = sorted(choices)
     by_small = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word.casefold(), by_small, n=3, cutoff=0.6)
     if close:

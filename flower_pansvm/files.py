@@ -73,7 +73,7 @@ def _sync(path: Path) -> None:
 
 
 def lock(file: IO[Any], wait: bool = False) -> bool:
-    """Lock an open file until it is closed, and tell whether no other process has it; OSError if there are no locks."""
+    """Lock an open file until it is closed; False if another process has it, OSError if there are no locks."""
     try:
         import fcntl  # noqa: PLC0415 - not on every system that simulates
 

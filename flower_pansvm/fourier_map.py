@@ -19,10 +19,10 @@ columns are full of it."""
 BINS = len(EDGES) + 2
 WIDTHS = np.diff([0.0, *EDGES, 1.0, 1.0])
 MIDDLES = np.array([0.0, *(EDGES + np.append(EDGES[1:], 1.0)) / 2, 1.0])
-"""Of the bins: the lower end alone, what is between, the upper end alone."""
+"""Of the bins: the lower end alone, the bins between, the upper end alone."""
 
 FURTHEST = 3.0
-"""Most standard deviations from the mean that a cell counts."""
+"""Standard deviations from the mean at which a cell is clipped."""
 
 LEAST_LENGTH = 0.75
 """Rows shorter than this share of the usual length keep it in the linear part; longer ones have all the same."""
@@ -32,29 +32,23 @@ CONSTANT = 0.25
 
 
 def places(X: Floats, low: Floats, high: Floats) -> Floats:
-    """Return where cells are between the ends of their columns, 0 to 1, shape (rows, columns); NaN where missing."""
+    """Return cells as positions between the ends of their columns, 0 to 1, shape (rows, columns); NaN if missing."""
     with np.errstate(all="ignore"):
-        # Of ends that are none, or the wrong way round, something between 0 and 1 is made all the same.
+        # Invalid or reversed ends give values between 0 and 1, too.
         inside: Floats = np.clip((X - low) / (high - low), 0.0, 1.0)
     return np.where(np.isnan(inside) & ~np.isnan(X), 0.0, inside)
 
 
 def bins(inside: Floats) -> NDArray[np.int64]:
-    """Return the bin of each place, of `BINS`; those of missing cells mean nothing."""
+    """Return the bin of each place, of `BINS`; undefined for missing cells."""
     return np.searchsorted(EDGES, inside, side="left") + (inside >= 1.0)
 
 
 def within_bounds(low: Floats, high: Floats, frequencies: Floats, size: int, columns: int) -> bool:
     """Return whether a map of ``size`` features is for so many columns, and within the bounds of exact arithmetic.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (columns,)
-        Ends of each column.
-    frequencies : ndarray of shape (frequencies, columns)
-        In turns, multiples of `FREQUENCY_STEP`.
-    size, columns : int
-        Features of a mapped row; columns of the table.
+    ``low`` and ``high``, shape (columns,), are the ends of each column; ``frequencies``, shape (frequencies, columns),
+    are in turns, multiples of `FREQUENCY_STEP`.
     """
     return (
         low.shape == high.shape == frequencies.shape[1:] == (columns,)
@@ -67,7 +61,7 @@ def within_bounds(low: Floats, high: Floats, frequencies: Floats, size: int, col
 
 @dataclass(frozen=True)
 class FourierMap:
-    """From a row to its features; as a message, what every site is told of it."""
+    """From a row to its features; also the message that every site receives."""
 
     low: Floats  # (columns,): public lower end of each column
     high: Floats  # (columns,): and upper end
@@ -89,9 +83,9 @@ class FourierMap:
         vectors, tables = (self.mean, self.deviation), (self.ranks, self.rises)
         return (
             within_bounds(self.low, self.high, self.frequencies, self.size, columns)
-            and all(part.shape == (columns,) for part in vectors)
-            and all(part.shape == (columns, BINS) for part in tables)
-            and all(bool(np.isfinite(part).all()) for part in (*vectors, *tables))
+            and all(array.shape == (columns,) for array in vectors)
+            and all(array.shape == (columns, BINS) for array in tables)
+            and all(bool(np.isfinite(array).all()) for array in (*vectors, *tables))
             and bool(np.all(self.deviation > 0))
             and 0 <= self.linear <= 1
         )
@@ -99,10 +93,7 @@ class FourierMap:
     def transform(self, X: Floats) -> Floats:
         """Return the features of rows, shape (rows, size), multiples of `STEP`; each row's 2-norm is at most 1.
 
-        Parameters
-        ----------
-        X : ndarray of shape (rows, columns)
-            Cells in the table's own units; NaN is a missing cell.
+        ``X``, shape (rows, columns), is in the table's own units; NaN is a missing cell.
         """
         cells, linear, amplitude = self.scaled(X), *self.lengths
         least = LEAST_LENGTH * float(np.sqrt(len(self.low)))
@@ -121,9 +112,9 @@ class FourierMap:
 
         With the constant: linear² + frequencies * amplitude² + constant² <= 1.
         """
-        rest = np.sqrt(1 - CONSTANT**2)
+        remainder = np.sqrt(1 - CONSTANT**2)
         share = np.sqrt((1 - self.linear**2) / max(len(self.frequencies), 1))
-        return exact.cut(rest * self.linear), exact.cut(rest * share)
+        return exact.cut(remainder * self.linear), exact.cut(remainder * share)
 
     def scaled(self, X: Floats) -> Floats:
         """Return cells as the mean of their standardised rank and their standardised value, multiples of `CELL_STEP`.
@@ -132,7 +123,7 @@ class FourierMap:
         """
         with np.errstate(all="ignore"):
             inside = places(X, self.low, self.high)
-            columns, found = np.arange(len(self.low)), bins(inside)
-            ranks = self.ranks[columns, found] + self.rises[columns, found] * (inside - MIDDLES[found])
+            columns, indices = np.arange(len(self.low)), bins(inside)
+            ranks = self.ranks[columns, indices] + self.rises[columns, indices] * (inside - MIDDLES[indices])
             values = np.clip((inside - self.mean) / self.deviation, -FURTHEST, FURTHEST)
             return exact.rounded((ranks + values) / 2, exact.CELL_STEP, exact.LARGEST_CELL)

@@ -1,4 +1,4 @@
-"""Labels: one way to write them, which texts can be the name of a class, and which two may mean the same."""
+"""Labels: canonical form, valid names of classes, and labels that may mean the same."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ WRITTEN_BY_PROGRAMS = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.0*)?")
 """Whole numbers as programs write them: 1, +1, 1.0. What begins with another 0, or has decimals, is a code."""
 
 MOST_CLASSES = 30
-"""A label column with more different labels is most likely the wrong one: ages, names, numbers of patients."""
+"""A label column with more labels is most likely the wrong one: ages, names, numbers of patients."""
 
 LABEL_RULE = (
     "whole numbers of at most 6 digits, or words of at most 24 characters: letters, digits (at most 4), blanks and "
@@ -49,10 +49,10 @@ def canonical_label(text: str) -> str:
     text = unicodedata.normalize("NFC", text.strip())
     if text.lower() in ("true", "false"):
         return str(int(text.lower() == "true"))
-    whole = WRITTEN_BY_PROGRAMS.fullmatch(text)
-    if whole is None:
+    integer = WRITTEN_BY_PROGRAMS.fullmatch(text)
+    if integer is None:
         return text
-    return whole[2] if whole[1] != "-" or whole[2] == "0" else f"-{whole[2]}"
+    return integer[2] if integer[1] != "-" or integer[2] == "0" else f"-{integer[2]}"
 
 
 def is_number(text: str) -> bool:
@@ -91,9 +91,9 @@ def can_be_listed(label: str) -> bool:
 
 
 def spelling(label: str) -> str:
-    """Return what is the same for labels that differ only in case, in blanks, or as yes or 01 differ from 1.
+    """Return a key shared by labels that differ only in case, in blanks, or as yes or 01 differ from 1.
 
-    Case is what a program or a habit changes: ``yes``, ``Yes``, ``YES``. A capital among small letters is written on
+    Programs and habits change case: ``yes``, ``Yes``, ``YES``. A capital among small letters is written on
     purpose and stays, as in names of vowels.
 
     Examples
@@ -107,18 +107,18 @@ def spelling(label: str) -> str:
     """
     words = LETTERS.sub(lambda word: _in_small_letters(word.group()), unicodedata.normalize("NFKC", label))
     plain = "".join(words.split())
-    number = NUMBER.fullmatch(plain)
-    if number:
-        whole, _, decimals = number[2].partition(".")
+    decimal = NUMBER.fullmatch(plain)
+    if decimal:
+        whole, _, decimals = decimal[2].partition(".")
         size = f"{whole.lstrip('0') or '0'}.{decimals.rstrip('0')}".removesuffix(".")
-        return f"-{size}" if number[1] == "-" and size != "0" else size
+        return f"-{size}" if decimal[1] == "-" and size != "0" else size
     return next((digit for digit, words in SAME.items() if plain in words), plain)
 
 
-def misspelt(labels: Iterable[str], known: Sequence[str]) -> list[str]:
+def misspelt(labels: Iterable[str], names: Sequence[str]) -> list[str]:
     """Return the labels that are not among the known ones, but would be if they were spelt as one of them."""
-    spellings = {spelling(label) for label in known}
-    return [label for label in labels if label not in known and spelling(label) in spellings]
+    spellings = {spelling(label) for label in names}
+    return [label for label in labels if label not in names and spelling(label) in spellings]
 
 
 def _in_small_letters(word: str) -> str:

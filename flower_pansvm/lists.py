@@ -7,12 +7,9 @@ from flower_pansvm.errors import SettingError
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Return the parts of a list in one text, which may be empty: by commas, one that holds a comma in double quotes.
+    """Return the items of a list in one text, which may be empty: by commas, an item with a comma in double quotes.
 
-    Raises
-    ------
-    SettingError
-        If a double quote is not closed, or stands within a part.
+    SettingError if a double quote is not closed, or stands within an item.
 
     Examples
     --------
@@ -26,7 +23,7 @@ def listed(text: str) -> tuple[str, ...]:
             f"The list {text} is not written right. Put commas between its parts, and a part that holds a comma in "
             "double quotes."
         ) from None
-    return tuple(part.strip() for row in rows for part in row)
+    return tuple(item.strip() for row in rows for item in row)
 
 
 def first_of(names: Sequence[object], most: int) -> str:
@@ -37,11 +34,11 @@ def first_of(names: Sequence[object], most: int) -> str:
     >>> first_of(["age", "sex", "dose"], 2)
     'age, sex and 1 more'
     """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(str, names[:most])) + more
+    suffix = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + suffix
 
 
-def as_list(parts: Iterable[str]) -> str:
+def as_list(items: Iterable[str]) -> str:
     """Return a text that :func:`listed` reads."""
-    quoted = (part.replace('"', '""') for part in parts)
-    return ",".join(f'"{part}"' if set(part) & {",", '"'} else part for part in quoted)
+    quoted = (item.replace('"', '""') for item in items)
+    return ",".join(f'"{item}"' if set(item) & {",", '"'} else item for item in quoted)

@@ -12,12 +12,12 @@ from flower_pansvm.fourier_map import places, within_bounds
 from flower_pansvm.privacy.exact import CELL_STEP, LARGEST_CELL, cut, rounded, waves
 
 MISSING = 0.5
-"""Where a missing cell is between the ends of its column."""
+"""Position of a missing cell between the ends of its column."""
 
 
 @dataclass(frozen=True)
 class RandomFourierMap:
-    """From a row to [cos rho_1.x, sin rho_1.x, ...] / sqrt(D), of length 1; as a message, what every site is told."""
+    """From a row to [cos rho_1.x, sin rho_1.x, ...] / sqrt(D), of length 1; also the message to every site."""
 
     low: Floats  # (columns,): public lower end of each column
     high: Floats  # (columns,): and upper end; x is where a row's cells are between them, 0 to 1
@@ -35,8 +35,8 @@ class RandomFourierMap:
 
     def inside(self, X: Floats) -> Floats:
         """Return rows as the map sees them, shape (rows, columns): each cell's place between the ends, 0 to 1."""
-        found = places(X, self.low, self.high)
-        return rounded(np.where(np.isnan(found), MISSING, found), CELL_STEP, LARGEST_CELL)
+        positions = places(X, self.low, self.high)
+        return rounded(np.where(np.isnan(positions), MISSING, positions), CELL_STEP, LARGEST_CELL)
 
     @property
     def amplitude(self) -> float:
@@ -46,10 +46,7 @@ class RandomFourierMap:
     def transform(self, X: Floats) -> Floats:
         """Return mapped rows, shape (rows, size), multiples of `STEP`; each row's 2-norm is at most 1.
 
-        Parameters
-        ----------
-        X : ndarray of shape (rows, columns)
-            Cells in the table's own units; NaN is a missing cell.
+        ``X``, shape (rows, columns), is in the table's own units; NaN is a missing cell.
         """
         both = np.stack(waves(self.inside(X), self.frequencies, self.amplitude), axis=2)
         return both.reshape(len(X), self.size)

@@ -1,4 +1,4 @@
-"""How a table's file is written: one list of options for command line, settings, node config and schema file."""
+"""The format of a table's file: one list of options for command line, settings, node config and schema file."""
 
 import codecs
 from collections.abc import Callable
@@ -16,17 +16,17 @@ NO_THOUSANDS = "none"
 
 
 def _character(description: str, *only: str) -> Constraint:
-    def found(value: object) -> str:
+    def read_character(value: object) -> str:
         text = WORDS.get(str(value).lower(), str(value))
         if text and (text not in only if only else len(text) > 1 or text in '"\r\n'):
             raise ValueError
         return text
 
-    return Constraint(description, found)
+    return Constraint(description, read_character)
 
 
 def _text(description: str, check: Callable[[str], object]) -> Constraint:
-    def found(value: object) -> str:
+    def read_text(value: object) -> str:
         try:
             if value != "":
                 check(str(value))
@@ -34,7 +34,7 @@ def _text(description: str, check: Callable[[str], object]) -> Constraint:
             raise ValueError from None
         return str(value)
 
-    return Constraint(description, found)
+    return Constraint(description, read_text)
 
 
 def _encoding(name: str) -> None:
@@ -55,7 +55,7 @@ def _count(text: str) -> None:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How a file is written. An empty text says nothing: the schema file does, or what is usual counts."""
+    """The format of a file. An empty text stands for the schema file's option, or the default."""
 
     separator: str = setting(
         "",
@@ -99,19 +99,19 @@ class ReadingOptions:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """How the file is written, in order."""
-        return tuple(getattr(self, one.name) for one in fields(ReadingOptions))
+        """The values of the options, in order."""
+        return tuple(getattr(self, option.name) for option in fields(ReadingOptions))
 
     @property
     def said(self) -> dict[str, str]:
-        """How the file is written, by key."""
+        """The values of the options, by key."""
         return dict(zip(READING_KEYS, self.options, strict=True))
 
 
 READING_KEYS = tuple(key_of(one.name) for one in fields(ReadingOptions))
 
 
-def said_of_reading(said: Any) -> dict[str, str]:
-    """Return the options that a mapping has by their keys, by name; without those of which it says nothing."""
-    found = {key.replace("-", "_"): str(said.get(key, "")) for key in READING_KEYS}
-    return {name: value for name, value in found.items() if value}
+def said_of_reading(values: Any) -> dict[str, str]:
+    """Return the options that a mapping has by their keys, by name, without empty ones."""
+    options = {key.replace("-", "_"): str(values.get(key, "")) for key in READING_KEYS}
+    return {name: value for name, value in options.items() if value}

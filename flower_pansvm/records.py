@@ -2,8 +2,8 @@
 
 A message holds named groups of values; a group is the fields of a dataclass, or a mapping from names to values of one
 kind. Numbers, texts and lists of texts travel as Flower's ``ConfigRecord``, arrays of numbers as ``ArrayRecord``;
-nothing is pickled. What arrives may be anything: a dataclass that is read has exactly the fields that it declares, each
-of its type. What does not fit raises a FederationError, which names its sender and holds no values.
+nothing is pickled. Received values are checked: a dataclass that is read has exactly the fields that it declares, each
+of its type. Others raise a FederationError, which names its sender and holds no values.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ T = TypeVar("T")
 types_of: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 
 COORDINATOR = "The coordinator"
-"""Who sends what a site reads; a sender is named as the beginning of a sentence."""
+"""The sender of the messages that a site reads, as the beginning of a sentence."""
 
 PACKED, MOST_PACKED = "packed", 2**22
 MOST_CHARACTERS = 1000  # of a text in a list
@@ -51,8 +51,8 @@ SHOWN = 64  # characters of a name from elsewhere that an error shows
 
 def values_of(message: object) -> dict[str, Value]:
     """Return the fields of a message's dataclass as values that can travel."""
-    found = {part.name: getattr(message, part.name) for part in fields(message)}  # type: ignore[arg-type]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    values = {item.name: getattr(message, item.name) for item in fields(message)}  # type: ignore[arg-type]
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str = COORDINATOR) -> T:
@@ -115,7 +115,7 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str,
     values = dict[str, Any]()
     arrays, scalars = content.get(f"{group}.arrays"), content[f"{group}.values"]
     if not isinstance(arrays, ArrayRecord) or not isinstance(scalars, ConfigRecord):
-        raise _error(sender, "the group '%s' in parts that do not belong together", group)
+        raise _error(sender, "the group '%s' in parts of the wrong types", group)
     for name, value in scalars.items():
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
             raise _error(sender, "a list that is not of texts as '%s' of '%s'", name, group)
@@ -170,28 +170,28 @@ def digest(values: Values) -> str:
         else:
             plain = value.item() if isinstance(value, np.generic) else value
             parts = (type(plain).__name__.encode(), b"", repr(plain).encode())
-        for part in (name.encode(), *parts):
-            hasher.update(len(part).to_bytes(8, "big") + part)
+        for field in (name.encode(), *parts):
+            hasher.update(len(field).to_bytes(8, "big") + field)
     return hasher.hexdigest()
 
 
-def _error(sender: str, what: str, *names: str) -> FederationError:
-    """Return the error about what was sent; ``what`` has ``%s`` for each name, which may be from elsewhere."""
-    shown = what % tuple(printable(name, SHOWN) for name in names)
+def _error(sender: str, text: str, *names: str) -> FederationError:
+    """Return the error about a message; ``text`` has ``%s`` for each name, which may be the sender's."""
+    printed = text % tuple(printable(name, SHOWN) for name in names)
     return FederationError(
-        f"{sender} sent {shown}. Either the message was damaged on its way, or the sender runs another version of "
+        f"{sender} sent {printed}. Either the message was damaged on its way, or the sender runs another version of "
         "flower-pansvm, or a changed one. Install the same version on both sides, and start a new run."
     )
 
 
-FORMAT = "little-endian"  # what Flower is told of the bytes
+FORMAT = "little-endian"  # Flower's name of the bytes' order
 MOST_SIDES = 8
-MOST_EMPTY_SIDE = 2**20  # of an array without any items: its bytes say nothing of how long a side may be
+MOST_EMPTY_SIDE = 2**20  # of an array without items, whose bytes do not limit its shape
 NUMBERS = ("float64", "float32", "int64", "uint8", "bool")
 
 
 class UnreadableArrayError(Exception):
-    """An array cannot be what it says it is; the text says why, and follows the words "an array that"."""
+    """An array is invalid; the text says why, and follows the words "an array that"."""
 
 
 def write_array(values: NDArray[np.generic]) -> Array:
@@ -208,16 +208,16 @@ def read_array(array: Array) -> NDArray[np.generic]:
 
     It has to be exactly what :func:`write_array` makes of an array of one of the allowed types.
     """
-    sides, data = tuple(array.shape), array.data
+    shape, data = tuple(array.shape), array.data
     if array.stype != FORMAT or array.dtype not in NUMBERS:
         raise UnreadableArrayError("holds no numbers, or in another format than this project's")
     dtype = np.dtype(array.dtype)
-    if len(sides) > MOST_SIDES or min(sides, default=0) < 0:
-        raise UnreadableArrayError(f"has more than {MOST_SIDES} sides, or a side of negative length")
-    if 0 in sides and max(sides) > MOST_EMPTY_SIDE:
-        raise UnreadableArrayError("is empty and claims a side of an absurd length")
-    if math.prod(sides) * dtype.itemsize != len(data):
+    if len(shape) > MOST_SIDES or min(shape, default=0) < 0:
+        raise UnreadableArrayError(f"has more than {MOST_SIDES} dimensions, or one of negative length")
+    if 0 in shape and max(shape) > MOST_EMPTY_SIDE:
+        raise UnreadableArrayError("is empty and claims a dimension of an absurd length")
+    if math.prod(shape) * dtype.itemsize != len(data):
         raise UnreadableArrayError("has more or fewer bytes than its shape and type need")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8).max(initial=0) > 1:
         raise UnreadableArrayError("holds a truth value that is neither true nor false")
-    return np.frombuffer(data, dtype.newbyteorder("<")).reshape(sides).astype(dtype)
+    return np.frombuffer(data, dtype.newbyteorder("<")).reshape(shape).astype(dtype)

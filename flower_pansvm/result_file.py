@@ -20,13 +20,7 @@ def write_result(folder: Path, result: Mapping[str, Any]) -> None:
 
 
 def read_result(folder: Path) -> dict[str, Any]:
-    """Return the ``result.json`` of a run's folder.
-
-    Raises
-    ------
-    SettingError
-        If the folder has none or it is damaged.
-    """
+    """Return the ``result.json`` of a run's folder; SettingError if it is missing or damaged."""
     try:
         result = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What goes with every secure sum: which one it is, whose keys are in it, and what the protocol itself sends."""
+"""The messages of every secure sum: its name, the sites' keys, and the protocol's payloads."""
 
 import io
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ class WhichSum:
     task: str
     round_trip: int
     attempt: int
-    left_out: Texts  # sites that have joined and take no part any more; mostly none, so that it is short
+    left_out: Texts  # sites that have dropped out of the run; mostly none, so that it is short
 
 
 @dataclass(frozen=True)
 class PublicKeys:
-    """What a site has published of its keys for a run."""
+    """The public keys of a site in a run."""
 
     public_key: bytes  # raw X25519 key
     published: bytes  # the protocol's own public half, empty for most
@@ -44,20 +44,20 @@ class PublicKeys:
 
 @dataclass(frozen=True)
 class AllKeys:
-    """What all sites of a run have published, lost ones included. It goes with the first sum, and sites keep it."""
+    """The public keys of all sites of a run, dropped ones included. They go with the first sum, and sites keep them."""
 
     sites: Texts  # in ring order
     octets: Octets  # the parts of each site's PublicKeys, one after another, each with its length in front
 
     @classmethod
     def of(cls, public: Mapping[str, PublicKeys]) -> Self:
-        """Put together what each site, by name, has published."""
-        parts = [getattr(keys, part.name) for keys in public.values() for part in fields(keys)]
-        octets = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in parts)
+        """Put together the public keys of each site, by name."""
+        parts = [getattr(keys, field.name) for keys in public.values() for field in fields(keys)]
+        octets = b"".join(len(field).to_bytes(LENGTH_BYTES, "big") + field for field in parts)
         return cls(tuple(public), np.frombuffer(octets, dtype=np.uint8))
 
     def by_site(self) -> dict[str, PublicKeys]:
-        """Return what each site has published; SumError if the parts do not fit together."""
+        """Return the public keys of each site; SumError if the parts do not fit together."""
         octets = io.BytesIO(self.octets.tobytes())
         public = {site: PublicKeys(*(_next_part(octets) for _ in fields(PublicKeys))) for site in self.sites}
         # Parts that end too early give other bytes than those that came.
@@ -67,28 +67,18 @@ class AllKeys:
 
 
 def as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
-    """Return what sites have published, by name, without the signatures: what a sum is named after."""
+    """Return the sites' public keys, by name, without the signatures: part of a sum's name."""
     return {name: keys.public_key + keys.published for name, keys in public.items()}
 
 
-def signed_member(name: str, run: str, own: Values, roster: str, public: Mapping[str, PublicKeys]) -> Member:
+def signed_member(
+    name: str, run: str, private: Values, roster: str, public: Mapping[str, PublicKeys]
+) -> Member:
     """Return a site's keys of a run together with the other sites' public ones.
 
-    Parameters
-    ----------
-    name, run : str
-        The site and the run.
-    own : mapping
-        Its X25519 key, ``private``, and the private half of what the protocol publishes, ``secret``.
-    roster : str
-        Path of the file with all sites' identities; empty if the site believes unsigned keys.
-    public : mapping
-        What each site has published, as the coordinator hands it on.
-
-    Raises
-    ------
-    SumError
-        If there is a roster file, and a signature is not that of its site.
+    ``private`` maps ``private`` to its X25519 key and ``secret`` to that of `SecureSum.prepare`. ``roster`` is the path
+    of the file with all sites' identities, empty if the site trusts unsigned keys. ``public`` has each site's public
+    keys, as the coordinator relays them; SumError if the roster file does not confirm a signature.
     """
     if roster:
         # Only here, as each message may start a process.
@@ -99,9 +89,9 @@ def signed_member(name: str, run: str, own: Values, roster: str, public: Mapping
             verify(trusted, RunKeys(run, peer, keys.public_key, keys.published, keys.epochs), keys.signature)
     return Member(
         name=name,
-        key=X25519PrivateKey.from_private_bytes(cast(bytes, own["private"])),
+        key=X25519PrivateKey.from_private_bytes(cast(bytes, private["private"])),
         peers={peer: keys.public_key for peer, keys in public.items() if peer != name},
-        secret=cast(bytes, own["secret"]),
+        secret=cast(bytes, private["secret"]),
         published={peer: keys.published for peer, keys in public.items()},
     )
 
@@ -113,7 +103,7 @@ def _next_part(octets: io.BytesIO) -> bytes:
 
 @dataclass(frozen=True)
 class Payload:
-    """What a site's protocol answers: masked or encrypted words."""
+    """A protocol's answer: masked or encrypted words."""
 
     payload: Octets
 

@@ -1,4 +1,4 @@
-"""The schema file: what all sites have agreed on of their tables' columns. Coordinator, sites and model read the same.
+"""The schema file: all sites' agreement on their tables' columns. Coordinator, sites and model read the same.
 
 It is TOML, which people can read and comment, and which Python reads without a further package::
 
@@ -26,7 +26,7 @@ It is TOML, which people can read and comment, and which Python reads without a 
     [reading]
     separator = "semicolon"
 
-Everything in it is public: it comes from what is known of the measurements, and not from rows. How a file is written
+Everything in it is public: it comes from knowledge of the measurements, and not from rows. The format of a file
 (``reading``) may differ from site to site.
 """
 
@@ -108,8 +108,8 @@ class TableColumn:
         return (numbers < low) | (numbers > high)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the file says of the column."""
-        said = {
+        """Return the file's entries on the column."""
+        entries = {
             "kind": self.kind,
             "unit": self.unit,
             "range": self.ends and list(self.ends),
@@ -117,7 +117,7 @@ class TableColumn:
             "missing": list(self.missing),
             "below-limit": self.below_limit,
         }
-        return {key: value for key, value in said.items() if value}
+        return {key: value for key, value in entries.items() if value}
 
 
 @dataclass(frozen=True)
@@ -142,17 +142,16 @@ class TableSchema:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a schema file; SettingError if it cannot be read, or says what cannot be."""
+        """Read a schema file; SettingError if it cannot be read or is invalid."""
         try:
-            return cls.from_mapping(
-                parse(path.read_text(encoding="utf-8-sig"), "toml", LONGEST_FILE), path.name
-            )
+            text = path.read_text(encoding="utf-8-sig")
+            return cls.from_mapping(parse(text, "toml", LONGEST_FILE), path.name)
         except tomllib.TOMLDecodeError as error:
             # Its text may quote the file, which may be the wrong one: a table.
-            place = re.search(r"\(at [a-z0-9, ]+\)$", str(error))
+            position = re.search(r"\(at [a-z0-9, ]+\)$", str(error))
             raise SettingError(
-                f"'{path.name}' is no schema file: it is not TOML {place[0] if place else ''}. 'pansvm schema TABLE' "
-                "writes a first one."
+                f"'{path.name}' is no schema file: it is not TOML {position[0] if position else ''}. "
+                "'pansvm schema TABLE' writes a first one."
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise SettingError(
@@ -164,45 +163,45 @@ class TableSchema:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what :attr:`text` wrote; ValueError or SettingError if it cannot be."""
+        """Read :attr:`text`; ValueError or SettingError if it is invalid."""
         return cls.from_mapping(parse(text, "json", LONGEST_FILE), "schema")
 
     @classmethod
-    def from_mapping(cls, said: Any, name: str) -> Self:
-        """Check what a file says; SettingError if it cannot be. ``name`` is the file's."""
+    def from_mapping(cls, entries: Any, name: str) -> Self:
+        """Return the schema of a file's ``entries``; SettingError if they are invalid. ``name`` is the file's."""
         reading = _Reading(name)
-        reading.check_keys(said, KEYS, "")
-        columns = reading.mapping(said.get("columns", {}), "columns")
-        found = cls(
+        reading.check_keys(entries, KEYS, "")
+        columns = reading.mapping(entries.get("columns", {}), "columns")
+        schema = cls(
             tuple(reading.column(key, value) for key, value in columns.items()),
-            reading.name_of(said.get("label", ""), "label"),
-            reading.canonical(said.get("classes", []), "classes"),
-            reading.canonical(said.get("positive", []), "positive"),
-            reading.name_of(said.get("patient-id", ""), "patient-id"),
-            tuple(map(plain_name, reading.texts(said.get("leave-out", []), "leave-out"))),
-            reading=reading.options(said.get("reading", {})),
+            reading.name_of(entries.get("label", ""), "label"),
+            reading.canonical(entries.get("classes", []), "classes"),
+            reading.canonical(entries.get("positive", []), "positive"),
+            reading.name_of(entries.get("patient-id", ""), "patient-id"),
+            tuple(map(plain_name, reading.texts(entries.get("leave-out", []), "leave-out"))),
+            reading=reading.options(entries.get("reading", {})),
             name=name,
-            **{key.replace("-", "_"): reading.text(said.get(key, ""), key) for key in ABOUT},
+            **{key.replace("-", "_"): reading.text(entries.get(key, ""), key) for key in ABOUT},
         )
-        reading.check_whole(found)
-        return found
+        reading.check_whole(schema)
+        return schema
 
     @cached_property
     def text(self) -> str:
-        """The file without what does not matter, such as comments: the same text for the same schema."""
-        said = {key: getattr(self, key.replace("-", "_")) for key in AGREED}
-        said["columns"] = {one.name: one.to_json() for one in self.columns}
-        return json.dumps({key: value for key, value in said.items() if value})
+        """The file without comments and the like: the same text for the same schema."""
+        entries = {key: getattr(self, key.replace("-", "_")) for key in AGREED}
+        entries["columns"] = {column.name: column.to_json() for column in self.columns}
+        return json.dumps({key: value for key, value in entries.items() if value})
 
     @cached_property
     def digest(self) -> str:
-        """What is the same at two sites if their schema files say the same."""
+        """Digest of :attr:`text`, equal at two sites with equal schemas."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:32]
 
     @property
     def changes_cells(self) -> bool:
         """Whether a table read by it is another than without: columns of numbers only, and no codes, are not."""
-        return any(one.kind != NUMBER or one.missing or one.below_limit for one in self.columns)
+        return any(column.kind != NUMBER or column.missing or column.below_limit for column in self.columns)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -211,8 +210,9 @@ class TableSchema:
 
     @property
     def public_ends(self) -> dict[str, tuple[float, float]]:
-        """The public ends of the features of which the file tells them."""
-        return {name: ends for one in self.columns if (ends := one.public_ends) for name in one.features}
+        """The public ends of the features, where the file has them."""
+        ends = ((name, column.public_ends) for column in self.columns for name in column.features)
+        return {name: pair for name, pair in ends if pair}
 
 
 @dataclass(frozen=True)
@@ -224,115 +224,115 @@ class _Reading:
     def error(self, text: str) -> SettingError:
         return SettingError(f"The schema file '{self.name}' {text}")
 
-    def mapping(self, value: Any, place: str) -> dict[str, Any]:
+    def mapping(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise self.error(
-                f"has something else than a table for {place}. Write [columns.NAME] above each column."
+                f"has the wrong type for {where}: expected a table. Write [columns.NAME] above each column."
             )
         return value
 
-    def check_keys(self, said: Any, known: Sequence[str], place: str) -> None:
-        for key in self.mapping(said, place or "the whole"):
-            if key not in known:
-                raise self.error(f"has an unknown key '{key}'{place}. {near_matches(key, known)}")
+    def check_keys(self, entries: Any, allowed: Sequence[str], where: str) -> None:
+        for key in self.mapping(entries, where or "the whole"):
+            if key not in allowed:
+                raise self.error(f"has an unknown key '{key}'{where}. {near_matches(key, allowed)}")
 
     def text(self, value: Any, key: str) -> str:
         if not isinstance(value, str) or not is_printable(value):
-            raise self.error(f'has something else than a text for {key}. Write {key} = "…".')
+            raise self.error(f'has the wrong type for {key}: expected a printable text. Write {key} = "…".')
         return value.strip()
 
     def texts(self, value: Any, key: str) -> tuple[str, ...]:
-        sound = isinstance(value, list) and all(isinstance(one, str | int | float) for one in value)
-        found = tuple(unicodedata.normalize("NFC", str(one).strip()) for one in value) if sound else ()
-        if not sound or not all(map(is_printable, found)) or len(set(found)) < len(found):
+        sound = isinstance(value, list) and all(isinstance(item, str | int | float) for item in value)
+        texts = tuple(unicodedata.normalize("NFC", str(item).strip()) for item in value) if sound else ()
+        if not sound or not all(map(is_printable, texts)) or len(set(texts)) < len(texts):
             raise self.error(
-                f"has something else than a list of different texts for {key}. Write them in quotation marks, codes "
-                'such as "1.10" too: ["…", "…"].'
+                f"has the wrong value for {key}: expected different texts in a list. Write them in quotation marks, "
+                'codes such as "1.10" too: ["…", "…"].'
             )
-        return found
+        return texts
 
     def name_of(self, value: Any, key: str) -> str:
         return plain_name(self.text(value, key))
 
-    def options(self, said: Any) -> tuple[tuple[str, str], ...]:
-        self.check_keys(said, READING_KEYS, " for reading")
-        lists = {key: as_list(map(str, value)) for key, value in said.items() if isinstance(value, list)}
-        found = said_of_reading({**said, **lists})
+    def options(self, entries: Any) -> tuple[tuple[str, str], ...]:
+        self.check_keys(entries, READING_KEYS, " for reading")
+        lists = {key: as_list(map(str, value)) for key, value in entries.items() if isinstance(value, list)}
+        options = said_of_reading({**entries, **lists})
         try:
-            ReadingOptions(**found)
+            ReadingOptions(**options)
         except SettingError as error:
-            raise self.error(f"has options of reading that cannot work: {error}") from None
-        return tuple(found.items())
+            raise self.error(f"has invalid reading options: {error}") from None
+        return tuple(options.items())
 
-    def column(self, name: str, said: Any) -> TableColumn:
+    def column(self, name: str, entries: Any) -> TableColumn:
         name = plain_name(name)
-        place = f" for column '{name}'"
-        self.check_keys(said, COLUMN_KEYS, place)
-        kind = said.get("kind", NUMBER)
+        where = f" for column '{name}'"
+        self.check_keys(entries, COLUMN_KEYS, where)
+        kind = entries.get("kind", NUMBER)
         if kind not in KINDS:
-            raise self.error(f"has an unknown kind{place}. It is one of {', '.join(KINDS)}.")
-        categories = self.texts(said.get("categories", []), f"categories{place}")
+            raise self.error(f"has an unknown kind{where}. It is one of {', '.join(KINDS)}.")
+        categories = self.texts(entries.get("categories", []), f"categories{where}")
         if (kind == CATEGORY) != bool(categories):
             raise self.error(
-                f'names categories{place} or none: a column has them if its kind is "{CATEGORY}".'
+                f'names categories{where} or none: a column has them if its kind is "{CATEGORY}".'
             )
         # Numbers may be codes, of which 1.1 and 1.10 are two.
         words = [spelling(text) for text in categories if not is_number(text)]
         codes = {spelling(text) for text in categories if is_number(text)}
         if len(categories) > MOST_CATEGORIES or len({*words, *codes}) < len(words) + len(codes):
             raise self.error(
-                f"has categories{place} that differ only in how they are spelt, or more than {MOST_CATEGORIES}."
+                f"has categories{where} that differ only in how they are spelt, or more than {MOST_CATEGORIES}."
             )
-        missing = self.texts(said.get("missing", []), f"missing{place}")
+        missing = self.texts(entries.get("missing", []), f"missing{where}")
         if set(categories) & set(missing):
-            raise self.error(f"has a text{place} as category and as missing. Take one of them out.")
-        below = self.text(said.get("below-limit", ""), f"below-limit{place}")
+            raise self.error(f"has a text{where} as category and as missing. Take one of them out.")
+        below = self.text(entries.get("below-limit", ""), f"below-limit{where}")
         if below and (below not in LIMIT_WORDS or kind != NUMBER):
             raise self.error(
-                f"has a below-limit{place} that is invalid: it is one of {', '.join(LIMIT_WORDS)}, for numbers only."
+                f"has a below-limit{where} that is invalid: it is one of {', '.join(LIMIT_WORDS)}, for numbers only."
             )
-        unit = self.text(said.get("unit", ""), f"unit{place}")
-        found = TableColumn(name, kind, unit, self._ends(said, kind, place), categories, missing, below)
-        problem = next(filter(None, map(name_problem, found.features)), "")
+        unit = self.text(entries.get("unit", ""), f"unit{where}")
+        column = TableColumn(name, kind, unit, self._ends(entries, kind, where), categories, missing, below)
+        problem = next(filter(None, map(name_problem, column.features)), "")
         if problem:
             raise self.error(f"has a column, or a column with a category, whose name {problem}.")
-        return found
+        return column
 
     def canonical(self, value: Any, key: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(map(canonical_label, self.texts(value, key))))
 
-    def _ends(self, said: Mapping[str, Any], kind: str, place: str) -> tuple[float, float] | None:
-        if "range" not in said:
+    def _ends(self, entries: Mapping[str, Any], kind: str, where: str) -> tuple[float, float] | None:
+        if "range" not in entries:
             return None
-        ends = said["range"]
+        ends = entries["range"]
         sound = isinstance(ends, list) and len(ends) == 2 and all(type(end) in (int, float) for end in ends)
         if not sound or kind != NUMBER or not -math.inf < ends[0] < ends[1] < math.inf:
             raise self.error(
-                f"has a range{place} that cannot be: it is a number, another one above it, and for columns of numbers "
+                f"has an invalid range{where}: it is a number and another one above it, for columns of numbers "
                 "only. Write range = [0, 120]. A column that is always the same may have any range that holds it."
             )
         return float(ends[0]), float(ends[1])
 
-    def check_whole(self, found: TableSchema) -> None:
-        """Check what is said of several columns together."""
-        classes, positive = found.classes, found.positive
+    def check_whole(self, schema: TableSchema) -> None:
+        """Check the entries that concern several columns."""
+        classes, positive = schema.classes, schema.positive
         sound = all(map(can_be_listed, classes)) and len(set(map(spelling, classes))) == len(classes)
         if classes and not (2 <= len(classes) <= MOST_CLASSES and sound):
             raise self.error(
-                f"has classes that cannot be. Write their names, each once: from 2 to {MOST_CLASSES}. They are "
+                f"has invalid classes. Write their names, each once: from 2 to {MOST_CLASSES}. They are "
                 f"{LABEL_RULE}; no two may differ only {SPELLING}."
             )
         if classes and positive and not set(positive) < set(classes):
-            raise self.error(f"has other labels as positive than some of: {', '.join(classes)}.")
-        if not found.columns:
+            raise self.error(f"has invalid positive labels. Choose some, not all, of: {', '.join(classes)}.")
+        if not schema.columns:
             raise self.error("names no column. Write [columns.NAME] for each feature.")
-        if len(set(found.features)) < len(found.features):
+        if len(set(schema.features)) < len(schema.features):
             raise self.error("has two columns of one name, or one named like another's category.")
-        names = {column.name for column in found.columns}
+        names = {column.name for column in schema.columns}
         for key, name in (
-            ("label", found.label),
-            ("patient-id", found.patient_id),
-            *(("leave-out", one) for one in found.leave_out),
+            ("label", schema.label),
+            ("patient-id", schema.patient_id),
+            *(("leave-out", left_out) for left_out in schema.leave_out),
         ):
             if name in names:
                 raise self.error(f"has column '{name}' as {key} and as a feature. Take one of them out.")

@@ -1,4 +1,4 @@
-"""What a task is: a question to every site, the answer, and how each part of the answer leaves the site.
+"""Tasks: a question to every site, the answer, and how each part of the answer leaves the site.
 
 A part is *summed*: only its exact sum over the sites is learned, of the true records or of their perturbed copies, as
 the run's level says. Or it is *dp*: summed with noise for differential privacy, of the true records, and charged to the
@@ -52,10 +52,10 @@ DECLARATION = "leaves"
 
 @dataclass(frozen=True)
 class Declaration:
-    """How a part of an answer leaves the site."""
+    """The declaration of a part of an answer."""
 
     how: Literal["summed", "dp", "disclosed"]
-    bound: Bound = UNKNOWN  # of what is summed
+    bound: Bound = UNKNOWN  # of a sum
     sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a dp part: see `dp`
     # Of a dp part whose noise is Laplace's instead: its scale, of the question and the site's training rows.
     scale: Callable[[Any, int], float] | None = None
@@ -111,15 +111,15 @@ def disclosed(consent: str | None = None) -> Any:
 
 @dataclass(frozen=True)
 class Nothing:
-    """A question that asks for nothing in particular."""
+    """A question without parameters."""
 
 
 @dataclass(frozen=True)
 class Task(Generic[Q, A]):
-    """A request to every site: dataclasses of what is asked and of what comes back.
+    """A request to every site: dataclasses of the question and of the answer.
 
     Each part of the answer has a declaration, those that are summed hold floats. All parts are disclosed, or none is;
-    all dp, or none. The question of a dp task has a field ``rho``, what the answer is to cost; it is charged
+    all dp, or none. The question of a dp task has a field ``rho``, the cost of the answer; it is charged
     to the budget of the test rows if the category is 'evaluate', else of the training rows.
     """
 
@@ -128,14 +128,14 @@ class Task(Generic[Q, A]):
     question: type[Q]
     answer: type[A]
     simulated: bool = False  # whether no hospital answers it, whatever it agrees to
-    deals: bool = False  # whether sites hand each other secrets with it, which a resumed run needs anew
+    deals: bool = False  # whether sites send each other secrets with it, which a resumed run needs anew
 
     def __post_init__(self) -> None:
         types = get_type_hints(self.answer)
-        for part in fields(self.answer):  # type: ignore[arg-type]
-            if DECLARATION not in part.metadata:
+        for item in fields(self.answer):  # type: ignore[arg-type]
+            if DECLARATION not in item.metadata:
                 raise TypeError(
-                    f"The answer of task '{self.name}' does not say how '{part.name}' leaves a site. Declare it with "
+                    f"The answer of task '{self.name}' does not say how '{item.name}' leaves a site. Declare it with "
                     "summed, dp or disclosed of flower_pansvm/tasks.py."
                 )
         for name in self.summed:
@@ -145,7 +145,7 @@ class Task(Generic[Q, A]):
                 )
         if self.disclosed and self.summed:
             raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
-        if self.dp and {part.how for part in self.declared.values()} != {"dp"}:
+        if self.dp and {item.how for item in self.declared.values()} != {"dp"}:
             raise TypeError(f"Task '{self.name}' has parts that are dp and others that are not.")
 
     @property
@@ -175,7 +175,7 @@ class Task(Generic[Q, A]):
 
     @property
     def consents(self) -> frozenset[str]:
-        """What a hospital must have agreed to before it answers."""
+        """The consents that a hospital must have given before it answers."""
         return frozenset(part.consent for part in self.declared.values() if part.consent)
 
 
@@ -188,7 +188,7 @@ class Broadcast(Generic[M]):
     cells: bool = False  # whether it has cells of tables, where NaN is missing
 
     def numbered(self, number: int) -> "Broadcast[M]":
-        """Return the broadcast of one of several things of the same kind."""
+        """Return the numbered broadcast of one of several values of the same kind."""
         return replace(self, name=f"{self.name}.{number}")
 
 
@@ -199,18 +199,18 @@ def bounds_of(task: Task[Any, Any], question: object, terms: Terms, sites: int) 
 
 
 def sum_name(
-    task: Task[Any, Any], inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str], settings: str
+    task: Task[Any, Any], inputs: Values, bounds: Mapping[str, float], sent: Mapping[str, str], settings: str
 ) -> str:
-    """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
+    """Return the name under which a secure sum is made: its task, and a digest of the whole request.
 
-    The masks are made from it. So a coordinator that gives one site something else than the others, such as a
-    request to which the others can only answer zero, or another protocol, gets noise and not that site's vector.
+    The masks are made from it. So a coordinator that sends one site another request than the others, such as a
+    request that the others can only answer with zero, or another protocol, gets noise and not that site's vector.
     The masks are made from the roster and from all sites' public keys, too
     (:func:`flower_pansvm.secure_sum.wire.sum_context`).
 
-    ``inputs`` are the values of the question, ``told`` the digest of each broadcast so far, by name, and ``settings``
+    ``inputs`` are the values of the question, ``sent`` the digest of each broadcast so far, by name, and ``settings``
     that of all settings of the run, with protocol and k among them.
     """
-    parts = {"inputs": inputs, "bounds": bounds, "told": told}
+    parts = {"inputs": inputs, "bounds": bounds, "told": sent}
     digests = {name: records.digest(values) for name, values in parts.items()}
     return f"{task.name} {records.digest({**digests, 'settings': settings})}"

@@ -1,1 +1,1 @@
-"""All that stands between a request and the rows: who is answered, what is refused, and how an answer leaves."""
+"""The layer between a request and the rows: policy, refusals, and the encoding of answers."""

@@ -1,4 +1,4 @@
-"""At which level a site answers a request: decided here, once, for each, before anything is computed.
+"""The level at which a site answers a request, decided once for each request before anything is computed.
 
 The level says which records the code that answers gets to see: at `exact` the true ones; at `perturbed` their copy
 (:mod:`clients.perturb`); at `dp` the true ones, for sums with noise that are charged. A hospital's node config says the
@@ -19,13 +19,13 @@ from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.systems.common import JoinQuestion
 
 SUMS, DP, TESTED, SIMULATED = "sums", "dp", "tested", "simulated"
-"""How what leaves with a task is protected: by the run's level, exact or perturbed; always by differential privacy,
+"""The protection of a task's answer: by the run's level, exact or perturbed; always by differential privacy,
 charged; so, but in runs at another level only, of true test records; or not at all, as simulated sites alone answer."""
 
 
 @dataclass(frozen=True)
 class TaskRow:
-    """What the table of ``clients/app.py`` says of a task."""
+    """A task's row in the table of ``clients/app.py``."""
 
     category: Literal["query", "train", "evaluate"]  # Flower's
     system: str  # file of clients/systems that computes the answer
@@ -34,21 +34,18 @@ class TaskRow:
 
 
 LEARNED = {
-    "exact": "sums of its patients' records, from which whoever runs the coordinator can compute most of a small table",
-    "perturbed": "sums of perturbed copies of its patients' records, which whoever runs the coordinator can compute",
+    "exact": "sums of its patients' records, from which the coordinator can compute most of a small table",
+    "perturbed": "sums of perturbed copies of its patients' records, which the coordinator can compute",
 }
-"""What leaves a hospital at the levels without a proof, and who can learn what from it."""
+"""What leaves a hospital at the levels without a proof, and what the coordinator can learn from it."""
 
 
 def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion | None = None) -> str:
     """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
 
-    Raises
-    ------
-    SettingError
-        If it does not, or the classes or positive labels are not its own.
-    BudgetError
-        If an answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
+    ``name`` and ``row`` are the task's; ``question`` is that of a site that joins. SettingError if the hospital does
+    not agree, or the classes or positive labels are not its own. BudgetError if an answer would be charged, and there
+    is no budget, ledger or roster; or the classes' names are not public.
     """
     terms, simulated = hospital.terms, hospital.simulated
     if question is not None and not simulated:
@@ -58,7 +55,7 @@ def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion
             return "exact"
         raise SettingError(
             f"Site '{hospital.name}' does not answer task '{name}', which is for simulated sites. Write into "
-            "files what is public of the columns, or rows that nobody has to protect; and name them in the run's "
+            "files the public facts of the columns, or rows that need no protection; and name them in the run's "
             "settings, as 'schema' and 'public'."
         )
     dp = row.leaves == DP or (question is not None and question.dp)
@@ -83,13 +80,13 @@ def check_level(hospital: Hospital, level: str) -> None:
     if LEVELS.index(level) < LEVELS.index(weakest):
         stronger = " or privacy=perturbed" if weakest == "perturbed" else ""
         raise SettingError(
-            f"Site '{name}' does not take part in a run at level {level}, of which leave {LEARNED[level]}. Start the "
+            f"Site '{name}' does not take part in a run at level {level}: it releases {LEARNED[level]}. Start the "
             f"run with strategy=dp-svm{stronger}; or, if the hospital agrees to that level, write privacy='{level}' "
             "into the site's node config."
         )
     if level == weakest == "perturbed" and noise < least:
         raise SettingError(
-            f"Site '{name}' refuses noise={noise:g}: it insists on at least {least:g}. Start the run with "
+            f"Site '{name}' refuses noise={noise:g}: its minimum is {least:g}. Start the run with "
             f"noise={least:g}; or write noise={noise:g} into the site's node config, if the hospital agrees."
         )
 
@@ -110,7 +107,7 @@ def _check_budget(hospital: Hospital, question: JoinQuestion | None) -> None:
     if not policy.epsilon:
         raise BudgetError(
             f"Site '{name}' has no budget for differential privacy. Write epsilon=1.0 and delta=1e-5 into its node "
-            "config, or what else the hospital agrees to spend on this table in all runs together."
+            "config, or the budget that the hospital agrees to spend on this table in all runs together."
         )
     if not (policy.identity and policy.roster):
         raise BudgetError(
@@ -120,7 +117,7 @@ def _check_budget(hospital: Hospital, question: JoinQuestion | None) -> None:
         )
     if colluders < policy.colluders:
         raise SettingError(
-            f"Site '{name}' refuses colluders={colluders}: it insists on at least {policy.colluders}. Start the run "
+            f"Site '{name}' refuses colluders={colluders}: its minimum is {policy.colluders}. Start the run "
             f"with colluders={policy.colluders}; or write another number into its node config, if the hospital agrees."
         )
     read_ledger(state_folder(hospital) or Path())

@@ -72,9 +72,9 @@ def agree(exchange: Exchange) -> None:
 
 
 def load_system(exchange: Exchange) -> None:
-    """Import the system's file, and read what is asked of it.
+    """Import the system's file, and read the question.
 
-    SettingError if the task declares something else than the hospital has agreed to.
+    SettingError if the task declares other disclosures than the hospital has agreed to.
     """
     name, row = exchange.name, exchange.row
     import_module(f"clients.systems.{row.system}")
@@ -82,8 +82,8 @@ def load_system(exchange: Exchange) -> None:
     leaves = (SIMULATED,) if task.simulated else (DP, TESTED) if task.dp else (SUMS,)
     if (row.category, frozenset(row.consents)) != (task.category, task.consents) or row.leaves not in leaves:
         raise SettingError(
-            f"The row of task '{name}' in clients/app.py, by which a hospital agrees, says something else than the "
-            "task's declaration in flower_pansvm/systems. This is a fault in the program: make them say the same."
+            f"The row of task '{name}' in clients/app.py, by which a hospital agrees, differs from the "
+            "task's declaration in flower_pansvm/systems. This is a fault in the program: make them the same."
         )
     exchange.task, exchange.work = task, work
     if exchange.question is None:
@@ -105,7 +105,7 @@ def choose_view(exchange: Exchange) -> None:
 
 
 def keep_told(exchange: Exchange) -> None:
-    """Keep what is told besides the question: the coordinator's broadcasts, and seeds of other sites."""
+    """Keep the coordinator's broadcasts and the seeds of other sites, which come with the question."""
     exchange.hospital.keep_broadcasts(exchange.content)
     notes = records.read_each(exchange.content, "notes", bytes)
     if exchange.participation is not None and notes:
@@ -123,7 +123,7 @@ def compute(exchange: Exchange) -> None:
 
 
 def encode(exchange: Exchange) -> None:
-    """Let out what the answer declares and nothing else, and of what is summed only what the protocol has masked."""
+    """Encode the declared fields of the answer and nothing else; of summed fields only their masked words."""
     notes = exchange.site.outbox
     exchange.reply, exchange.sum_state = encode_reply(
         exchange.task, exchange.answer, exchange.participation, notes
@@ -152,7 +152,7 @@ def run(exchange: Exchange) -> RecordDict:
         for step in (answer_step,) if exchange.name == RELAY.name else PIPELINE:
             step(exchange)
     except BudgetError:
-        # It says nothing about this site's rows: what is still paid for may be asked.
+        # It reveals nothing about this site's rows: requests within the budget may follow.
         raise
     except Exception:
         if exchange.accepted:
@@ -185,8 +185,8 @@ def handler(name: str, row: TaskRow) -> Handler:
             # The lines of code that it has passed through, but not its text: that of the system's own is safe.
             system = isinstance(error, OSError) and error.errno
             kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
-            places = "".join(traceback.format_tb(error.__traceback__))
-            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, places)
+            lines = "".join(traceback.format_tb(error.__traceback__))
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, lines)
             reason = (
                 f"Task '{name}' failed at site '{site_name(context)}' with {kind}. "
                 "The site's own log says where; it is not sent because it could hold data."

@@ -39,7 +39,7 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 LEAST_RHO = 1e-6
-"""Cheaper answers are all noise, and not even the words of the sums would hold it."""
+"""Cheaper answers are all noise, which the words of the sums could not hold."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Private(Generic[A]):
 def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q], A]) -> Private[A]:
     """Charge for an answer, make it, and add this site's share of the noise.
 
-    BudgetError if the hospital's budget does not allow it, or it would have no promise worth its cost.
+    BudgetError if the hospital's budget does not allow it, or the promise would not hold.
     """
     rho, sites = question.rho, _honest_sites(site)  # type: ignore[attr-defined]
     if not LEAST_RHO <= rho < math.inf:
         raise BudgetError(
-            f"Site '{site.name}' was asked for an answer of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
+            f"Site '{site.name}' refuses a request of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
         )
     folder = state_folder(site)
     if folder is not None:
@@ -88,9 +88,9 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
 def _honest_sites(site: Site) -> int:
     """Return among how many sites the noise of this sum is shared."""
     if site.participation is None:
-        raise SumError("A private answer was asked for outside a secure sum. Start the run again.")
-    this, protocol = site.participation.this, site.participation.protocol
-    most, sites = site.terms.colluders, len(this.roster)
+        raise SumError("A private answer was requested outside a secure sum. Start the run again.")
+    sum_round, protocol = site.participation.sum_round, site.participation.protocol
+    most, sites = site.terms.colluders, len(sum_round.roster)
     if not (protocol.protected or site.simulated):
         raise BudgetError(
             f"Site '{site.name}' gives private answers in secure sums only: alone, its share of the noise does not "
@@ -101,7 +101,7 @@ def _honest_sites(site: Site) -> int:
             f"Site '{site.name}' cannot share noise among {sites} sites of which {most} may collude. Find more sites, "
             "or lower colluders if all hospitals agree."
         )
-    if sites - most > 1 and protocol.isolating(this) <= most:
+    if sites - most > 1 and protocol.isolating(sum_round) <= most:
         raise BudgetError(
             f"Site '{site.name}' does not share noise in a sum that {most} colluding sites can take apart: that of a "
             "part of the others does not keep the promise. Start the run with aggregation=k-secure and a k above "
@@ -115,5 +115,5 @@ def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
     if not site.simulated:
         return secrets.token_bytes(32)
     assert site.participation is not None  # _honest_sites has checked it
-    about = (task.name, records.digest(records.values_of(question)), site.participation.this.roster)
+    about = (task.name, records.digest(records.values_of(question)), site.participation.sum_round.roster)
     return hmac.digest(lasting_secret(site), join_fields(tags.SECRET, repr(about).encode()), "sha256")

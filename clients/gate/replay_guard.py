@@ -1,4 +1,4 @@
-"""One message at a time, each from where the last one left off; and a site itself keeps what it remembers of a run.
+"""One message at a time, each from the state that the last one left, which the site itself keeps.
 
 Flower offers ``Context.state`` for that. It hands each message's process a copy and takes it back when the process
 ends, after the reply has left; and it hands the same to the next run of a series, whatever app that is. So a hospital
@@ -27,7 +27,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.files import lock
 
 STATE = "pansvm.turn"
-"""All that Flower keeps of a hospital: how many messages of which run it has answered."""
+"""Flower's only state of a hospital: how many messages of which run it has answered."""
 
 FOLDER = "runs"
 NUMBER_BYTES = 8  # at the start of a run's file
@@ -43,12 +43,12 @@ _one_lock_each = Lock()
 def turn(context: Context) -> Iterator[Hospital]:
     """Wait until the site does nothing else in this run, and give what code below the gate has of it until it is done.
 
-    FederationError if what it remembers of the run is not what the last message left; or what :func:`hospital_of`
+    FederationError if its state of the run is not that of the last message; or what :func:`hospital_of`
     raises.
     """
     with _one_lock_each:
-        own = _locks[context.run_id, context.node_id]
-    with own:
+        run_lock = _locks[context.run_id, context.node_id]
+    with run_lock:
         hospital = hospital_of(context)
         folder = state_folder(hospital)
         if folder is None:
@@ -60,14 +60,14 @@ def turn(context: Context) -> Iterator[Hospital]:
 
 @contextmanager
 def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDict]:
-    """Read what a hospital's file says, and write it back; no other process can change it in the meantime."""
+    """Read a hospital's state of a run, and write it back; no other process can change it in the meantime."""
     _remove_old(folder)
     path, noted = folder / f"{context.run_id}-{context.node_id}", records.get(context.state, STATE)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         lock(file, wait=True)
         content = file.read()
-        number = int.from_bytes(content[:NUMBER_BYTES], "big")
-        if number != (noted.get("number") if noted.get("run") == str(context.run_id) else 0):
+        count = int.from_bytes(content[:NUMBER_BYTES], "big")
+        if count != (noted.get("number") if noted.get("run") == str(context.run_id) else 0):
             raise FederationError(
                 f"Site '{name}' does not remember its last message of this run: another was answered at the same time, "
                 "its process ended before Flower had saved its state, its SuperNode was started again, or its state "
@@ -75,19 +75,19 @@ def _remembered(context: Context, name: str, folder: Path) -> Iterator[RecordDic
                 "more. Start a new run."
             )
         # Before the message is answered: a process that ends in the middle leaves a number that is too high.
-        number += 1
-        _overwrite(file, 0, number.to_bytes(NUMBER_BYTES, "big"))
+        count += 1
+        _overwrite(file, 0, count.to_bytes(NUMBER_BYTES, "big"))
         state = recorddict_from_proto(Written.FromString(content[NUMBER_BYTES:]))
         try:
             yield state
         finally:
             _overwrite(file, NUMBER_BYTES, recorddict_to_proto(state).SerializeToString())
             file.truncate()
-            records.put(context.state, STATE, {"run": str(context.run_id), "number": number})
+            records.put(context.state, STATE, {"run": str(context.run_id), "number": count})
 
 
-def _overwrite(file: BinaryIO, place: int, content: bytes) -> None:
-    file.seek(place)
+def _overwrite(file: BinaryIO, offset: int, content: bytes) -> None:
+    file.seek(offset)
     file.write(content)
     file.flush()
     os.fsync(file.fileno())

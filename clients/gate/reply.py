@@ -34,33 +34,33 @@ def encode_reply(
             f"The answer to task '{task.name}' has not been charged by privately of clients/gate/private.py. This is a "
             "fault in the program."
         )
-    given = answer.answer if isinstance(answer, Private) else answer
-    if type(given) is not task.answer:
+    declared = answer.answer if isinstance(answer, Private) else answer
+    if type(declared) is not task.answer:
         raise SumError(
-            f"The code that answers task '{task.name}' returned something else than its answer declares. This is a "
+            f"The code that answers task '{task.name}' returned another type than its declared answer. This is a "
             "fault in the program: declare all that leaves in flower_pansvm/systems."
         )
-    content, kept = RecordDict(), b""
+    content, state = RecordDict(), b""
     records.put(content, "notes", notes)
     if task.disclosed:
-        records.write(content, "disclosed", given)
+        records.write(content, "disclosed", declared)
     if task.summed:
         if participation is None:
-            raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
-        summed = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in task.summed}
-        sites, words = len(participation.this.roster), []
+            raise SumError(f"Task '{task.name}' was requested outside a secure sum. Start the run again.")
+        summed = {name: np.asarray(getattr(declared, name), dtype=np.float64) for name in task.summed}
+        sites, words = len(participation.sum_round.roster), []
         for name, array in summed.items():
             bound = participation.bounds[name]
             words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
         masked = participation.protocol.contribute
-        payload, kept = masked(np.concatenate(words), participation.this, participation.member)
+        payload, state = masked(np.concatenate(words), participation.sum_round, participation.member)
         content.update(encode_relay_reply(payload))
         records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
-    return content, kept
+    return content, state
 
 
 def encode_relay_reply(answer: bytes) -> RecordDict:
-    """Return the content of a site's reply to a relay step: what its protocol made, masked or encrypted."""
+    """Return the content of a site's reply to a relay step, masked or encrypted by its protocol."""
     content = RecordDict()
     records.write(content, "sum", Payload(np.frombuffer(answer, dtype=np.uint8)))
     return content

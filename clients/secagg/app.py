@@ -1,7 +1,7 @@
 """A ClientApp whose answers leave in the sum of all sites only: the mod that makes it so, and the app that has it.
 
-The app's handlers of Flower's types *train* and *evaluate* are answered under a mask. Its other mods run inside: what
-they clip or perturb, is so before it is masked. Answers to its handlers of *query* leave as they are.
+Answers of the app's handlers for Flower's types *train* and *evaluate* are masked. Its other mods run inside: they clip
+or perturb an answer before it is masked. Answers of its *query* handlers leave as they are.
 """
 
 import traceback
@@ -47,7 +47,7 @@ from flower_pansvm.weighted_mean import (
 )
 
 LEAST_SITES = 3
-"""Of a sum of two, each site learns the other's part by taking off its own."""
+"""In a sum of two, each site learns the other's vector by subtracting its own."""
 
 
 def secure_client_app(
@@ -65,7 +65,7 @@ def secure_client_app(
     Its handlers are registered as in any app, with ``@app.train()`` and ``@app.evaluate()``. A node config may hold
     ``name``; ``identity`` and ``roster``, the files by which sites know each other's keys
     (:mod:`flower_pansvm.secure_sum.identities`): without them, the coordinator could hand out keys of its own;
-    ``min-sites``, to ask for more; and ``state``, the absolute path of a folder for what a site has to note.
+    ``min-sites``, to require more; and ``state``, the absolute path of a folder for the numbers of answered sums.
 
     Parameters
     ----------
@@ -74,9 +74,10 @@ def secure_client_app(
     min_sites : int
         Fewest sites in a sum that this one takes part in, itself included.
     min_difference : int
-        Fewest sites of which the coordinator may compute the sum from several sums of a run. With 1, it may ask all
-        sites in one round and all but one in the next, and subtract, or say that a site has dropped out. With a larger
-        number the site refuses such rounds, and so most of those from which a site has in fact dropped out.
+        Fewest sites of which the coordinator may compute the sum from several sums of a run. With 1, it may sum over
+        all sites in one round and over all but one in the next, and subtract, or claim that a site has dropped out.
+        With a larger number the site refuses such rounds, and so most of those from which a site has in fact dropped
+        out.
     most_examples : float
         Largest weight of a site, as in `SecureAggregation`.
     weighted_by : str
@@ -89,12 +90,7 @@ def secure_client_app(
     Returns
     -------
     ClientApp
-        An app without handlers of the app's own.
-
-    Raises
-    ------
-    SettingError
-        If one of the numbers cannot work.
+        An app without handlers of the app's own; SettingError if one of the numbers is invalid.
 
     Examples
     --------
@@ -116,7 +112,7 @@ def secure_client_app(
 
 
 class SiteSums:
-    """The mod: it joins runs, masks replies and takes relay steps. No text of an error but this project's leaves."""
+    """The mod: it joins runs, masks replies and takes relay steps. Only this project's error texts leave."""
 
     def __init__(
         self, terms: MeanTerms, min_sites: int, min_difference: int, protocols: frozenset[str]
@@ -125,7 +121,7 @@ class SiteSums:
         self.protocols = protocols
 
     def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-        """Answer a message; what belongs to no secure sum is refused, but for queries of the app's own."""
+        """Answer a message; one outside secure sums is refused, unless it is a query of the app's own."""
         category, _, action = message.metadata.message_type.partition(".")
         member = RunMember(context)
         try:
@@ -147,20 +143,20 @@ class SiteSums:
             return _failure(member, message, type(error).__name__)
 
     def _join(self, member: RunMember, content: RecordDict) -> RecordDict:
-        """Make the site's keys of a run, after a check of what the coordinator asks for."""
+        """Check the coordinator's terms, and make the site's keys of a run."""
         config = cast("dict[str, Scalar]", records.get(content, PROTOCOL))
-        asked, protocol = records.read(content, MEAN, MeanTerms), protocol_of(Terms.from_config(config))
-        for part, own in vars(self.terms).items():
-            if getattr(asked, part) != own:
+        request, protocol = records.read(content, MEAN, MeanTerms), protocol_of(Terms.from_config(config))
+        for name, value in vars(self.terms).items():
+            if getattr(request, name) != value:
                 raise SettingError(
-                    f"Site '{member.name}' has {part}={own}, and SecureAggregation {getattr(asked, part)}. Give both "
-                    "sides the same."
+                    f"Site '{member.name}' has {name}={value}, and SecureAggregation {getattr(request, name)}. Give "
+                    "both the same value."
                 )
         trusted = protocol.protected and not protocol.by_consent
         if not (protocol.name in self.protocols or (trusted and not self.protocols)):
             raise SumError(
-                f"Site '{member.name}' takes no part in the secure sum '{protocol.name}'. Choose another, or name it "
-                "in secure_client_app(protocols=…) if the site agrees."
+                f"Site '{member.name}' does not take part in the secure sum '{protocol.name}'. Choose another, or name "
+                "it in secure_client_app(protocols=…) if the site agrees."
             )
         reply = RecordDict()
         records.write(reply, KEYS, member.join(config, protocol))
@@ -168,60 +164,61 @@ class SiteSums:
         return reply
 
     def _answer(self, member: RunMember, message: Message, call_next: ClientAppCallable) -> Message:
-        """Have the app answer, and return what is left of that under the masks."""
+        """Have the app answer, and return its answer under the masks."""
         content, kind = message.content, message.metadata.message_type
         if not records.has(content, SUM):
             raise SumError(
-                f"Site '{member.name}' answers in secure sums only, and was asked outside of one. Use "
+                f"Site '{member.name}' answers only within secure sums, and this request is outside of one. Use "
                 "SecureAggregation in the ServerApp."
             )
-        asked, keys = records.read(content, SUM, MeanSum), records.read(content, ALL_KEYS, AllKeys)
+        request, keys = records.read(content, SUM, MeanSum), records.read(content, ALL_KEYS, AllKeys)
         public = keys.by_site()
         message.content = RecordDict(
             {name: record for name, record in content.items() if not name.startswith(GROUP)}
         )
         protocol, task = member.protocol(), digest_of(kind, message.content)
-        this, own = member.sum_of(public, asked.number, task)
-        memory = member.admitted(this, public, self._least(member))
+        sum_round, run_member = member.sum_of(public, request.number, task)
+        memory = member.admitted(sum_round, public, self._least(member))
         if not protocol.survives:
-            member.check_difference(this.roster, self.min_difference)
+            member.check_difference(sum_round.roster, self.min_difference)
         check_bound(message.content, self.terms)
-        member.count_up(asked.number, 0)
+        member.count_up(request.number, 0)
         reply = call_next(message, member.context)
         if reply.has_error():
             log(ERROR, "the app answers with an error: %s", printable(reply.error.reason or ""))
             return _failure(member, message, "an error reply")
-        found = read_reply(reply.content, self.terms)
-        payload, kept = protocol.contribute(encode_reply(found, self.terms, len(this.roster)), this, own)
-        member.remember(memory, kept, task, keys)
+        update = read_reply(reply.content, self.terms)
+        vector = encode_reply(update, self.terms, len(sum_round.roster))
+        payload, step_state = protocol.contribute(vector, sum_round, run_member)
+        member.remember(memory, step_state, task, keys)
         answer = RecordDict()
-        records.write(answer, SUM, SiteParts(write_parts(found.parts), _octets(payload)))
+        records.write(answer, SUM, SiteParts(write_parts(update.parts), _octets(payload)))
         return Message(answer, reply_to=message)
 
     def _step(self, member: RunMember, content: RecordDict) -> RecordDict:
         """Take a relay step of the last sum."""
-        asked, step = records.read(content, SUM, MeanSum), records.read(content, STEP, RelayStep)
-        protocol, (memory, kept) = member.protocol(), member.memory()
-        this, own = member.last_sum(asked.number)
+        request, step = records.read(content, SUM, MeanSum), records.read(content, STEP, RelayStep)
+        protocol, (memory, step_state) = member.protocol(), member.memory()
+        sum_round, run_member = member.last_sum(request.number)
         if protocol.survives:
-            over = protocol.opened_over(step.payload, this)
-            memory = admit_opening(memory, this, member.name, over)
+            over = protocol.opened_over(step.payload, sum_round)
+            memory = admit_opening(memory, sum_round, member.name, over)
             member.check_difference(over, self.min_difference)
-        member.count_up(asked.number, step.step)
-        answer, kept = protocol.respond(step.step, step.payload, kept, this, own)
-        member.remember(memory, kept)
+        member.count_up(request.number, step.step)
+        answer, step_state = protocol.respond(step.step, step.payload, step_state, sum_round, run_member)
+        member.remember(memory, step_state)
         reply = RecordDict()
         records.write(reply, SUM, Payload(_octets(answer)))
         return reply
 
     def _least(self, member: RunMember) -> int:
         """Return the fewest sites in a sum: of the app, or more if the node config asks for more."""
-        own = read("min-sites", member.context.node_config.get("min-sites", 0), whole(0))
-        return max(self.min_sites, int(own))
+        minimum = read("min-sites", member.context.node_config.get("min-sites", 0), whole(0))
+        return max(self.min_sites, int(minimum))
 
 
 def _failure(member: RunMember, message: Message, kind: str) -> Message:
-    """Return the reply about a failure of the app, which holds no text of it."""
+    """Return the reply about a failure of the app, without the app's own text."""
     reason = (
         f"The app failed at site '{member.name}' with {kind}. The site's own log says where; it is not sent because it "
         "could hold data."

@@ -1,8 +1,8 @@
-"""A site's keys in a run of another Flower app, and which sums it takes part in.
+"""A site's keys in a run of another Flower app, and its checks of the run's sums.
 
-What a site remembers of a run is in Flower's ``Context.state``. A SuperNode may answer two messages at once, each in a
-process that has the same state. So a site that is not simulated counts its sums and steps in a file besides, and none
-is answered twice.
+A site's memory of a run is in Flower's ``Context.state``. A SuperNode may answer two messages at once, each in a
+process that has the same state. So a site that is not simulated also counts its sums and steps in a file, and answers
+none twice.
 """
 
 import json
@@ -34,7 +34,7 @@ from flower_pansvm.terms import Scalar, Terms
 from flower_pansvm.weighted_mean import ALL_KEYS, GROUP, KEYS, PROTOCOL, name_of
 
 STATE = f"{GROUP}state"
-"""The group of a site's state with its keys of the run, and what it remembers of its sums."""
+"""The group of a site's state with its keys of the run and its memory of the sums."""
 
 
 @dataclass(frozen=True)
@@ -45,24 +45,24 @@ class RunMember:
 
     @property
     def name(self) -> str:
-        """Its name: of the node config, or made of the node's number."""
+        """The site's name: from the node config, or made of the node's number."""
         return str(self.context.node_config.get("name", name_of(self.context.node_id)))
 
     def node_text(self, key: str) -> str:
-        """Return what the node config says for a key; an empty text if nothing."""
+        """Return the node config's value for a key; an empty text if there is none."""
         return str(self.context.node_config.get(key, ""))
 
     @property
     def joined(self) -> bool:
         """Whether it has joined this run: Flower hands the state on to the next run of a series."""
-        own = records.get(self.context.state, STATE)
-        return bool(own) and Memory.from_json(str(own["memory"])).run == str(self.context.run_id)
+        stored = records.get(self.context.state, STATE)
+        return bool(stored) and Memory.from_json(str(stored["memory"])).run == str(self.context.run_id)
 
     def join(self, config: Mapping[str, Scalar], protocol: SecureSum) -> PublicKeys:
-        """Make the site's keys for the run, and return what it publishes of them.
+        """Make the site's keys for the run, and return their public halves.
 
-        A second time they are the same, as the first answer may have come too late: with new keys the site would
-        forget which sums it has answered. SumError if another protocol is asked for.
+        A second call returns the same keys, as the first answer may have come too late: with new keys the site would
+        forget which sums it has answered. SumError if the second protocol is another one.
         """
         if self.joined:
             if records.get(self.context.state, PROTOCOL) != dict(config):
@@ -77,14 +77,14 @@ class RunMember:
             signature = sign(load_identity(Path(identity)), RunKeys(run, self.name, public, published))
         if not self.node_text("roster") and not is_simulated(self.context):
             log(WARNING, "the node config has no 'roster': the coordinator could hand out keys of its own")
-        own: Values = {
+        stored: Values = {
             "private": key.private_bytes_raw(),
             "secret": secret,
             "kept": b"",
             "task": "",
             "sums": "[]",
         }
-        records.put(self.context.state, STATE, {**own, "memory": Memory(run).to_json()})
+        records.put(self.context.state, STATE, {**stored, "memory": Memory(run).to_json()})
         records.put(self.context.state, PROTOCOL, config)
         keys = PublicKeys(public, published, b"", signature)
         records.write(self.context.state, KEYS, keys)
@@ -97,27 +97,27 @@ class RunMember:
         return protocol_of(Terms.from_config(records.get(self.context.state, PROTOCOL)))
 
     def memory(self) -> tuple[Memory, bytes]:
-        """Return what the site remembers of its sums, and what it keeps for the next step of the last one."""
-        own = records.get(self.context.state, STATE)
-        return Memory.from_json(str(own["memory"])), own["kept"]
+        """Return the site's memory of its sums, and its state for the next step of the last one."""
+        stored = records.get(self.context.state, STATE)
+        return Memory.from_json(str(stored["memory"])), stored["kept"]
 
-    def remember(self, memory: Memory, kept: bytes, task: str = "", keys: AllKeys | None = None) -> None:
+    def remember(self, memory: Memory, state: bytes, task: str = "", keys: AllKeys | None = None) -> None:
         """Note a sum that has been answered, with its task and keys, or a step of it."""
-        own = records.get(self.context.state, STATE)
-        new = {"memory": memory.to_json(), "kept": kept, "task": task or own["task"]}
-        records.put(self.context.state, STATE, {**own, **new})
+        stored = records.get(self.context.state, STATE)
+        new = {"memory": memory.to_json(), "kept": state, "task": task or stored["task"]}
+        records.put(self.context.state, STATE, {**stored, **new})
         if keys is not None:
             records.write(self.context.state, ALL_KEYS, keys)
 
-    def admitted(self, this: SumRound, public: Mapping[str, PublicKeys], min_sites: int) -> Memory:
-        """Return the memory after a sum that the site may take part in; SumError else.
+    def admitted(self, sum_round: SumRound, public: Mapping[str, PublicKeys], min_sites: int) -> Memory:
+        """Return the memory after a sum that the site may take part in; else SumError.
 
         Other than in this project's own runs, sites are sampled and others join later: a roster may be any that is
         large enough. The keys of each site have to stay the same for the run.
         """
         memory, published = self.memory()[0], as_bytes(public)
-        known = {site: memory.keys.get(site, public.hex()) for site, public in published.items()}
-        new = admit(replace(memory, roster=(), keys=known), this, self.name, published, min_sites)
+        pinned = {site: memory.keys.get(site, public.hex()) for site, public in published.items()}
+        new = admit(replace(memory, roster=(), keys=pinned), sum_round, self.name, published, min_sites)
         return replace(new, keys={**memory.keys, **new.keys})
 
     def check_difference(self, over: tuple[str, ...], least: int) -> None:
@@ -129,34 +129,34 @@ class RunMember:
         """
         if least < 2:
             return
-        own = records.get(self.context.state, STATE)
-        sums = {*map(tuple, json.loads(own["sums"])), over}
+        stored = records.get(self.context.state, STATE)
+        sums = {*map(tuple, json.loads(stored["sums"])), over}
         groups = Counter(tuple(name in sites for sites in sums) for name in {*chain(*sums)})
         if (fewest := min(groups.values())) < least:
             raise SumError(
-                f"Site '{self.name}' refuses the sum: with the run's other sums it gives that over {fewest}, and it "
-                f"asks for at least {least} (min_difference). Choose the same sites in each round."
+                f"Site '{self.name}' refuses the sum: together with the run's other sums it reveals the sum over "
+                f"{fewest} sites, fewer than {least} (min_difference). Choose the same sites in each round."
             )
-        records.put(self.context.state, STATE, {**own, "sums": json.dumps(sorted(sums))})
+        records.put(self.context.state, STATE, {**stored, "sums": json.dumps(sorted(sums))})
 
-    def last_sum(self, number: int) -> tuple[SumRound, Member]:
-        """Return the sum that the site has answered last, for a step of it; SumError if another is asked for."""
+    def last_sum(self, round_trip: int) -> tuple[SumRound, Member]:
+        """Return the last sum that the site has answered, for a step of it; SumError if the request is of another."""
         memory, _ = self.memory()
-        if number != memory.round_trip or not records.has(self.context.state, ALL_KEYS):
+        if round_trip != memory.round_trip or not records.has(self.context.state, ALL_KEYS):
             raise SumError(
-                f"Site '{self.name}' was asked for a step of a sum it takes no part in. {NOT_FOLLOWED}"
+                f"Site '{self.name}' refuses a step of a sum it does not take part in. {NOT_FOLLOWED}"
             )
         task = str(records.get(self.context.state, STATE)["task"])
-        return self.sum_of(records.read(self.context.state, ALL_KEYS, AllKeys).by_site(), number, task)
+        return self.sum_of(records.read(self.context.state, ALL_KEYS, AllKeys).by_site(), round_trip, task)
 
-    def sum_of(self, public: Mapping[str, PublicKeys], number: int, task: str) -> tuple[SumRound, Member]:
+    def sum_of(self, public: Mapping[str, PublicKeys], round_trip: int, task: str) -> tuple[SumRound, Member]:
         """Return a sum and this site's part in it, after a check of the others' signatures if it has a roster file."""
-        run, own = str(self.context.run_id), records.get(self.context.state, STATE)
-        member = signed_member(self.name, run, own, self.node_text("roster"), public)
-        return SumRound(run, task, number, 0, tuple(public), keys_digest(as_bytes(public))), member
+        run, stored = str(self.context.run_id), records.get(self.context.state, STATE)
+        member = signed_member(self.name, run, stored, self.node_text("roster"), public)
+        return SumRound(run, task, round_trip, 0, tuple(public), keys_digest(as_bytes(public))), member
 
-    def count_up(self, number: int, step: int) -> None:
-        """Note the sum and step that is answered now; SumError unless it comes after the last one noted."""
+    def count_up(self, round_trip: int, step: int) -> None:
+        """Note the number of a sum and step before the answer; SumError unless it comes after the last one noted."""
         if is_simulated(self.context):
             return
         try:
@@ -164,27 +164,24 @@ class RunMember:
             path = folder / f"{self.context.run_id}-{self.context.node_id}.sums"
             with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
                 lock(file, wait=True)
-                if (number, step) <= tuple(map(int, file.read().split())):
+                if (round_trip, step) <= tuple(map(int, file.read().split())):
                     raise SumError(
                         f"Site '{self.name}' refuses a sum or step that it has answered, or answers now. {NOT_FOLLOWED}"
                     )
                 file.seek(0)
-                file.write(f"{number:020d} {step:020d}")
+                file.write(f"{round_trip:020d} {step:020d}")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
             raise SettingError(
-                f"Site '{self.name}' cannot note which sums it has answered ({type(error).__name__}). Write "
+                f"Site '{self.name}' cannot write the numbers of answered sums ({type(error).__name__}). Write "
                 "state='/an/absolute/path' into its node config: a folder of this SuperNode's account."
             ) from None
 
     def _state_folder(self) -> Path:
-        """Return the folder for what the site has to note, made if it is not there; OSError if it cannot be used."""
-        folder = (
-            Path(os.path.expanduser(self.node_text("state")))
-            if self.node_text("state")
-            else account_state() / "sums"
-        )
+        """Return the folder for the numbers of answered sums, made if need be; OSError if it cannot be used."""
+        state = self.node_text("state")
+        folder = Path(os.path.expanduser(state)) if state else account_state() / "sums"
         if not folder.is_absolute():
             raise NotADirectoryError
         make_private(folder)

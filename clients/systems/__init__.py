@@ -20,7 +20,7 @@ WORK: dict[str, tuple[Task[Any, Any], Work[Any, Any]]] = {}
 def answers(task: Task[Q, A]) -> Callable[[Work[Q, A]], Work[Q, A]]:
     """Return a decorator of a task's local work: a function that gets site and question, and returns the answer.
 
-    ValueError if something else answers the task already.
+    ValueError if another function answers the task already.
     """
 
     def enter(work: Work[Q, A]) -> Work[Q, A]:

@@ -27,7 +27,7 @@ PRECISION = 1e-5
 """How exactly the local problem is solved, in units of a row's distance from the margin."""
 
 MOST_WORK, MOST_STEPS_A_ROW = 2_000_000_000, 80
-"""Rows times steps, and steps for each row, after both of which the solver is taken to stand still."""
+"""Rows times steps, and steps for each row, after both of which the solver is taken to stall."""
 
 
 @dataclass(frozen=True)
@@ -44,29 +44,24 @@ class LocalModels:
 
 @answers(CONSENSUS)
 def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
-    """Move on to the step that is asked for; a question that comes again gets the same answer.
+    """Move on to the step of the question; a repeated question gets the same answer.
 
-    Raises
-    ------
-    SettingError
-        If the question is none that a coordinator of this version asks.
-    FederationError
-        If the site does not have its models of the step before.
+    SettingError if the question is invalid. FederationError if the site does not have its models of the step before.
     """
     problems = asked_problems(site, question)
     _check(site, question, problems)
     state = site.state
     models = records.read(state, STATE, LocalModels) if records.has(state, STATE) else first_models(question)
-    asked = records.digest(records.values_of(question))
-    if models.asked != asked:
+    digest = records.digest(records.values_of(question))
+    if models.asked != digest:
         if models.steps != question.first:
             raise FederationError(
-                f"Site '{site.name}' has taken {models.steps} steps of its models and is asked for number "
-                f"{question.first}: it was started again during the run, or a message was lost. Resume the run."
+                f"Site '{site.name}' has taken {models.steps} steps of its models, and the request is for step "
+                f"{question.first}: it was started again during the run, or a message did not arrive. Resume the run."
             )
         for z, rho in zip(question.z, question.rho, strict=True):
             models = next_models(site, problems, models, z, rho)
-        models = replace(models, asked=asked)
+        models = replace(models, asked=digest)
         records.write(state, STATE, models)
     return ConsensusAnswer(models.x + models.y / models.rho[:, None], *models.sizes)
 
@@ -78,14 +73,14 @@ def first_models(question: ConsensusQuestion) -> LocalModels:
 
 
 def next_models(
-    site: Site, problems: list[Problem], before: LocalModels, z: Floats, rho: Floats
+    site: Site, problems: list[Problem], last: LocalModels, z: Floats, rho: Floats
 ) -> LocalModels:
     """Return the site's models one step on: dual variables by (7.7) of the last point, then new models for it."""
-    off = before.x - z
-    y = before.y + before.rho[:, None] * off
-    sizes = np.square([off, before.x, y]).sum(axis=2)
-    x = [own_model(site, *one) for one in zip(problems, z - y / rho[:, None], rho, strict=True)]
-    return LocalModels(before.steps + 1, "", np.stack(x), y, rho, sizes)
+    off = last.x - z
+    y = last.y + last.rho[:, None] * off
+    sizes = np.square([off, last.x, y]).sum(axis=2)
+    x = [own_model(site, *step) for step in zip(problems, z - y / rho[:, None], rho, strict=True)]
+    return LocalModels(last.steps + 1, "", np.stack(x), y, rho, sizes)
 
 
 def own_model(site: Site, problem: Problem, centre: Floats, rho: float) -> Floats:
@@ -149,11 +144,11 @@ def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> 
         )
     if len({problem.pair for problem in problems}) < len(problems):
         raise SettingError(
-            f"Site '{site.name}' refuses a step that asks for the same classes more than once: it would be several "
+            f"Site '{site.name}' refuses a step with the same classes more than once: it would be several "
             f"steps, and only so many are taken in a run. {NOT_FOLLOWED}"
         )
     if question.first + steps > MOST_STEPS:
         raise SettingError(
-            f"Site '{site.name}' takes at most {MOST_STEPS} steps of consensus models in a run, and is asked for more: "
-            "each step tells more of its rows. Start a new run, with larger tolerances."
+            f"Site '{site.name}' takes at most {MOST_STEPS} steps of consensus models in a run: "
+            "each step reveals more of its rows. Start a new run, with larger tolerances."
         )

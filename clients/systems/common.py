@@ -1,4 +1,4 @@
-"""What every run asks of a site: to join it."""
+"""The join of a run."""
 
 from clients.classes import disclosed_classes
 from clients.ledger.epochs import enter_run
@@ -14,7 +14,7 @@ from flower_pansvm.version import VERSION
 
 @answers(JOIN)
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
-    """Read the table, make the keys of this run, and say what the columns and classes are called."""
+    """Read the table, make the keys of this run, and return the names of columns and classes."""
     simulated = site.simulated
     link_own_table(site)
     table, classes = site.table(), classes_to_tell(site, question)
@@ -36,8 +36,8 @@ def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
     """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
     if site.table().absent_is_zero and question.charged and not site.simulated:
         raise TableError(
-            f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
-            "run does not tell that. Write the table as CSV or Parquet."
+            f"Site '{site.name}' has a table of LIBSVM text, whose rows determine the number of columns, and a private "
+            "run must not reveal it. Write the table as CSV or Parquet."
         )
     named = question.classes or disclosed_classes(site, site.table(), question.positive_labels)
     return tuple(map(str, named))

@@ -1,7 +1,7 @@
 """Private training: sums in which no row has a part larger than 1, whatever is asked. The gate adds the noise.
 
 A row's part is a function of that row alone, bit for bit: all arithmetic here is exact
-(:mod:`flower_pansvm.privacy.exact`), and what is not exact in a question is refused.
+(:mod:`flower_pansvm.privacy.exact`), and a question with inexact numbers is refused.
 """
 
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ def private_bins(site: Site, question: tasks.BinsQuestion) -> tasks.BinsAnswer:
     X = site.train().X
     columns = X.shape[1]
     if not (question.low.shape == question.high.shape == (columns,) and np.all(question.low < question.high)):
-        raise SettingError(f"A range was not given for each column of site '{site.name}'. {NOT_FOLLOWED}")
+        raise SettingError(f"Site '{site.name}' needs a range for each of its columns. {NOT_FOLLOWED}")
     cells = np.zeros((columns, BINS))
     for block in row_blocks(len(X), columns):
-        found, there = bins(places(X[block], question.low, question.high)), ~np.isnan(X[block])
+        indices, present = bins(places(X[block], question.low, question.high)), ~np.isnan(X[block])
         for j in range(columns):
-            cells[j] += np.bincount(found[there[:, j], j], minlength=BINS)
+            cells[j] += np.bincount(indices[present[:, j], j], minlength=BINS)
     return tasks.BinsAnswer(np.array([float(len(X))]), cells)
 
 
@@ -43,9 +43,9 @@ def private_moments(site: Site, question: tasks.PrivateMomentsQuestion) -> tasks
     size = _map(site, rows).size
     squares, products = np.zeros((size, size)), np.zeros((size, len(_columns(site))))
     for z, classes in _mapped(site, rows):
-        sides = _sides(site, classes)
+        signs = _signs(site, classes)
         squares += z.T @ z
-        products += z.T @ (sides if sides.shape[1] == 1 else np.maximum(sides, 0.0))
+        products += z.T @ (signs if signs.shape[1] == 1 else np.maximum(signs, 0.0))
     return tasks.PrivateMomentsAnswer(np.diag(squares), squares[np.triu_indices(size, 1)], products)
 
 
@@ -56,8 +56,8 @@ def private_step(site: Site, question: tasks.PrivateWeightsQuestion) -> tasks.Pr
     weights = _weights(site, rows, question.weights)
     slope = np.zeros(weights.shape)
     for z, classes in _mapped(site, rows):
-        sides = _sides(site, classes)
-        slopes = np.trunc(sides * np.clip(1 - sides * (z @ weights), 0.0, 1.0) / STEP) * STEP
+        signs = _signs(site, classes)
+        slopes = np.trunc(signs * np.clip(1 - signs * (z @ weights), 0.0, 1.0) / STEP) * STEP
         slope += z.T @ shortened(slopes, STEP, longest=1.0, least=1.0)
     return tasks.PrivateStepAnswer(slope)
 
@@ -79,7 +79,7 @@ def _mapped(site: Site, rows: Rows) -> Iterator[tuple[Floats, Ints]]:
 
 
 def _map(site: Site, rows: Rows) -> FourierMap:
-    """Return the feature map that the site was told, after checking it."""
+    """Return the broadcast feature map, after checking it."""
     feature_map = site.get_broadcast(tasks.PRIVATE_MAP)
     if not feature_map.fits(rows.X.shape[1]):
         raise _misfit(site)
@@ -91,7 +91,7 @@ def _columns(site: Site) -> tuple[int, ...]:
     return positive_classes(len(site.schema().classes))
 
 
-def _sides(site: Site, classes: Ints) -> Floats:
+def _signs(site: Site, classes: Ints) -> Floats:
     """Return for rows and columns of weights 1 where the row is of the column's class, -1 where it is of another."""
     return np.where(classes[:, None] == _columns(site), 1.0, -1.0)
 
@@ -106,6 +106,6 @@ def _weights(site: Site, rows: Rows, weights: Floats) -> Floats:
 
 def _misfit(site: Site) -> SettingError:
     return SettingError(
-        f"Site '{site.name}' was told a feature map or weights that do not fit its columns and classes, or are not "
+        f"Site '{site.name}' received a feature map or weights that do not fit its columns and classes, or are not "
         f"within the bounds of exact arithmetic. {NOT_FOLLOWED}"
     )

@@ -1,4 +1,4 @@
-"""Ensemble voting: the site's own SVM votes on all sites' test rows, and the majority is tried on the site's own."""
+"""Ensemble voting: the site's own SVM votes on all sites' test rows, and the majority is scored on the site's own."""
 
 import numpy as np
 
@@ -36,19 +36,19 @@ def votes(site: Site, question: LocalScoresQuestion) -> tasks.VotesAnswer:
 @answers(tasks.ENSEMBLE_SCORES)
 def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks.EnsembleScoresAnswer:
     """Count the site's own test rows by true class and by what the sites' models have voted for."""
-    own, predicted, classes = _own_rows(site), question.predicted, len(site.schema().classes)
+    own_rows, predicted, classes = _own_rows(site), question.predicted, len(site.schema().classes)
     site.check_size(float(classes) ** 2)
-    if predicted.shape != own.shape or ((predicted < 0) | (predicted >= classes)).any():
+    if predicted.shape != own_rows.shape or ((predicted < 0) | (predicted >= classes)).any():
         raise FederationError(
-            f"Site '{site.name}' was not told one class for each row of the ballot. {NOT_FOLLOWED}"
+            f"Site '{site.name}' did not receive one class for each row of the ballot. {NOT_FOLLOWED}"
         )
     refusal = (
-        "to count its test rows twice in this run: counts by two lists of predicted classes tell the labels of the "
+        "to count its test rows twice in this run: counts by two lists of predicted classes reveal the labels of the "
         "rows in which these differ"
     )
     site.require_same(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
-    counts = confusion_counts(site.test().classes, predicted[own], classes)
-    return tasks.EnsembleScoresAnswer(counts, site.squares(predicted[own], question))
+    counts = confusion_counts(site.test().classes, predicted[own_rows], classes)
+    return tasks.EnsembleScoresAnswer(counts, site.squares(predicted[own_rows], question))
 
 
 def _own_rows(site: Site) -> Bools:
@@ -56,14 +56,14 @@ def _own_rows(site: Site) -> Bools:
 
     And that the ballot is the first of this run.
     """
-    ballot, mine = site.get_broadcast(tasks.BALLOT), site.test().X
-    own: Bools = np.array(ballot.sites, dtype=np.str_) == site.name
-    fits = ballot.rows.shape == (len(own), mine.shape[1])
-    if not (fits and np.array_equal(ballot.rows[own], mine, equal_nan=True)):
+    ballot, test_rows = site.get_broadcast(tasks.BALLOT), site.test().X
+    own_rows: Bools = np.array(ballot.sites, dtype=np.str_) == site.name
+    fits = ballot.rows.shape == (len(own_rows), test_rows.shape[1])
+    if not (fits and np.array_equal(ballot.rows[own_rows], test_rows, equal_nan=True)):
         raise FederationError(
             f"Site '{site.name}' refuses a ballot on which the rows under its name are not its test rows, or which is "
             f"no table of numbers. Has the site's table changed during the run? {NOT_FOLLOWED}"
         )
-    refusal = "a second ballot in this run: its votes on rows that the coordinator chooses tell its model"
+    refusal = "a second ballot in this run: its votes on rows that the coordinator chooses reveal its model"
     site.require_same(tasks.BALLOT.name, site.digest_of(tasks.BALLOT), refusal)
-    return own
+    return own_rows

@@ -1,8 +1,8 @@
-"""A trained model tried on the site's test records: on true ones, which is charged, or by subgroups.
+"""A trained model evaluated on the site's test records: on true ones, which is charged, or by subgroups.
 
 The model is the coordinator's choice. On true records the gate adds noise, and a record's part is a function of that
 record and the model, bit for bit: each record goes alone through calls of the same shapes, so that no other one can
-change how its numbers are rounded. It is 1 in one cell whatever the model makes of the record, and no refusal tells of
+change how its numbers are rounded. It is 1 in one cell whatever the model makes of the record, and no refusal reveals
 one.
 """
 
@@ -34,7 +34,7 @@ ROW_SECONDS, NUMBER_SECONDS = 1e-3, 1e-7
 again for each number of the model, since a processor may take so long for one that is nearly 0."""
 
 STEPS = 25
-"""Scales of the wait that are its mean: it would be negative with a chance of exp(-STEPS) / 2, and tell more."""
+"""Scales of the wait that are its mean: it would be negative with a chance of exp(-STEPS) / 2, and reveal more."""
 
 
 @answers(tasks.MODEL_TEST)
@@ -57,7 +57,7 @@ def model_test(site: Site, question: tasks.ModelTestQuestion) -> tasks.ModelTest
 def subgroups(site: Site, question: tasks.SubgroupsQuestion) -> tasks.SubgroupsAnswer:
     """Count the test records by group, class and predicted class: once a run.
 
-    Two kinds of groups would tell of the records between them. A group of fewer than ``min-cluster`` patients counts
+    Two kinds of groups would reveal the records between them. A group of fewer than ``min-cluster`` patients counts
     with the missing cells; if these are as few then, this site's records count nowhere.
     """
     digest = records.digest(records.values_of(question))
@@ -68,14 +68,14 @@ def subgroups(site: Site, question: tasks.SubgroupsQuestion) -> tasks.SubgroupsA
     group = group_of_rows(site, question, rows.X)
     columns = [schema.columns.index(name) for name in model.schema_.columns]
     with np.errstate(all="ignore"):
-        said = [winners(model.decisions_of(rows.X[block][:, columns])) for block in blocks(len(rows.X))]
-    predicted = np.minimum(np.concatenate([np.empty(0, dtype=np.int64), *said]), classes - 1)
-    # Of copies each counts as a patient's: which are of one patient, no copy tells.
-    whose = np.arange(len(rows.X)) if site.level == "perturbed" else rows.patients
-    patients = [len(np.unique(whose[group == number])) for number in range(groups)]
-    small = [number for number in range(groups - 1) if patients[number] < site.least_patients]
+        parts = [winners(model.decisions_of(rows.X[block][:, columns])) for block in blocks(len(rows.X))]
+    predicted = np.minimum(np.concatenate([np.empty(0, dtype=np.int64), *parts]), classes - 1)
+    # Each copied record counts as a patient: copies do not show which are of one patient.
+    patients = np.arange(len(rows.X)) if site.level == "perturbed" else rows.patients
+    sizes = [len(np.unique(patients[group == index])) for index in range(groups)]
+    small = [index for index in range(groups - 1) if sizes[index] < site.least_patients]
     group[np.isin(group, small)] = groups - 1
-    if 0 < len(np.unique(whose[group == groups - 1])) < site.least_patients:
+    if 0 < len(np.unique(patients[group == groups - 1])) < site.least_patients:
         return tasks.SubgroupsAnswer(np.zeros((groups, classes, classes)))
     counts = np.zeros((groups, classes, classes))
     np.add.at(counts, (group, rows.classes, predicted), 1.0)
@@ -92,11 +92,11 @@ def _model(site: Site, question: tasks.ModelTestQuestion | tasks.SubgroupsQuesti
         kinds = MODELS if site.simulated else MODELS.data
         model = model_of(question.model.tobytes(), "The model to be tested", kinds)
         schema = site.schema()
-        known = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
-        if isinstance(model, DecidingModel) and known and _has_doubles(model) and site.own_columns().all():
+        fits = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
+        if isinstance(model, DecidingModel) and fits and _has_doubles(model) and site.own_columns().all():
             return model
     raise SettingError(
-        f"Site '{site.name}' was told a model to test that is too large, of other columns or classes than the run's, "
+        f"Site '{site.name}' refuses a model to test that is too large, of other columns or classes than the run's, "
         f"or none that classifies a record by itself. {NOT_FOLLOWED}"
     )
 
@@ -104,8 +104,8 @@ def _model(site: Site, question: tasks.ModelTestQuestion | tasks.SubgroupsQuesti
 def _has_doubles(model: DecidingModel) -> bool:
     """Return whether all parts of a model but names and single values are doubles or whole numbers."""
     names, parts = schema_to_arrays(model.schema_), model.to_arrays()
-    numbers = [part for name, part in parts.items() if name not in names and part.ndim > 0]
-    return all(part.dtype in (np.float64, np.int64) for part in numbers)
+    numbers = [array for name, array in parts.items() if name not in names and array.ndim > 0]
+    return all(array.dtype in (np.float64, np.int64) for array in numbers)
 
 
 def _sides(schema: Schema) -> int:
@@ -127,7 +127,7 @@ def _most_seconds(model: DecidingModel, sides: int) -> float:
     _decided(model, made_up, sides)
     started = time.perf_counter()
     _decided(model, made_up, sides)
-    numbers = sum(part.size for part in model.to_arrays().values())
+    numbers = sum(array.size for array in model.to_arrays().values())
     return ROW_SECONDS + 2 * (time.perf_counter() - started) + NUMBER_SECONDS * numbers
 
 

@@ -1,4 +1,4 @@
-"""Each hospital alone: an SVM on the site's own rows, tried on its own test rows. The model does not leave the site."""
+"""Each hospital alone: an SVM on the site's own rows, scored on its own test rows. The model stays at the site."""
 
 from math import inf
 from typing import Any

@@ -97,28 +97,21 @@ class Tradeoff:
 
 
 def tradeoff(model: Mixture, X: Floats, benefit: Floats, seed: list[int], draws: int = 0) -> Tradeoff:
-    """Return what sharing 1, 2, … components means, as many numbers as ``benefit`` has.
+    """Return risks, loss and benefit of sharing 1, 2, … components, as many as ``benefit`` has.
 
-    Parameters
-    ----------
-    model : Mixture
-        Of all rows of the class, components of most patients first.
-    X : ndarray of shape (rows, features)
-        The rows, in standardised units.
-    benefit : ndarray of shape (components,)
-        By number of shared components.
-    seed : list of int
-        Draws are the same for each number of components.
-    draws : int
-        Synthetic rows; 0 for as many as there are rows.
+    ``model`` is of all rows of the class, components of most patients first; ``X`` the rows, shape (rows, features), in
+    standardised units; ``benefit``, shape (components,), by number of shared components. By the ``seed`` the draws are
+    the same for each number of components; ``draws`` is the number of synthetic rows, 0 for as many as there are rows.
     """
     generator = np.random.default_rng(seed)
     normals = generator.normal(size=(DRAWS, X.shape[1]))
     X = X[generator.permutation(len(X))[:MOST_COMPARED]]
     draws = draws or len(X)
     shared = [model.only(np.arange(count + 1)) for count in range(len(benefit))]
-    risks = np.array([_risks(X, one.sample(draws, np.random.default_rng([*seed, 1]))) for one in shared])
-    loss = np.array([divergence(model, one, normals) for one in shared])
+    risks = np.array(
+        [_risks(X, subset.sample(draws, np.random.default_rng([*seed, 1]))) for subset in shared]
+    )
+    loss = np.array([divergence(model, subset, normals) for subset in shared])
     return Tradeoff(
         identification=risks[:, 0],
         linkage=_inverse(loss),
@@ -131,36 +124,28 @@ def tradeoff(model: Mixture, X: Floats, benefit: Floats, seed: list[int], draws:
 
 
 def benefits(model: Mixture, count: int, logs: Floats, others: Floats, members: Bools) -> Floats:
-    """Return 1 - |accuracy of what is shared - accuracy of the whole model| for 1, 2, … components (23).
+    """Return 1 - |accuracy of the shared part - accuracy of the whole model| for 1, 2, … components (23).
 
-    The classifier is the mixtures' own, on the site's rows: what is shared is the limit of a classifier that is trained
-    on draws from it. Accuracy is the mean of both sides', so that a rare class counts.
+    The classifier is the mixtures' own, on the site's rows: the shared part is the limit of a classifier that is
+    trained on draws from it. Accuracy is the mean of both sides', so that a rare class counts.
 
-    Parameters
-    ----------
-    model : Mixture
-        Of the class, components of most patients first.
-    count : int
-        How many of them may be shared.
-    logs : ndarray of shape (rows, components)
-        Log densities of the model's components times the rows of the class, of all rows of the site.
-    others : ndarray of shape (rows,)
-        The same of the most likely other class.
-    members : ndarray of shape (rows,)
-        Rows of the class.
+    ``model`` is of the class, components of most patients first, of which ``count`` may be shared. Of all rows of the
+    site, ``logs``, shape (rows, components), are log densities of the components times the rows of the class,
+    ``others``, shape (rows,), those of the most likely other class; ``members``, shape (rows,), are the rows of the
+    class.
     """
-    whole = _accuracy(np.logaddexp.reduce(logs, axis=1) > others, members)
+    full_accuracy = _accuracy(np.logaddexp.reduce(logs, axis=1) > others, members)
     sizes = np.log(np.cumsum(model.weights))
     shared = [
-        _accuracy(np.logaddexp.reduce(logs[:, : end + 1], axis=1) - sizes[end] > others, members)
-        for end in range(count)
+        _accuracy(np.logaddexp.reduce(logs[:, : last + 1], axis=1) - sizes[last] > others, members)
+        for last in range(count)
     ]
-    return 1 - np.abs(np.array(shared) - whole)
+    return 1 - np.abs(np.array(shared) - full_accuracy)
 
 
-def _accuracy(said: Bools, members: Bools) -> float:
-    sides = [said[members].mean(), *([] if members.all() else [1 - said[~members].mean()])]
-    return float(np.mean(sides))
+def _accuracy(predicted: Bools, members: Bools) -> float:
+    accuracies = [predicted[members].mean(), *([] if members.all() else [1 - predicted[~members].mean()])]
+    return float(np.mean(accuracies))
 
 
 def _risks(X: Floats, Z: Floats) -> tuple[float, float, float]:
@@ -185,8 +170,8 @@ def _moments(X: Floats) -> Floats:
 
 def _inverse(distances: Floats | np.floating) -> Floats:
     """Return 1 / distance, at most `LARGEST_RISK`."""
-    found: Floats = 1 / np.maximum(distances, 1 / LARGEST_RISK)
-    return found
+    inverse: Floats = 1 / np.maximum(distances, 1 / LARGEST_RISK)
+    return inverse
 
 
 WIDTH = 4.0  # of the histogram: log odds of a row for each feature
@@ -205,43 +190,46 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassMo
             "hospital agrees."
         )
     refusal = "to share a second set of models in this run: means of two could differ in one row"
-    asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
-    site.require_same(tasks.WEAK_MODELS.name, asked, refusal)
+    request = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
+    site.require_same(tasks.WEAK_MODELS.name, request, refusal)
     X, preference = scaled(site, train.X), preference_of(site, question.risk_bounds)
-    rest = question.min_cluster, question.seed, train.patients
-    models = class_models(X, train.classes, bool(question.diagonal), *rest)
+    options = question.min_cluster, question.seed, train.patients
+    models = class_models(X, train.classes, bool(question.diagonal), *options)
     shared = {}
-    for number in np.unique(train.classes).tolist():
-        if number in models:
-            risks = tradeoff_of(models, number, X, train.classes, *rest)
+    for index in np.unique(train.classes).tolist():
+        if index in models:
+            risks = tradeoff_of(models, index, X, train.classes, *options)
             count = risks.best(preference) if risks else 0
             if count:
-                shared[number] = models[number].only(np.arange(count))
-        if number not in shared:
+                shared[index] = models[index].only(np.arange(count))
+        if index not in shared:
             text = (
                 "class '%s' is not shared: too few rows or patients, or no component is within the risk-bound"
             )
-            log(logging.WARNING, text, site.schema().classes[number])
-    rows = np.array([float((train.classes == one).sum()) if one in shared else 0.0 for one in range(classes)])
+            log(logging.WARNING, text, site.schema().classes[index])
+    rows = np.bincount(train.classes, minlength=classes) * np.isin(np.arange(classes), [*shared]).astype(
+        float
+    )
     return tasks.ClassModels.of(shared, rows, features, bool(question.diagonal))
 
 
 @answers(tasks.MIXTURE_SCORES)
 def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer:  # noqa: ARG001
     """Count the site's test rows by class, by the class that the global model says, and by its log odds."""
-    told, test, classes = site.get_broadcast(tasks.GLOBAL_MIXTURE), site.test(), len(site.schema().classes)
+    mixtures, test = site.get_broadcast(tasks.GLOBAL_MIXTURE), site.test()
+    classes = len(site.schema().classes)
     try:
-        told.check(classes, test.X.shape[1])
+        mixtures.check(classes, test.X.shape[1])
     except ValueError:
-        raise FederationError(f"Site '{site.name}' was told no mixtures. {NOT_FOLLOWED}") from None
-    refusal = "to try a second model in this run: counts of two tell of the test rows that change sides"
+        raise FederationError(f"Site '{site.name}' received invalid mixtures. {NOT_FOLLOWED}") from None
+    refusal = "to evaluate a second model in this run: counts of two reveal the test rows that change sides"
     site.require_same(tasks.MIXTURE_SCORES.name, site.digest_of(tasks.GLOBAL_MIXTURE), refusal)
-    odds = told.decisions(scaled(site, test.X))
-    sides = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
+    odds = mixtures.decisions(scaled(site, test.X))
+    masks = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
     scale = WIDTH * test.X.shape[1]
-    histograms = [decision_histogram(odds[:, i], side, 0.0, scale) for i, side in enumerate(sides)]
+    histograms = [decision_histogram(odds[:, i], mask, 0.0, scale) for i, mask in enumerate(masks)]
     counts = confusion_counts(test.classes, winners(odds), classes)
-    return tasks.MixtureScoresAnswer(counts, site.squares(winners(odds), told), np.stack(histograms))
+    return tasks.MixtureScoresAnswer(counts, site.squares(winners(odds), mixtures), np.stack(histograms))
 
 
 def class_models(
@@ -251,39 +239,38 @@ def class_models(
 
     Components of most patients come first; without ``patients`` each row is one.
     """
-    whose = np.arange(len(X)) if patients is None else patients
-    rows = {number: X[classes == number] for number in np.unique(classes).tolist()}
-    rows = {number: own for number, own in rows.items() if len(np.unique(own, axis=0)) >= max(least, 2)}
-    first = {number: first_model(own, diagonal, seed) for number, own in rows.items()}
-    found = {}
-    for number, own in rows.items():
-        generator = np.random.default_rng([seed, number])
-        model = adaptive_em(first[number], own, rivals_of(number, first, rows), generator)
-        found[number] = model.only(
-            np.argsort(-patients_behind(model, own, whose[classes == number]), kind="stable")
-        )
-    return found
+    patient_of_row = np.arange(len(X)) if patients is None else patients
+    rows = {index: X[classes == index] for index in np.unique(classes).tolist()}
+    rows = {index: cells for index, cells in rows.items() if len(np.unique(cells, axis=0)) >= max(least, 2)}
+    starts = {index: first_model(cells, diagonal, seed) for index, cells in rows.items()}
+    models = {}
+    for index, cells in rows.items():
+        generator = np.random.default_rng([seed, index])
+        model = adaptive_em(starts[index], cells, rivals_of(index, starts, rows), generator)
+        counts = patients_behind(model, cells, patient_of_row[classes == index])
+        models[index] = model.only(np.argsort(-counts, kind="stable"))
+    return models
 
 
 def patients_behind(model: Mixture, X: Floats, patients: Ints) -> Floats:
     """Return of how many patients each component is: of each the row that is most likely the component's counts."""
-    logs, (there, places) = model.log_components(X), np.unique(patients, return_inverse=True)
-    most = np.zeros((len(there), logs.shape[1]))
-    np.maximum.at(most, places, np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
-    found: Floats = most.sum(axis=0)
-    return found
+    logs, (unique_patients, indices) = model.log_components(X), np.unique(patients, return_inverse=True)
+    largest = np.zeros((len(unique_patients), logs.shape[1]))
+    np.maximum.at(largest, indices, np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
+    counts: Floats = largest.sum(axis=0)
+    return counts
 
 
-def rivals_of(number: int, models: Mapping[int, Mixture], rows: Mapping[int, Floats]) -> Rivals | None:
+def rivals_of(index: int, models: Mapping[int, Mixture], rows: Mapping[int, Floats]) -> Rivals | None:
     """Return the components of all other classes; None if there is no other class."""
-    others = [other for other in models if other != number]
+    others = [other for other in models if other != index]
     counts = [float(len(rows[other])) for other in others]
     return Rivals(union([models[other] for other in others], counts), sum(counts)) if others else None
 
 
 def tradeoff_of(
     models: Mapping[int, Mixture],
-    number: int,
+    index: int,
     X: Floats,
     classes: Ints,
     least: int,
@@ -295,21 +282,21 @@ def tradeoff_of(
     One that is of fewer than ``least`` patients is not among them; None if all are such. Without ``patients`` each row
     is one.
     """
-    model, members = models[number], classes == number
-    whose = np.arange(len(X)) if patients is None else patients
-    count = int((patients_behind(model, X[members], whose[members]) >= least).sum())
+    model, members = models[index], classes == index
+    patient_of_row = np.arange(len(X)) if patients is None else patients
+    count = int((patients_behind(model, X[members], patient_of_row[members]) >= least).sum())
     if not count:
         return None
     others = np.full(len(X), -np.inf)
-    for other, its in models.items():
-        if other != number:
-            others = np.maximum(others, its.log_density(X) + np.log((classes == other).sum()))
+    for other, mixture in models.items():
+        if other != index:
+            others = np.maximum(others, mixture.log_density(X) + np.log((classes == other).sum()))
     logs = model.log_components(X) + np.log(members.sum())
-    return tradeoff(model, X[members], benefits(model, count, logs, others, members), [seed, number])
+    return tradeoff(model, X[members], benefits(model, count, logs, others, members), [seed, index])
 
 
 def preference_of(site: Site, simulated: Floats) -> Preference:
-    """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
+    """Return the hospital's settings of risks; of a simulated site the bound that the run has for it."""
     if site.partition is not None:
         return Preference(risk_bound=float(simulated[site.partition[0] % len(simulated)]))
     return site.policy.part(Preference)

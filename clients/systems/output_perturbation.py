@@ -44,11 +44,11 @@ def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicR
 @answers(tasks.RFF_CUTS)
 def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer:
     """Sum a, m, the hinge loss and its curvature over the site's rows, exactly."""
-    labels, asked = problem_of(site, question)
-    X, inner = site.train().X, asked.leading * (asked.leading + 1) // 2
-    (found,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [asked])
-    # Of the curvature what comes before the bias.
-    return tasks.RffCutsAnswer(found.cuts.a, found.cuts.m, found.cuts.loss, found.curvature[:inner])
+    labels, plane_question = problem_of(site, question)
+    X, inner = site.train().X, plane_question.leading * (plane_question.leading + 1) // 2
+    (answer,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [plane_question])
+    # Of the curvature, the coordinates before the bias.
+    return tasks.RffCutsAnswer(answer.cuts.a, answer.cuts.m, answer.cuts.loss, answer.curvature[:inner])
 
 
 def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question]:
@@ -58,9 +58,9 @@ def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Que
     site.check_size(points.size + (size + 1.0) ** 2)
     if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
-    y = _sides(site.train())
-    asked = Question(np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0), question.width, size)
-    return Labels(y, np.ones(len(y))), asked
+    y = _signs(site.train())
+    plane_question = Question(np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0), question.width, size)
+    return Labels(y, np.ones(len(y))), plane_question
 
 
 @answers(tasks.RFF_SCORES)
@@ -94,7 +94,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     if not sound or question.size != site.get_broadcast(tasks.RFF).size:
         raise _misfit(site)
     rows = site.train()
-    signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
+    signed = _signs(rows)[:, None] * mapped_rows(site, rows.X)
     return tasks.LocalWeightsAnswer(weights_of(signed, question.C, question.tol))
 
 
@@ -132,7 +132,7 @@ def weights_of(signed: Floats, C: float, tol: float) -> Floats:
 def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> TestedAnswer:
     """Count the test rows by class and by what the model says of them."""
     rows = site.test()
-    # The map, too, before there is a row: a refusal must not tell whether there is one.
+    # The map, too, before there is a row: a refusal must not reveal whether there is one.
     feature_map, weights = _map(site, rows.X.shape[1]), _fitting(site, question.weights)
     if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
         raise _misfit(site)
@@ -149,26 +149,26 @@ def _fitting(site: Site, weights: Floats) -> Floats:
 
 
 def mapped_rows(site: Site, X: Floats) -> Floats:
-    """Return rows by the map that the site was told, shape (rows, size)."""
+    """Return rows by the broadcast map, shape (rows, size)."""
     feature_map = _map(site, X.shape[1])
     site.check_size(float(len(X)) * feature_map.size)
     return feature_map.transform(X)
 
 
 def _map(site: Site, columns: int) -> RandomFourierMap:
-    """Return the map that the site was told, after checking it."""
+    """Return the broadcast map, after checking it."""
     feature_map = site.get_broadcast(tasks.RFF)
     if not feature_map.fits(columns) or len(site.schema().classes) != 2:
         raise _misfit(site)
     return feature_map
 
 
-def _sides(rows: Rows) -> Floats:
+def _signs(rows: Rows) -> Floats:
     return np.where(rows.classes == 1, 1.0, -1.0)
 
 
 def _misfit(site: Site) -> SettingError:
     return SettingError(
-        f"Site '{site.name}' was asked for something that does not fit its columns, its classes or the feature map. "
+        f"Site '{site.name}' refuses a request that does not fit its columns, its classes or the feature map. "
         f"{NOT_FOLLOWED}"
     )

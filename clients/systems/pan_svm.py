@@ -76,30 +76,27 @@ class SiteMap:
 def feature_map(site: Site, number: int) -> SiteMap:
     """Return one of the feature maps that the coordinator has broadcast.
 
-    Raises
-    ------
-    FederationError
-        If its parts do not fit the site's columns or each other, it is of another kernel than the run's, or it could
-        make a row's virtual point longer than sqrt(k(x, x)).
+    FederationError if its parts do not fit the site's columns or each other, it is of another kernel than the run's, or
+    it could make a row's virtual point longer than sqrt(k(x, x)).
     """
-    told = site.get_broadcast(tasks.FEATURE_MAP.numbered(number))
-    fits = told.features.shape == (len(site.schema().columns),) and told.normalization.ndim == 2
+    sent = site.get_broadcast(tasks.FEATURE_MAP.numbered(number))
+    fits = sent.features.shape == (len(site.schema().columns),) and sent.normalization.ndim == 2
     check_told(site, fits, "parts of a feature map")
-    landmark_set = tasks.LANDMARK_SET.numbered(told.landmark_set)
-    about = site.get_broadcast(landmark_set)
-    check_told(site, about.landmarks.shape == (len(told.normalization), len(told.features)), "landmarks")
-    kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
-    nystrom = NystromMap(kernel, about.landmarks[:, told.features], told.normalization.astype(np.float64))
+    landmark_set = tasks.LANDMARK_SET.numbered(sent.landmark_set)
+    points = site.get_broadcast(landmark_set)
+    check_told(site, points.landmarks.shape == (len(sent.normalization), len(sent.features)), "landmarks")
+    kernel = Kernel(sent.kernel, sent.gamma)  # type: ignore[arg-type]
+    nystrom = NystromMap(kernel, points.landmarks[:, sent.features], sent.normalization.astype(np.float64))
     broadcasts: list[Broadcast[Any]] = [SCHEMA, SCALING, landmark_set, tasks.FEATURE_MAP.numbered(number)]
     digests = tuple(map(site.digest_of, broadcasts))
     agreed = site.terms.kernel
     sound = "sound map", agreed, *digests
     if not cached(sound, lambda: kernel.name in (agreed, "rbf") and nystrom.is_normalized()):
         raise FederationError(
-            f"Site '{site.name}' refuses a feature map that is none of the run's kernel '{agreed}' and the "
+            f"Site '{site.name}' refuses a feature map that does not belong to the run's kernel '{agreed}' and the "
             f"landmarks. {NOT_FOLLOWED}"
         )
-    return SiteMap(told.features, scaling_of(site, about.scaling).of(told.features), nystrom, digests)
+    return SiteMap(sent.features, scaling_of(site, points.scaling).of(sent.features), nystrom, digests)
 
 
 def mapped_train(site: Site, number: int) -> Mapped:
@@ -127,29 +124,29 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> tasks.LandmarksA
     scalings, features = len(question.folds), site.train().X.shape[1]
     site.check_size(float(scalings) * total * features)
     answer = tasks.LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
-    for number in range(scalings):
-        slots = own_slots(site, question.slots_per_site, total, number)
+    for scaling in range(scalings):
+        slots = own_slots(site, question.slots_per_site, total, scaling)
         if len(slots):
-            centres, _ = own_centres(site, question, number)
+            centres, _ = own_centres(site, question, scaling)
             used = slots[: len(centres)]
-            answer.centres[number, used], answer.filled[number, used] = centres, 1.0
+            answer.centres[scaling, used], answer.filled[scaling, used] = centres, 1.0
     return answer
 
 
-def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> tuple[Floats, Ints]:
+def own_centres(site: Site, question: tasks.LandmarksQuestion, scaling: int) -> tuple[Floats, Ints]:
     """Return the site's k-means centres for one of the scalings, and of how many patients' rows each is the mean."""
-    asked, least = question.min_cluster, site.least_patients
-    if asked < least:
+    min_cluster, least = question.min_cluster, site.least_patients
+    if min_cluster < least:
         raise SettingError(
-            f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
+            f"Site '{site.name}' refuses min-cluster={min_cluster}: a landmark could be the mean of fewer than {least} "
             f"patients. Start the run with min-cluster={least}, or lower it in the node config if the hospital agrees."
         )
-    rows = len(_rows_outside(site, int(question.folds[number])))
-    clusters = min(question.slots_per_site, max(1, round(float(question.shares[number]) * rows)))
-    chosen = sampled_rows(site, int(question.folds[number]), clusters)
-    X, patients = scaled(site, site.train().X[chosen], number), site.train().patients[chosen]
-    made = clusters if clusters >= FEW_CENTRES else CLUSTERS_OF_FEW
-    centres, sizes = cluster_centres(X, made, asked, question.seed, patients)
+    rows = len(_rows_outside(site, int(question.folds[scaling])))
+    clusters = min(question.slots_per_site, max(1, round(float(question.shares[scaling]) * rows)))
+    chosen = sampled_rows(site, int(question.folds[scaling]), clusters)
+    X, patients = scaled(site, site.train().X[chosen], scaling), site.train().patients[chosen]
+    clusters_made = clusters if clusters >= FEW_CENTRES else CLUSTERS_OF_FEW
+    centres, sizes = cluster_centres(X, clusters_made, min_cluster, question.seed, patients)
     # Those that k-means has first, which begins at random rows.
     return centres[:clusters], sizes[:clusters]
 
@@ -185,7 +182,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
     labels = [labels_of(site, problem) for problem in problems]
-    for number, together in _over_the_same_rows(problems, labels):
+    for map_number, together in _over_the_same_rows(problems, labels):
         chosen = _some_rows(labels[together[0]].y)
         trained = [i for i in together if len(np.unique(labels[i].y[chosen])) == 2]
         if not trained:
@@ -193,8 +190,8 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
         y = np.array([labels[i].y[chosen] for i in trained])
         weight = np.array([labels[i].weight[chosen] for i in trained])
         local_C = np.array([problems[i].C * problems[i].rows for i in trained]) / weight.sum(axis=1)
-        found = near_optima(mapped_train(site, number)(chosen), y, weight, local_C)
-        for i, point in zip(trained, found, strict=True):
+        points = near_optima(mapped_train(site, map_number)(chosen), y, weight, local_C)
+        for i, point in zip(trained, points, strict=True):
             rows[i] = np.abs(labels[i].y) @ labels[i].weight
             weights[i] = rows[i] * point
     return tasks.WarmStartAnswer(np.concatenate(weights), rows)
@@ -207,20 +204,20 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
     `flower_pansvm.systems.pan_svm.cuts.cuts_at` has the equations; all problems with the same map share its rows.
     """
     problems, questions = asked_problems(site, question), question.questions()
-    numbers = sum(one.count * one.endpoints.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
+    numbers = sum(q.count * q.endpoints.shape[1] + (max(q.leading, 0) + 1.0) ** 2 for q in questions)
     # Of the answer, and of decisions that are in memory at once.
-    site.check_size(max(numbers, max(one.count for one in questions) * float(BLOCK)))
-    found: dict[int, Answer] = {}
-    for number in {problem.feature_map for problem in problems}:
-        own = [i for i, problem in enumerate(problems) if problem.feature_map == number]
-        labels = [labels_of(site, problems[i]) for i in own]
-        parts = cuts_at(mapped_train(site, number), labels, [questions[i] for i in own])
-        found.update(zip(own, parts, strict=True))
-    return tasks.CutsAnswer.of([found[i] for i in range(len(problems))])
+    site.check_size(max(numbers, max(q.count for q in questions) * float(BLOCK)))
+    answers_of: dict[int, Answer] = {}
+    for map_number in {problem.feature_map for problem in problems}:
+        indices = [i for i, problem in enumerate(problems) if problem.feature_map == map_number]
+        labels = [labels_of(site, problems[i]) for i in indices]
+        results = cuts_at(mapped_train(site, map_number), labels, [questions[i] for i in indices])
+        answers_of.update(zip(indices, results, strict=True))
+    return tasks.CutsAnswer.of([answers_of[i] for i in range(len(problems))])
 
 
 def labels_of(site: Site, problem: Problem) -> Labels:
-    """Return which of the site's training rows are in a problem, on which side and with what weight."""
+    """Return the labels of a problem: sides and weights of the site's training rows."""
     y = signs(site.train().classes, problem.pair)
     if problem.fold != NO_FOLD:
         y[folds_of(site) == problem.fold] = 0.0
@@ -233,17 +230,17 @@ def _over_the_same_rows(
 ) -> Iterator[tuple[int, list[int]]]:
     """Return feature map and numbers of the problems that are over the same mapped rows."""
     alike: dict[tuple[int, bytes], list[int]] = {}
-    for i, (problem, one) in enumerate(zip(problems, labels, strict=True)):
-        alike.setdefault((problem.feature_map, (one.y != 0).tobytes()), []).append(i)
-    return ((number, together) for (number, _), together in alike.items())
+    for i, (problem, sides) in enumerate(zip(problems, labels, strict=True)):
+        alike.setdefault((problem.feature_map, (sides.y != 0).tobytes()), []).append(i)
+    return ((map_number, together) for (map_number, _), together in alike.items())
 
 
 def _some_rows(y: Floats) -> slice | Ints:
     """Return which rows a problem's first guess is fitted to: all that are in it, or some if they are many."""
-    own = np.flatnonzero(y)
-    if len(own) > WARM_START_ROWS:
-        own = np.sort(np.random.default_rng(0).choice(own, WARM_START_ROWS, replace=False))
-    return own if len(own) < len(y) else slice(None)  # all of them without a copy
+    rows = np.flatnonzero(y)
+    if len(rows) > WARM_START_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, WARM_START_ROWS, replace=False))
+    return rows if len(rows) < len(y) else slice(None)  # all of them without a copy
 
 
 @answers(tasks.SCORES)
@@ -256,9 +253,9 @@ def scores(site: Site, question: tasks.ScoresQuestion) -> tasks.ScoresAnswer:
     confusion, histogram = np.zeros((models, classes, classes)), np.zeros((models, columns, 2, BINS))
     squares = np.zeros((int(question.by_patient), 2 * classes, 2 * classes))
     weights = np.split(question.weights, np.cumsum(len(pairs) * (question.ranks + 1))[:-1])
-    for model, (number, fold) in enumerate(zip(question.feature_maps, question.folds, strict=True)):
+    for model, (map_number, fold) in enumerate(zip(question.feature_maps, question.folds, strict=True)):
         points = weights[model].reshape(len(pairs), -1)
-        true, binary = _decisions(site, int(number), int(fold), points)
+        true, binary = _decisions(site, int(map_number), int(fold), points)
         decisions = class_decisions(binary, pairs, classes)
         confusion[model] = confusion_counts(true, winners(decisions), classes)
         if question.by_patient and model == 0:
@@ -308,31 +305,31 @@ def slots_of_all(site: Site, slots_per_site: int, most: int) -> int:
     """
     participation = site.participation
     assert participation is not None  # landmarks are summed
-    wanted = slots_per_site * len(participation.this.roster)
-    total = min(wanted, most)
-    if not 1 <= total <= MOST_LANDMARKS or (total < wanted and slots_per_site > 1):
+    needed = slots_per_site * len(participation.sum_round.roster)
+    total = min(needed, most)
+    if not 1 <= total <= MOST_LANDMARKS or (total < needed and slots_per_site > 1):
         raise SettingError(
-            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots of {most}, and takes as many as all "
-            f"other sites, at most {MOST_LANDMARKS} over all. Ask for fewer landmarks."
+            f"Site '{site.name}' refuses {slots_per_site} landmark slots of {most}: it takes as many as all "
+            f"other sites, at most {MOST_LANDMARKS} over all. Lower the number of landmarks."
         )
     return total
 
 
-def own_slots(site: Site, slots_per_site: int, total: int, number: int) -> Ints:
+def own_slots(site: Site, slots_per_site: int, total: int, scaling: int) -> Ints:
     """Return which rows of the landmark matrix of one of the scalings are this site's.
 
-    All sites know it, and the coordinator does not: they deal out the slots by the same secret seed, which the first
-    site draws (:mod:`clients.seeds`). A run has one seed, and each matrix of each sum is dealt anew from it: two whose
-    slots were related, such as one with more slots for each site, would tell which landmarks are of the same site.
+    All sites know them, and the coordinator does not: they distribute the slots by one secret seed, which the first
+    site draws (:mod:`clients.seeds`). A run has one seed, from which each matrix of each sum gets new slots: two whose
+    slots were related, such as one with more slots for each site, would reveal whose they are.
 
     Where there is less than a row for each site, the seed says whose turn it is, and the others have none.
     """
     participation = site.participation
     assert participation is not None  # landmarks are summed
-    sites = len(participation.this.roster)
+    sites = len(participation.sum_round.roster)
     seed = cast(bytes, site.remembered(SLOTS))
-    about = join_fields(tags.SLOTS, sum_context(participation.this), number.to_bytes(8, "big"))
+    about = join_fields(tags.SLOTS, sum_context(participation.sum_round), scaling.to_bytes(8, "big"))
     order = np.argsort(keystream(hmac.digest(seed, about, "sha256"), max(total, sites)), kind="stable")
-    place = participation.this.roster.index(site.name)
-    own = order[place * slots_per_site : (place + 1) * slots_per_site]
-    return own[own < total]
+    index = participation.sum_round.roster.index(site.name)
+    slots = order[index * slots_per_site : (index + 1) * slots_per_site]
+    return slots[slots < total]

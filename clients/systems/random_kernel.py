@@ -40,7 +40,7 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
     rows = np.zeros(blocks)
     rows[block] = len(site.train().classes) + len(site.test().classes)
     if site.participation is not None:
-        roster = site.participation.this.roster
+        roster = site.participation.sum_round.roster
         deal_seed(site, SLOTS, secrets.token_bytes(32), roster)
         columns = np.array(site.schema().columns, dtype=np.str_)[site.own_columns()]
         seed = block_seed(lasting_secret(site), columns.tolist())
@@ -51,10 +51,10 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
 @answers(tasks.MEANS)
 def means(site: Site, question: Nothing) -> tasks.MeansAnswer:  # noqa: ARG001
     """Add to the means of the site's own columns, which fill missing cells."""
-    own = site.own_columns()
-    answer = tasks.MeansAnswer(np.zeros(len(own)), np.zeros(len(own)))
+    mask = site.own_columns()
+    answer = tasks.MeansAnswer(np.zeros(len(mask)), np.zeros(len(mask)))
     sums = scaling.moments(site.train().X)
-    answer.count[own], answer.total[own] = sums["count"], sums["total"]
+    answer.count[mask], answer.total[mask] = sums["count"], sums["total"]
     return answer
 
 
@@ -74,7 +74,7 @@ def kernel(site: Site, question: tasks.KernelQuestion) -> tasks.KernelAnswer:
     X = scaling_of(site, 0).of(site.own_columns()).transform(site.train().X)
     if ((X < -OUTSIDE) | (X > 1 + OUTSIDE)).any():
         raise SettingError(
-            f"Site '{site.name}' was told ranges of columns that do not hold all its cells: in other units a column "
+            f"Site '{site.name}' received ranges of columns that do not hold all its cells: in other units a column "
             f"could stand out in the kernel rows. {NOT_FOLLOWED}"
         )
     return _kernel_of(site, question, site.train())
@@ -87,15 +87,15 @@ def kernel_points(site: Site, question: tasks.KernelQuestion) -> tasks.KernelAns
 
 
 def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.KernelAnswer:
-    asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
+    request = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
     site.require_same(
-        tasks.KERNEL.name, asked, "a second kernel: kernel rows of two scalings tell more of the rows"
+        tasks.KERNEL.name, request, "a second kernel: kernel rows of two scalings reveal more of the rows"
     )
     X = scaling_of(site, 0).of(site.own_columns()).transform(rows.X)
     if not 1 <= question.rows < X.shape[1]:
         raise SettingError(
-            f"Site '{site.name}' refuses a random matrix of {question.rows} rows for its {X.shape[1]} columns: from as "
-            f"many equations whoever knows the matrix computes each row. At most {X.shape[1] - 1} can be."
+            f"Site '{site.name}' refuses a random matrix of {question.rows} rows for its {X.shape[1]} columns: from so "
+            f"many equations, each row follows for those who know the matrix. The largest is {X.shape[1] - 1}."
         )
     if question.kernel not in ("linear", "rbf"):
         raise FederationError(f"Site '{site.name}' knows no random kernel of that name. {NOT_FOLLOWED}")
@@ -103,7 +103,7 @@ def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.
     B = random_matrix(cast(bytes, site.remembered(COLUMN_BLOCK)), question.rows, X.shape[1])
     ids = site.table().ids
     marked = [site.name] if ids is None else ids.tolist()
-    about = join_fields(tags.ROW_BLOCK, *(str(one).encode() for one in marked))
+    about = join_fields(tags.ROW_BLOCK, *(str(text).encode() for text in marked))
     return tasks.KernelAnswer(
         kernel=Kernel(question.kernel, question.mu)(X, B),  # type: ignore[arg-type]
         labels=rows.classes,

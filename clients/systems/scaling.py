@@ -1,4 +1,4 @@
-"""Scaling: what a site tells of its columns, and the scalings that the coordinator has broadcast."""
+"""Scaling: sums over a site's columns, and the scalings that the coordinator has broadcast."""
 
 import secrets
 
@@ -20,15 +20,15 @@ from flower_pansvm.tasks import Nothing
 
 @answers(tasks.MOMENTS)
 def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
-    """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
+    """Add to the federated mean and variance; the first site also distributes the seed of the landmark slots."""
     if site.participation is not None:
-        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.this.roster)
+        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.sum_round.roster)
     X, masks = site.train().X, _by_fold(site)
-    sums = {part: np.zeros((len(masks), X.shape[1])) for part in ("count", "total", "square")}
+    sums = {name: np.zeros((len(masks), X.shape[1])) for name in ("count", "total", "square")}
     for block in blocks(len(X)):
         for fold, rows in enumerate(masks):
-            for part, values in scaling.moments(X[block][rows[block]]).items():
-                sums[part][fold] += values
+            for name, values in scaling.moments(X[block][rows[block]]).items():
+                sums[name][fold] += values
     test_rows = np.array([float(len(site.test().classes))])
     patients = np.array([float(count_patients(rows.patients)) for rows in (site.train(), site.test())])
     return tasks.MomentsAnswer(_class_rows(site), test_rows, patients, **sums)
@@ -52,17 +52,17 @@ def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: AR
     low, high = np.full((2, len(masks), X.shape[1]), [[[np.inf]], [[-np.inf]]])
     for block in blocks(len(X)):
         for fold, rows in enumerate(masks):
-            own = X[block][rows[block]]
+            cells = X[block][rows[block]]
             # Unlike min and max, these pass over missing cells.
-            low[fold] = np.fmin(low[fold], np.fmin.reduce(own, axis=0, initial=np.inf))
-            high[fold] = np.fmax(high[fold], np.fmax.reduce(own, axis=0, initial=-np.inf))
+            low[fold] = np.fmin(low[fold], np.fmin.reduce(cells, axis=0, initial=np.inf))
+            high[fold] = np.fmax(high[fold], np.fmax.reduce(cells, axis=0, initial=-np.inf))
     return tasks.ExtremesAnswer(low, high)
 
 
 @answers(tasks.RANGES)
 def ranges(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: ARG001
     """Disclose the ends of a simulated site's columns."""
-    X = np.vstack([part.X for part in (site.train(), site.test())])
+    X = np.vstack([rows.X for rows in (site.train(), site.test())])
     low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
     return tasks.ExtremesAnswer(
         low.min(axis=0, initial=np.inf, keepdims=True), high.max(axis=0, initial=-np.inf, keepdims=True)
@@ -76,18 +76,18 @@ def scaled(site: Site, X: Floats, number: int = 0) -> Floats:
 
 def scaling_of(site: Site, number: int) -> Scaling:
     """Return one of the scalings; FederationError if it does not fit the site's columns."""
-    told = site.get_broadcast(tasks.SCALING)
-    sizes = {(len(told.fill), len(site.schema().columns))}
-    fits = {told.fill.shape, told.shift.shape, told.scale.shape} == sizes and 0 <= number < len(told.fill)
-    check_told(site, fits and bool((told.scale > 0).all()), "scalings")
-    return Scaling(told.fill[number], told.shift[number], told.scale[number])
+    sent = site.get_broadcast(tasks.SCALING)
+    sizes = {(len(sent.fill), len(site.schema().columns))}
+    fits = {sent.fill.shape, sent.shift.shape, sent.scale.shape} == sizes and 0 <= number < len(sent.fill)
+    check_told(site, fits and bool((sent.scale > 0).all()), "scalings")
+    return Scaling(sent.fill[number], sent.shift[number], sent.scale[number])
 
 
-def check_told(site: Site, fits: bool, what: str) -> None:
-    """Check that something that was broadcast fits the run; FederationError if not."""
+def check_told(site: Site, fits: bool, parts: str) -> None:
+    """Check that broadcast ``parts`` fit the run; FederationError if not."""
     if not fits:
         raise FederationError(
-            f"Site '{site.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
+            f"Site '{site.name}' received {parts} that are invalid or do not fit its columns. {NOT_FOLLOWED}"
         )
 
 

@@ -16,7 +16,7 @@ from flower_pansvm.tasks import Nothing
 
 SUPPORT_SHARE = 1e-3
 """A support vector has a dual variable above this share of the largest possible, C times its weight: dual variables
-are as exact as the training, and a row that is none can be left with a trace."""
+are as exact as the training, and another row can be left with a trace."""
 
 
 @answers(tasks.CLASS_MOMENTS)
@@ -27,7 +27,7 @@ def class_moments(site: Site, question: Nothing) -> tasks.ClassMomentsAnswer:  #
     """
     rows, names = site.train(), site.schema().classes
     least = site.least_patients
-    counts = [count_patients(rows.patients[rows.classes == one]) for one in range(len(names))]
+    counts = [count_patients(rows.patients[rows.classes == index]) for index in range(len(names))]
     if any(0 < count < least for count in counts):
         raise TableError(
             f"Site '{site.name}' has a class with fewer than {least} patients to train on, and sums by class would be "
@@ -36,9 +36,9 @@ def class_moments(site: Site, question: Nothing) -> tasks.ClassMomentsAnswer:  #
         )
     units = scaling_of(site, 0)
     X = (rows.X - units.shift) / units.scale
-    by_class = [scaling.moments(X[rows.classes == one]) for one in range(len(names))]
+    by_class = [scaling.moments(X[rows.classes == index]) for index in range(len(names))]
     parts = ("count", "total", "square")
-    return tasks.ClassMomentsAnswer(**{part: np.stack([one[part] for one in by_class]) for part in parts})
+    return tasks.ClassMomentsAnswer(**{name: np.stack([index[name] for index in by_class]) for name in parts})
 
 
 @answers(tasks.SUPPORT)
@@ -49,7 +49,7 @@ def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
     sum of squares of the support vectors, from which the coordinator has their t-statistic.
     """
     problems, duals = asked_problems(site, question), question.duals()
-    parts = [_support_of(site, *one) for one in zip(problems, duals, strict=True)]
+    parts = [_support_of(site, *problem) for problem in zip(problems, duals, strict=True)]
     return tasks.SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
 
 
@@ -63,17 +63,18 @@ def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats,
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
     patients = site.train().patients
-    enough = [count_patients(patients[side]) >= site.least_patients for side in sides]
+    enough = [count_patients(patients[rows]) >= site.least_patients for rows in sides]
     return alpha * labels.y, sides & np.array(enough)[:, None]
 
 
 def _support_of(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, ...]:
     """Return weights, count, total and square of one problem."""
-    signed, sides = support_vectors(site, problem, duals)
+    signed, masks = support_vectors(site, problem, duals)
     X, site_map = site.train().X, feature_map(site, problem.feature_map)
     separation = np.zeros(np.count_nonzero(site_map.features))
     for block in blocks(len(X)):
         separation += signed[block] @ site_map.scaled(X[block])
-    seen = [site_map.scaled(X[side]) for side in sides]
-    total, square = (np.stack([part.sum(axis=0) for part in parts]) for parts in (seen, map(np.square, seen)))
-    return separation, sides.sum(axis=1).astype(np.float64), total, square
+    vectors = [site_map.scaled(X[mask]) for mask in masks]
+    total = np.stack([cells.sum(axis=0) for cells in vectors])
+    square = np.stack([np.square(cells).sum(axis=0) for cells in vectors])
+    return separation, masks.sum(axis=1).astype(np.float64), total, square

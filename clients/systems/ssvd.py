@@ -32,14 +32,14 @@ def column_votes(site: Site, question: Nothing) -> tasks.ColumnVotesAnswer:  # n
 @answers(tasks.DISTORTED_ROWS)
 def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.DistortedRowsAnswer:
     """Disclose a distorted copy of the site's training rows, if it has agreed to that and no row is left as it is."""
-    refusal = "to distort its rows twice in this run: of two copies, each tells what the other hides"
+    refusal = "to distort its rows twice in this run: each of two copies reveals what the other hides"
     site.require_same(tasks.DISTORTED_ROWS.name, records.digest(records.values_of(question)), refusal)
     X = cells_to_distort(site, question)
     site.check_size(X.size)
     _warn_of_identities(site, question, X)
     distorted = distort(X)
     _check_distortion(site, X, distorted)
-    # Sorted by their own cells: the table's order could tell whose they are.
+    # Sorted by their own cells: the table's order could re-identify them.
     order = np.lexsort(distorted.T)
     return tasks.DistortedRowsAnswer(distorted[order], site.train().classes[order])
 
@@ -49,7 +49,7 @@ def cells_to_distort(site: Site, question: tasks.DistortedRowsQuestion) -> Float
     X = site.train().X
     if question.columns.shape != (X.shape[1],) or not question.columns.any():
         raise FederationError(
-            f"Site '{site.name}' was not told which of its columns are to be distorted. {NOT_FOLLOWED}"
+            f"Site '{site.name}' did not receive a choice of its columns to distort. {NOT_FOLLOWED}"
         )
     return filled(X[:, question.columns])
 
@@ -67,8 +67,8 @@ def _check_distortion(site: Site, X: Floats, distorted: Floats) -> None:
             f"The distortion leaves nothing of the table of site '{site.name}': no singular value is above 1, because "
             "all its cells are small. Scale the table up: write its columns in smaller units, at every site."
         )
-    same = np.abs(X - distorted).max(axis=1) <= ROUNDING * np.abs(X).max()
-    if (same & X.any(axis=1)).any():
+    unchanged = np.abs(X - distorted).max(axis=1) <= ROUNDING * np.abs(X).max()
+    if (unchanged & X.any(axis=1)).any():
         raise TableError(
             f"The distortion leaves rows of site '{site.name}' as they are, and these are not disclosed: no singular "
             "value goes, or only columns that others repeat. Start the run with ssvd-order=perturb-first, which "
@@ -77,7 +77,7 @@ def _check_distortion(site: Site, X: Floats, distorted: Floats) -> None:
 
 
 def _warn_of_identities(site: Site, question: tasks.DistortedRowsQuestion, X: Floats) -> None:
-    """Tell the hospital's own log which columns may be numbers of patients, which must never be a feature."""
+    """Log, for the hospital itself, which columns may be numbers of patients, which must never be a feature."""
     names = np.array(site.schema().columns)[question.columns]
     for name, column in zip(names, X.T, strict=True):
         if (column == np.rint(column)).all() and len(np.unique(column)) > IDENTITY_SHARE * len(column):

@@ -35,26 +35,26 @@ def canonical_labels(column: "pd.Series[str]", classes: Sequence[str] = ()) -> l
     """
     # Each different cell once: a table of a million rows has few labels. Missing ones are in the last place.
     codes, different = pd.factorize(column)
-    texts, places = [written(cell) for cell in different], place_of(classes)
-    known = [find(text, places) for text in texts]
-    found = [
-        classes[place] if place is not None else None if text.lower() in MISSING else canonical_label(text)
-        for place, text in zip(known, texts, strict=True)
+    texts, classes_by_name = [written(cell) for cell in different], place_of(classes)
+    indices = [find(text, classes_by_name) for text in texts]
+    labels = [
+        classes[index] if index is not None else None if text.lower() in MISSING else canonical_label(text)
+        for index, text in zip(indices, texts, strict=True)
     ]
-    return [*map([*found, None].__getitem__, codes.tolist())]
+    return [*map([*labels, None].__getitem__, codes.tolist())]
 
 
 def place_of(names: Sequence[str]) -> dict[str, int]:
     """Return the place of each name, and of whatever has the spelling of just one."""
     spellings = [spelling(name) for name in names]
     times = Counter(spellings)
-    spelt = {text: place for place, text in enumerate(spellings) if times[text] == 1}
-    return spelt | {name: place for place, name in enumerate(names)}
+    spelt = {text: index for index, text in enumerate(spellings) if times[text] == 1}
+    return spelt | {name: index for index, name in enumerate(names)}
 
 
-def find(text: str, places: Mapping[str, int]) -> int | None:
+def find(text: str, indices: Mapping[str, int]) -> int | None:
     """Return the place of a text as it is written, else by its spelling; None if it has none, or may have several."""
-    return places.get(text, places.get(spelling(text)))
+    return indices.get(text, indices.get(spelling(text)))
 
 
 def written(cell: object) -> str:
@@ -63,28 +63,16 @@ def written(cell: object) -> str:
 
 
 def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> NDArray[np.float64]:
-    """Return the cells as numbers, shape (rows, columns), NaN for a missing one; true and false are 1 and 0.
+    """Return the cells, text or numbers, as numbers, shape (rows, columns).
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Cells as text or numbers.
-    columns : sequence of str
-        Their names.
-    name : str
-        What the frame was read from, for errors.
-    form : TableForm
-        How numbers are written where they are text.
-
-    Raises
-    ------
-    TableError
-        If a cell is text, infinite, or larger than `LARGEST`.
+    A missing cell is NaN; true and false are 1 and 0. ``columns`` are their names, ``name`` is that of the file, for
+    errors, and ``form`` the format of numbers in text. TableError if a cell is text, infinite, or larger than
+    `LARGEST`.
     """
     X, is_text = as_numbers(frame, form)
     if is_text.any():
         raise TableError(
-            f"'{name}' holds text or a date where a number is needed. 'pansvm check' tells for each column what would "
+            f"'{name}' holds text or a date where a number is needed. 'pansvm check' shows for each column what would "
             "settle it: categories, missing or below-limit in the schema file, other decimal or thousands, or leaving "
             "it out. If it is the label column, name it as such.",
             detail=_where(is_text, columns),
@@ -94,11 +82,12 @@ def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableF
             f"'{name}' holds an infinite number. Correct it, or leave the cell empty if its value is not known.",
             detail=_where(np.isinf(X), columns),
         )
-    if (np.abs(X) > LARGEST).any():
-        wrong = np.abs(X) > LARGEST
+    wrong = np.abs(X) > LARGEST
+    if wrong.any():
+        column = columns[int(np.argmax(wrong.any(axis=0)))]
         raise TableError(
-            f"'{name}' holds a number above {LARGEST:g} in column '{columns[_first_column(wrong)]}', too large to add "
-            "up. Is it a typing error, or does the column hold ids? Correct it, or leave the column out.",
+            f"'{name}' holds a number above {LARGEST:g} in column '{column}', too large to add up. Is it mistyped, "
+            "or does the column hold ids? Correct it, or leave the column out.",
             detail=_where(wrong, columns),
         )
     return X
@@ -161,12 +150,8 @@ def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:
     """Return where the first wrong cell of the first affected column is, and how many columns have one."""
     affected = np.flatnonzero(wrong.any(axis=0))
     more = f" (and {len(affected) - 1} more columns)" if len(affected) > 1 else ""
-    first = wrong[:, affected[0]]
+    in_first = wrong[:, affected[0]]
     return (
-        f"Look at column '{columns[affected[0]]}', data row {first_row(first)}{more}. It has {np.count_nonzero(first)} "
-        f"such cells in {len(first)} rows."
+        f"Look at column '{columns[affected[0]]}', data row {first_row(in_first)}{more}. It has "
+        f"{np.count_nonzero(in_first)} such cells in {len(in_first)} rows."
     )
-
-
-def _first_column(wrong: NDArray[np.bool_]) -> int:
-    return int(np.argmax(wrong.any(axis=0)))

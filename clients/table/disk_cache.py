@@ -59,7 +59,7 @@ def _through_cache(
 ) -> Table:
     problem = _problem(entry.parent)
     if problem:
-        _say("no copy of '%s' is kept in the cache folder '%s': %s", path, entry.parent, problem)
+        _warn("no copy of '%s' is kept in the cache folder '%s': %s", path, entry.parent, problem)
         return make()
     table = _load(entry, path)
     if table is None:
@@ -80,9 +80,9 @@ def _key(path: Path, label: str | None, form: TableForm, row_id: str | None) -> 
             status = os.fstat(file.fileno())
     except OSError:
         return None
-    place, schema = str(path.absolute()), form.schema.digest if form.schema else None
-    written = *form.options, schema
-    return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, row_id, *written, VERSION)}"
+    location, schema = str(path.absolute()), form.schema.digest if form.schema else None
+    content = status.st_mtime_ns, status.st_size, label, row_id, *form.options, schema, VERSION
+    return f"{_digest(location)}-{_digest(location, *content)}"
 
 
 def _digest(*parts: str | int | None) -> str:
@@ -114,7 +114,7 @@ def _load(entry: Path, path: Path) -> Table | None:
         return None
     except Exception as error:
         # Whatever is wrong with the copy, the table itself is there.
-        _say("the copy of '%s' cannot be used (%s) and is made again", path, type(error).__name__)
+        _warn("the copy of '%s' cannot be used (%s) and is made again", path, type(error).__name__)
         return None
 
 
@@ -127,14 +127,13 @@ def _store(table: Table, entry: Path, path: Path) -> None:
     try:
         with complete_file(entry, overwrite=True, mode=PRIVATE) as unfinished, unfinished.open("wb") as file:
             labels, X = np.asarray(table.labels), _narrowed(table.X)
-            own = {"ids": table.ids, "patients": table.patients}
-            found: dict[str, Any] = {name: np.empty(0) if one is None else one for name, one in own.items()}
-            np.savez(file, X=X, labels=labels, about=np.array(about), **found)
-        for other in entry.parent.glob(f"{entry.name.split('-')[0]}-*"):
-            if other != entry:
-                other.unlink(missing_ok=True)
+            ids, patients = (np.empty(0) if texts is None else texts for texts in (table.ids, table.patients))
+            np.savez(file, X=X, labels=labels, about=np.array(about), ids=ids, patients=patients)
+        for old in entry.parent.glob(f"{entry.name.split('-')[0]}-*"):
+            if old != entry:
+                old.unlink(missing_ok=True)
     except OSError as error:
-        _say("no copy of '%s' could be kept (%s)", path, type(error).__name__)
+        _warn("no copy of '%s' could be kept (%s)", path, type(error).__name__)
 
 
 def _narrowed(X: NDArray[np.float64]) -> NDArray[Any]:
@@ -142,10 +141,10 @@ def _narrowed(X: NDArray[np.float64]) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         narrow = X.astype(np.float32, order="F")
     columns = range(X.shape[1])
-    same = all(np.array_equal(narrow[:, column], X[:, column], equal_nan=True) for column in columns)
-    return narrow if same else np.asfortranarray(X)
+    exact = all(np.array_equal(narrow[:, column], X[:, column], equal_nan=True) for column in columns)
+    return narrow if exact else np.asfortranarray(X)
 
 
-def _say(text: str, path: Path, *more: object) -> None:
+def _warn(text: str, path: Path, *arguments: object) -> None:
     """Log a line about a table's file, which is named without its folder."""
-    log(WARNING, text, path.name, *more)
+    log(WARNING, text, path.name, *arguments)

@@ -21,33 +21,20 @@ LIMIT = r"^\s*([<>≤≥])=?\s*(.*)$"
 def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm) -> Floats:
     """Return a table's features, shape (rows, features), in the order of the schema.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Cells as text or numbers. Columns that the schema does not have are not looked at.
-    schema : TableSchema
-        The columns.
-    name : str
-        What the frame was read from, for errors.
-    form : TableForm
-        How numbers are written where they are text.
-
-    Raises
-    ------
-    TableError
-        If a column is not there, or a cell is not of its column's kind.
+    ``frame`` has cells as text or numbers, and may have further columns; ``name`` is that of the file, for errors, and
+    ``form`` the format of numbers in text. TableError if a column is missing, or a cell is not of its column's kind.
     """
     lacking = [column.name for column in schema.columns if column.name not in frame.columns]
     if lacking:
         raise TableError(
-            f"'{name}' has no {columns_text(lacking)}, which schema '{schema.name}' describes. Add what is missing "
+            f"'{name}' has no {columns_text(lacking)}, which schema '{schema.name}' describes. Add each missing column "
             "(the cells may be empty), or correct the name.",
             detail=nearest_text(lacking[0], frame.columns),
         )
     measured = [column for column in schema.columns if column.kind == NUMBER]
     texts = without_texts(frame, measured, form)
     X = without_codes(numbers(texts, list(texts.columns), name, form), measured)
-    of_number = {column.name: X[:, [place]] for place, column in enumerate(measured)}
+    of_number = {column.name: X[:, [index]] for index, column in enumerate(measured)}
     parts = [
         of_number[column.name] if column.kind == NUMBER else _sides(frame[column.name], column, name)
         for column in schema.columns
@@ -56,19 +43,19 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm
 
 
 def places_of_cells(cells: "pd.Series[str]", column: TableColumn) -> Floats:
-    """Return the place of each cell among a column's categories, no and yes; NaN is missing, infinite is none."""
+    """Return each cell's index among the categories, or of no and yes: NaN if missing, infinity if unknown."""
     names = column.categories if column.kind == CATEGORY else ("no", "yes")
     codes, different = pd.factorize(cells.astype(object))
-    found = category_places(map(written, different), names, column.missing)
+    indices = category_places(map(written, different), names, column.missing)
     # The last is for cells that pandas takes for missing, which have code -1.
-    places: Floats = np.append(found, np.nan)[codes]
+    places: Floats = np.append(indices, np.nan)[codes]
     return places
 
 
 def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
     """Return a yes/no column as 0 and 1, or a category as one such column each; NaN where the cell is missing."""
-    place = places_of_cells(cells, column)
-    wrong = np.isinf(place)
+    indices = places_of_cells(cells, column)
+    wrong = np.isinf(indices)
     if wrong.any():
         kind = "none of the schema's categories" if column.kind == CATEGORY else "neither yes nor no"
         raise TableError(
@@ -77,29 +64,29 @@ def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
             detail=f"They are in {np.count_nonzero(wrong)} rows; look at data row {first_row(wrong)}.",
         )
     if column.kind != CATEGORY:
-        return np.asarray(place[:, None], dtype=np.float64)
-    sides: Floats = (place[:, None] == np.arange(len(column.categories))).astype(np.float64)
-    sides[np.isnan(place)] = np.nan
-    return sides
+        return np.asarray(indices[:, None], dtype=np.float64)
+    indicators: Floats = (indices[:, None] == np.arange(len(column.categories))).astype(np.float64)
+    indicators[np.isnan(indices)] = np.nan
+    return indicators
 
 
 def category_places(texts: Iterable[str], names: Sequence[str], missing: Sequence[str]) -> Floats:
-    """Return the place of each text among names, NaN for one that is missing, infinity for one that has none.
+    """Return the place of each text among names, NaN for a missing cell, infinity for an unknown text.
 
     What is written as a name is that, whatever else is missing; then come the codes for missing cells, then the names
     by their spelling.
     """
-    places, codes = place_of(names), {canonical_label(code).lower() for code in missing}
+    indices, codes = place_of(names), {canonical_label(code).lower() for code in missing}
 
-    def found(text: str) -> float:
+    def index_of(text: str) -> float:
         if text not in names and canonical_label(text).lower() in codes:
             return np.nan
-        place = find(text, places)
-        if place is None:
+        index = find(text, indices)
+        if index is None:
             return np.nan if text.lower() in MISSING else np.inf
-        return place
+        return index
 
-    return np.array([found(text) for text in texts], dtype=np.float64)
+    return np.array([index_of(text) for text in texts], dtype=np.float64)
 
 
 def without_texts(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> pd.DataFrame:
@@ -124,20 +111,22 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
         return cells
     cells = cells.astype(object).mask(cells.astype(str).str.strip().str.lower().isin(texts), None)
     limits = cells.astype(str).str.extract(LIMIT)
-    there = limits[0].notna().to_numpy(dtype=bool)
-    if not column.below_limit or not there.any():
+    is_limit = limits[0].notna().to_numpy(dtype=bool)
+    if not column.below_limit or not is_limit.any():
         return cells
-    values, _ = parse(limits[1][there].to_numpy(dtype=object), form)
-    below = limits[0][there].isin(("<", "≤")).to_numpy(dtype=bool)
+    values, _ = parse(limits[1][is_limit].to_numpy(dtype=object), form)
+    below = limits[0][is_limit].isin(("<", "≤")).to_numpy(dtype=bool)
     values = np.where(below & (column.below_limit == HALF), values / 2, values)
-    filled, known = cells.to_numpy(dtype=object, copy=True), ~np.isnan(values)
+    filled, valid = cells.to_numpy(dtype=object, copy=True), ~np.isnan(values)
     # As text, since cells that are all text are the quicker to read.
-    filled[np.flatnonzero(there)[known]] = [
-        repr(float(value)).replace(".", form.decimal or ".") for value in values[known]
+    filled[np.flatnonzero(is_limit)[valid]] = [
+        repr(float(value)).replace(".", form.decimal or ".") for value in values[valid]
     ]
     return pd.Series(filled, index=cells.index)
 
 
 def _as_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
-    found: Floats = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(dtype=float)
-    return np.asarray(found[~np.isnan(found)], dtype=np.float64)
+    values: Floats = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(
+        dtype=float
+    )
+    return np.asarray(values[~np.isnan(values)], dtype=np.float64)

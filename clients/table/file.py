@@ -47,18 +47,14 @@ OTHER_SUFFIXES = {
     **dict.fromkeys((".txt", ".dat", ".data"), "text; if it is CSV, give it the ending .csv"),
     **dict.fromkeys((".json", ".xml", ".feather", ".arff", ".zip", ".pdf", ".docx"), "no table; export CSV"),
 }
-"""What files are that cannot be read, and what to do."""
+"""Kinds of files that cannot be read, and the remedy."""
 
 
 def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
     """Read a file's cells as they are: text from CSV, typed columns from Parquet, numbers from LIBSVM text.
 
-    What ``form.missing`` lists becomes None, and lists or the like within a cell become text.
-
-    Raises
-    ------
-    TableError
-        If the file is missing, damaged, of an unknown kind, or its column names cannot be used.
+    Texts in ``form.missing`` become None, and lists or the like within a cell become text. TableError if the file is
+    missing, damaged, of an unknown kind, or its column names are invalid.
     """
     if path.name.startswith(FUNCTION):
         from clients.table.sources import function  # noqa: PLC0415 - few hospitals have one
@@ -88,8 +84,8 @@ def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator
         return None
     from clients.table.sources import parquet  # noqa: PLC0415 - most tables are of another kind
 
-    found = parquet.read_in_parts(path)
-    return found and (found[0], (checked_frame(frame, path.name, form) for frame in found[1]))
+    parts = parquet.read_in_parts(path)
+    return parts and (parts[0], (checked_frame(frame, path.name, form) for frame in parts[1]))
 
 
 def suffix_of(name: str) -> str:
@@ -125,7 +121,7 @@ def _content(path: Path) -> bytes:
 
 
 def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
-    """Return the frame with names in their one form and missing cells as None, after a check that names are names.
+    """Return the frame with names in their one form and missing cells as None, after a check of the names.
 
     Column names are sent to the coordinator. In a file without a header row they would be a patient's row.
     """
@@ -146,7 +142,7 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
     repeated = [column for column, count in Counter(columns).items() if count > 1]
     if repeated:
         raise TableError(
-            f"'{name}' has columns of the same name, which cannot be told apart. Rename or remove the copies.",
+            f"'{name}' has columns of the same name, which are ambiguous. Rename or remove the copies.",
             detail=f"There is more than one {columns_text(repeated)}.",
         )
     if len(columns) > MOST_COLUMNS:
@@ -156,15 +152,15 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
         )
     frame = frame.set_axis(columns, axis=1)
     missing = {canonical_label(text).lower() for text in listed(form.missing)}
-    for place, dtype in enumerate(frame.dtypes):
-        cells = frame.iloc[:, place]
+    for index, dtype in enumerate(frame.dtypes):
+        cells = frame.iloc[:, index]
         if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
-            frame.isetitem(place, cells.map(_plain).to_numpy(dtype=object))
+            frame.isetitem(index, cells.map(_plain).to_numpy(dtype=object))
         if missing:
-            cells = frame.iloc[:, place].astype(object)
+            cells = frame.iloc[:, index].astype(object)
             absent = cells.map(lambda cell: canonical_label(str(cell)).lower() in missing)
             if absent.any():
-                frame.isetitem(place, cells.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
+                frame.isetitem(index, cells.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
     return frame
 
 

@@ -1,4 +1,4 @@
-"""How a site's table is written, and what becomes of its columns: a node config, a run or a command says so."""
+"""The form of a site's table, and the use of its columns, from a node config, a run or a command."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -22,14 +22,14 @@ class TableForm(ReadingOptions):
     schema: TableSchema | None = None  # what all sites have agreed on of their columns
 
     @classmethod
-    def of(cls, said: Mapping[str, object], schema: TableSchema | None) -> Self:
-        """Read the options by their keys, and ``drop`` (a list); what is not said is as the schema file has it.
+    def of(cls, options: Mapping[str, object], schema: TableSchema | None) -> Self:
+        """Read the options by their keys, and ``drop`` (a list); the schema file has the defaults.
 
         SettingError if an option cannot work.
         """
-        drop = tuple(filter(None, map(plain_name, listed(str(said.get("drop") or "")))))
+        drop = tuple(filter(None, map(plain_name, listed(str(options.get("drop") or "")))))
         usual = dict(schema.reading) if schema else {}
-        return cls(**{**usual, **said_of_reading(said)}, drop=drop, schema=schema)
+        return cls(**{**usual, **said_of_reading(options)}, drop=drop, schema=schema)
 
     def readings(self, columns: Iterable[str]) -> dict[str, str]:
         """Return how the cells of each column are read, without columns that are read as plain numbers.
@@ -39,15 +39,14 @@ class TableForm(ReadingOptions):
         """
         options = self.missing, self.decimal.replace(".", ""), self.thousands.replace(NO_THOUSANDS, "")
 
-        def said(one: TableColumn) -> str:
-            return json.dumps([*options, one.kind, one.categories, one.missing, one.below_limit])
+        def reading_of(column: TableColumn) -> str:
+            return json.dumps([*options, column.kind, column.categories, column.missing, column.below_limit])
 
-        own = {
-            feature: one for one in (self.schema.columns if self.schema else ()) for feature in one.features
-        }
-        found = {name: said(own.get(name, TableColumn(name))) for name in columns}
-        return {name: text for name, text in found.items() if text != PLAIN}
+        described = self.schema.columns if self.schema else ()
+        by_feature = {feature: column for column in described for feature in column.features}
+        readings = {name: reading_of(by_feature.get(name, TableColumn(name))) for name in columns}
+        return {name: text for name, text in readings.items() if text != PLAIN}
 
 
 AS_IT_IS = TableForm()
-"""The form of a table of which nothing is said."""
+"""The default form."""

@@ -74,7 +74,7 @@ def read_whole_file(path: Path, form: TableForm) -> Table:
         Table(tuple(frame.columns), np.column_stack([_numbered(frame[name]) for name in frame]), None)
         for frame in (large[1] if large else [read_frame(path, form)])
     ]
-    return replace(tables[0], X=np.vstack([one.X for one in tables]))
+    return replace(tables[0], X=np.vstack([table.X for table in tables]))
 
 
 def _numbered(cells: "pd.Series[str]") -> NDArray[np.float64]:
@@ -109,56 +109,44 @@ def _row_ids(frame: pd.DataFrame, row_id: str, name: str) -> NDArray[np.str_]:
             f"'{name}' has no column '{row_id}'. Name the column of row ids in the node config as row-id."
         )
     ids = canonical_labels(frame[row_id])
-    found = [text for text in ids if text is not None]
-    if len(set(found)) < len(ids):
+    present = [text for text in ids if text is not None]
+    if len(set(present)) < len(ids):
         raise TableError(
             f"In '{name}', two rows have the same text in column '{row_id}', or one has none. Give each row one of its "
             "own, the same as in the tables that hold its other columns. A column that says whose the rows are is the "
             "schema file's patient-id, and no row-id.",
-            detail=f"Of {len(ids)} rows, {len(set(found))} have an id of their own.",
+            detail=f"Of {len(ids)} rows, {len(set(present))} have an id of their own.",
         )
-    return np.array(found, dtype=np.str_)
+    return np.array(present, dtype=np.str_)
 
 
 def _from_parts(rows: int, frames: Iterator[pd.DataFrame], label: str, name: str, form: TableForm) -> Table:
     """Return the table of a file whose rows come in blocks."""
-    parts: list[Table] = []
+    tables: list[Table] = []
     X, start = np.empty((0, 0)), 0
     for frame in frames:
         try:
-            part = table_from_frame(frame, label, name, form)
+            block = table_from_frame(frame, label, name, form)
         except TableError as error:
             raise TableError(
                 str(error), detail=f"{error.detail} Count from data row {start + 1} on."
             ) from None
-        if not parts:
-            X = np.empty((rows, part.X.shape[1]))
-        X[start : start + len(frame)] = part.X
-        parts.append(replace(part, X=np.empty((0, 0))))
+        if not tables:
+            X = np.empty((rows, block.X.shape[1]))
+        X[start : start + len(frame)] = block.X
+        tables.append(replace(block, X=np.empty((0, 0))))
         start += len(frame)
-    labels = np.concatenate([part.labels for part in parts if part.labels is not None])
-    patients = [part.patients for part in parts if part.patients is not None]
-    return replace(parts[0], X=X, labels=labels, patients=np.concatenate(patients) if patients else None)
+    labels = np.concatenate([block.labels for block in tables if block.labels is not None])
+    patients = [block.patients for block in tables if block.patients is not None]
+    return replace(tables[0], X=X, labels=labels, patients=np.concatenate(patients) if patients else None)
 
 
 def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm = AS_IT_IS) -> Table:
-    """Turn cells into a table of numbers; true and false become 1 and 0, and categories what the schema says.
+    """Turn cells into a table of numbers; true and false become 1 and 0, and categories as in the schema.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Cells as text or numbers.
-    label : str or None
-        Name of the label column; None if there is none, and patients do not matter.
-    name : str
-        What the frame was read from, for errors: a file name without its folder.
-    form : TableForm
-        How numbers are written, and the schema.
-
-    Raises
-    ------
-    TableError
-        If there are no rows or features, labels or patients are missing, or a cell is text or infinite.
+    ``label`` is the name of the label column; None for a table without labels, and without regard to patients. ``name``
+    is that of the file, without its folder, for errors. TableError if there are no rows or features, labels or patients
+    are missing, or a cell is text or infinite.
     """
     if len(frame) == 0:
         raise TableError(

@@ -25,7 +25,7 @@ OFF = "none"  # what the node config's ``cache`` says if no copies are to be kep
 
 
 def schema_of(hospital: Hospital) -> Optional["TableSchema"]:
-    """Return what the site's schema file says, None without one; SettingError if it cannot be read or used.
+    """Return the site's schema file, None without one; SettingError if it cannot be read or used.
 
     The coordinator does not name a hospital's file: a run's setting counts at simulated sites only.
     """
@@ -43,7 +43,7 @@ def schema_of(hospital: Hospital) -> Optional["TableSchema"]:
 
 
 def table_identity(hospital: Hospital) -> Hashable:
-    """Return what tells one site's table from another's, and from what it was before its file was changed."""
+    """Return the identity of a site's table, which changes with its file."""
     schema = schema_of(hospital)
     if hospital.partition is not None:
         from clients.table.simulated import simulated_tables  # noqa: PLC0415 - as above
@@ -66,7 +66,7 @@ def table_identity(hospital: Hospital) -> Hashable:
 
 
 def table_version(hospital: Hospital, table: Table) -> str:
-    """Return what stays the same until somebody changes the table: of a file when it was written, and how long it is.
+    """Return the version of a table, which stays until somebody changes it: of a file its time and length.
 
     A query and a function have no such mark: it is a digest of the answer.
     """
@@ -119,12 +119,12 @@ def cache_folder(hospital: Hospital) -> Path | None:
     Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
     an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
     """
-    asked = hospital.policy.cache
-    if not asked:
+    text = hospital.policy.cache
+    if not text:
         return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
-    if asked.strip().lower() == OFF:
+    if text.strip().lower() == OFF:
         return None
-    folder = Path(os.path.expanduser(asked))
+    folder = Path(os.path.expanduser(text))
     if not folder.is_absolute():
         raise SettingError(
             f"The 'cache' in the node config of site '{hospital.name}' is no absolute path. Write the path of a "

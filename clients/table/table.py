@@ -38,28 +38,28 @@ class Table:
 
 def align(table: Table, columns: Sequence[str]) -> Table:
     """Bring a table's columns into the order of the federation or of the model; TableError if they are not the same."""
-    here = {column: index for index, column in enumerate(table.columns)}
-    absent = [column for column in columns if column not in here]
+    indices = {column: index for index, column in enumerate(table.columns)}
+    absent = [column for column in columns if column not in indices]
     if table.absent_is_zero:
         absent = [column for column in absent if not LIBSVM_COLUMN.fullmatch(column)]
     if absent:
         raise TableError(
-            f"The table has no {columns_text(absent)}, which the federation or the model uses. Add what is missing "
+            f"The table has no {columns_text(absent)}, which the federation or the model uses. Add each missing column "
             "(the cells may be empty), or correct the names."
         )
-    wanted = set(columns)
-    extra = [column for column in table.columns if column not in wanted]
+    names = set(columns)
+    extra = [column for column in table.columns if column not in names]
     if extra:
         raise TableError(
-            f"The table has {columns_text(extra)}, which the federation or the model does not use. Remove what is "
-            "too much; if it holds the labels, name it as the label column."
+            f"The table has {columns_text(extra)}, which the federation or the model does not use. Leave it out; if "
+            "it holds the labels, name it as the label column."
         )
-    if len(wanted) < len(columns):
+    if len(names) < len(columns):
         raise TableError("The federation or the model names a column twice. Name each once.")
     X = np.zeros((len(table.X), len(columns)))
     for index, column in enumerate(columns):
-        if column in here:
-            X[:, index] = table.X[:, here[column]]
+        if column in indices:
+            X[:, index] = table.X[:, indices[column]]
     return Table(tuple(columns), X, table.labels, table.absent_is_zero)
 
 
@@ -67,7 +67,7 @@ def nearest_text(name: str, columns: Iterable[str]) -> str:
     """Return which columns have a name most like another, whatever the case; for an error's detail."""
     by_small = {column.casefold(): column for column in columns}
     close = difflib.get_close_matches(name.casefold(), by_small, n=3, cutoff=0.0)
-    return f"The nearest column names are {', '.join(repr(by_small[one]) for one in close)}."
+    return f"The nearest column names are {', '.join(repr(by_small[match]) for match in close)}."
 
 
 def columns_text(columns: Sequence[str]) -> str:
@@ -77,10 +77,10 @@ def columns_text(columns: Sequence[str]) -> str:
 
 def digest(table: Table) -> bytes:
     """Return a digest of all that is in a table."""
-    found = hashlib.sha256(join_fields(*(column.encode() for column in table.columns)))
-    found.update(repr(table.X.shape).encode())
+    hasher = hashlib.sha256(join_fields(*(column.encode() for column in table.columns)))
+    hasher.update(repr(table.X.shape).encode())
     for start in range(0, len(table.X), 100_000):
-        found.update(table.X[start : start + 100_000].astype("<f8").tobytes())
+        hasher.update(table.X[start : start + 100_000].astype("<f8").tobytes())
     for texts in (table.labels, table.ids, table.patients):
-        found.update(b"none" if texts is None else join_fields(*map(str.encode, texts.tolist())))
-    return found.digest()
+        hasher.update(b"none" if texts is None else join_fields(*map(str.encode, texts.tolist())))
+    return hasher.digest()

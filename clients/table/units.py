@@ -1,7 +1,7 @@
 """Whether a column is in another unit than the schema file says.
 
-What most cells of a column are is a fact about the records without noise. So a hospital is told by its own commands,
-before it connects; a site that answers a coordinator never looks.
+The unit of most cells of a column is a fact about the records without noise. So the hospital's own commands check it,
+before it connects; a site that answers a coordinator never does.
 """
 
 import numpy as np

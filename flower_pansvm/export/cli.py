@@ -22,9 +22,9 @@ def export(
     from flower_pansvm.thresholds import limit_of, result_of  # noqa: PLC0415
 
     check_file(out, overwrite, model)
-    found = load_model(model)
-    limit = limit_of(found, result_of(found, model.parent), None, None)
-    difference = export(found, out, overwrite)
+    fitted = load_model(model)
+    limit = limit_of(fitted, result_of(fitted, model.parent), None, None)
+    difference = export(fitted, out, overwrite)
     typer.echo(
         f"{out} has the model. On {TRIED_ROWS} generated rows its decision values differ from the model's by at most "
         f"{difference:.0e}. Its input X has the columns in the order of the entry 'columns' of its metadata, as "
@@ -38,25 +38,23 @@ def export(
         )
 
 
-def inspect(
-    model: Annotated[Path, typer.Argument(help="A model.npz.")],
-) -> None:
+def inspect(model: Annotated[Path, typer.Argument(help="A model.npz.")]) -> None:
     """Show a model's kind, digest, classes, columns, and the shapes of its arrays."""
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
 
-    found = load_model(model)
-    columns, positive = found.schema_.columns, found.schema_.positive_class
-    if found.schema_.positive_labels:
-        positive = f"{positive} (labels {', '.join(found.schema_.positive_labels)})"
+    fitted = load_model(model)
+    columns, positive = fitted.schema_.columns, fitted.schema_.positive_class
+    if fitted.schema_.positive_labels:
+        positive = f"{positive} (labels {', '.join(fitted.schema_.positive_labels)})"
     facts = {
-        "kind": found.kind,
-        "sha256": found.sha256(),
-        "classes": ", ".join(found.schema_.classes),
+        "kind": fitted.kind,
+        "sha256": fitted.sha256(),
+        "classes": ", ".join(fitted.schema_.classes),
         **({"positive class": positive} if positive else {}),
         f"{len(columns)} columns": ", ".join(columns),
         **{
             name: " x ".join(map(str, array.shape)) or str(array.item())
-            for name, array in sorted(found.to_arrays().items())
+            for name, array in sorted(fitted.to_arrays().items())
             if array.dtype.kind in "fiub"
         },
     }

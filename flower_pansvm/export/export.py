@@ -1,4 +1,4 @@
-"""Write a model as ONNX, and compare what it decides there with what it decides here."""
+"""Write a model as ONNX, and compare its decision values in both forms."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ TRIED_ROWS = 200
 def export(model: Model, path: Path, overwrite: bool = False) -> float:
     """Write a model to a file, and return the largest difference of its decision values there on generated rows.
 
-    PanSVMError if the model's system is there to be compared with, or the file decides otherwise; then there is none.
+    PanSVMError, and no file, if the model's system is a baseline, or the values differ.
     """
     import onnxruntime  # noqa: PLC0415 - an extra
 
@@ -32,20 +32,20 @@ def export(model: Model, path: Path, overwrite: bool = False) -> float:
         difference = np.abs(session.run(["decision"], {"X": cells.to_numpy()})[0] - expected)
         if not (difference <= MOST_DIFFERENCE * np.maximum(1.0, np.abs(expected))).all():
             raise ModelFileError(
-                f"The exported model decides otherwise: its values differ by up to {difference.max():.1e}. This is an "
+                f"The exported model differs: its values are off by up to {difference.max():.1e}. This is an "
                 "error of flower-pansvm or of the runtime; please report it with the output of 'pansvm inspect'."
             )
     return float(difference.max())
 
 
 def likely_rows(model: Model) -> pd.DataFrame:
-    """Return generated rows about where the model's were, some with missing cells; they are nobody's."""
+    """Return generated rows in the range of the model's training rows, some with missing cells."""
     generator, columns = np.random.default_rng(0), list(model.schema_.columns)
     shape = TRIED_ROWS, len(columns)
     if hasattr(model, "scaling_"):
         cells = model.scaling_.shift + model.scaling_.scale * generator.normal(size=shape)
     else:
-        ends = model.feature_map_  # type: ignore[attr-defined]
-        cells = ends.low + (ends.high - ends.low) * generator.uniform(-0.2, 1.2, shape)
+        fourier = model.feature_map_  # type: ignore[attr-defined]
+        cells = fourier.low + (fourier.high - fourier.low) * generator.uniform(-0.2, 1.2, shape)
     cells[generator.random(shape) < 0.1] = np.nan
     return pd.DataFrame(cells, columns=columns)

@@ -31,7 +31,7 @@ class Graph:
 
         Inputs are names of values; arrays and numbers become constants.
         """
-        names = [one if isinstance(one, str) else self._constant(np.asarray(one)) for one in inputs]
+        names = [value if isinstance(value, str) else self._constant(np.asarray(value)) for value in inputs]
         result = f"{operator}_{len(self._nodes)}"
         self._nodes.append(onnx.helper.make_node(operator, names, [result], **attributes))
         return result
@@ -40,9 +40,9 @@ class Graph:
         """Return the name of a sum along an axis."""
         return self.add("ReduceSum", value, np.array([axis]), keepdims=int(keep))
 
-    def filled(self, value: str, known: str, fill: "NDArray[Any] | float | str") -> str:
-        """Return the name of a value in which ``fill`` is wherever ``known`` is no number."""
-        return self.add("Where", self.add("IsNaN", known), fill, value)
+    def filled(self, value: str, where: str, fill: "NDArray[Any] | float | str") -> str:
+        """Return the name of a value in which ``fill`` is wherever ``where`` is no number."""
+        return self.add("Where", self.add("IsNaN", where), fill, value)
 
     def output(self, name: str, value: str, kind: "type[Any]", columns: int | None = None) -> None:
         """Give a value away: of shape (rows,), or (rows, columns)."""
@@ -67,6 +67,6 @@ class Graph:
 
     def _constant(self, array: NDArray[Any]) -> str:
         name = f"constant_{len(self._constants)}"
-        kept = array.astype(object) if array.dtype.kind == "U" else array
-        self._constants.append(onnx.numpy_helper.from_array(kept, name))
+        stored = array.astype(object) if array.dtype.kind == "U" else array
+        self._constants.append(onnx.numpy_helper.from_array(stored, name))
         return name

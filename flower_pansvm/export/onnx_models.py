@@ -1,4 +1,4 @@
-"""Each kind of model as a graph of ONNX: the table's own cells in, what the model decides out.
+"""Each kind of model as a graph of ONNX, from the table's own cells to decisions.
 
 The graph computes what the methods of the model's class do, node for node.
 """
@@ -25,7 +25,7 @@ RIGHT_ANGLE = np.pi / 2
 
 
 def as_onnx(model: Model) -> Any:
-    """Return a model as ``onnx.ModelProto``; ModelFileError if its system is there to be compared with.
+    """Return a model as ``onnx.ModelProto``; ModelFileError if its system is a baseline.
 
     Its input ``X`` is a table of doubles, shape (rows, columns), in its own units, columns in the order of the entry
     ``columns`` of its metadata; NaN is a missing cell. Outputs are ``label``, shape (rows,); ``decision``, as
@@ -38,7 +38,7 @@ def as_onnx(model: Model) -> Any:
         decisions = _fourier_svc(graph, model)
     else:
         raise ModelFileError(
-            f"A model of kind '{model.kind}' cannot be exported: its system is there to be compared with. Use 'pansvm "
+            f"A model of kind '{model.kind}' cannot be exported: its system is a baseline. Use 'pansvm "
             "predict', or export a model of PAN-SVM, a feature selection, svm-admm or dp-svm."
         )
     classes: NDArray[Any] = model.classes_
@@ -87,14 +87,14 @@ def _fourier_svc(graph: Graph, model: FourierSVC) -> str:
     places = graph.add("Unsqueeze", inside, np.array([2]))
     above = graph.add("Cast", graph.add("Greater", places, EDGES), to=TensorProto.INT64)
     at_end = graph.add("Cast", graph.add("GreaterOrEqual", inside, 1.0), to=TensorProto.INT64)
-    found = graph.add("Add", graph.sum(above, 2), at_end)
-    place = graph.add("Add", found, np.arange(columns) * BINS)
-    risen = graph.add("Sub", inside, graph.add("Gather", MIDDLES, found))
-    rises = graph.add("Mul", graph.add("Gather", fourier.rises.ravel(), place), risen)
-    ranks = graph.add("Add", graph.add("Gather", fourier.ranks.ravel(), place), rises)
+    bin_index = graph.add("Add", graph.sum(above, 2), at_end)
+    flat_index = graph.add("Add", bin_index, np.arange(columns) * BINS)
+    distance = graph.add("Sub", inside, graph.add("Gather", MIDDLES, bin_index))
+    rises = graph.add("Mul", graph.add("Gather", fourier.rises.ravel(), flat_index), distance)
+    ranks = graph.add("Add", graph.add("Gather", fourier.ranks.ravel(), flat_index), rises)
     values = graph.add("Div", graph.add("Sub", inside, fourier.mean), fourier.deviation)
-    both = graph.add("Add", ranks, graph.add("Clip", values, -FURTHEST, FURTHEST))
-    scaled = graph.filled(graph.add("Div", both, 2.0), graph.X, 0.0)
+    doubled = graph.add("Add", ranks, graph.add("Clip", values, -FURTHEST, FURTHEST))
+    scaled = graph.filled(graph.add("Div", doubled, 2.0), graph.X, 0.0)
     cells = _steps(graph, graph.add("Clip", scaled, -LARGEST_CELL, LARGEST_CELL))
     longest, amplitude = fourier.lengths
     length = graph.add("Add", graph.add("Floor", _length(graph, cells)), 1.0)
@@ -147,8 +147,8 @@ def _steps(graph: Graph, cells: str) -> str:
 
 def _cut(graph: Graph, values: str) -> str:
     """Return the name of multiples of `STEP`, for numbers in steps."""
-    whole = graph.add("Cast", graph.add("Cast", values, to=TensorProto.INT64), to=TensorProto.DOUBLE)
-    return graph.add("Mul", whole, STEP)
+    truncated = graph.add("Cast", graph.add("Cast", values, to=TensorProto.INT64), to=TensorProto.DOUBLE)
+    return graph.add("Mul", truncated, STEP)
 
 
 def _waves(graph: Graph, cells: str, frequencies: NDArray[np.float64], amplitude: float) -> tuple[str, str]:
@@ -157,8 +157,8 @@ def _waves(graph: Graph, cells: str, frequencies: NDArray[np.float64], amplitude
     turned = graph.add("Mod", graph.add("Cast", phases, to=TensorProto.INT64), np.array(TURN))
     angles = graph.add("Mul", graph.add("Cast", turned, to=TensorProto.DOUBLE), 2 * np.pi / TURN)
     # onnxruntime has no cosine of doubles.
-    sines = (graph.add("Sin", one) for one in (graph.add("Add", angles, RIGHT_ANGLE), angles))
-    cosine, sine = (_cut(graph, graph.add("Mul", one, amplitude * JUST_BELOW / STEP)) for one in sines)
+    sines = (graph.add("Sin", wave) for wave in (graph.add("Add", angles, RIGHT_ANGLE), angles))
+    cosine, sine = (_cut(graph, graph.add("Mul", wave, amplitude * JUST_BELOW / STEP)) for wave in sines)
     return cosine, sine
 
 

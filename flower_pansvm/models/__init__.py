@@ -1,1 +1,1 @@
-"""What a run leaves behind: one file a model, each found by the kind that is written in its file."""
+"""The models that runs make: one file a model, each found by the kind that is written in its file."""

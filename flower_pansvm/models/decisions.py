@@ -1,4 +1,4 @@
-"""Models that give each row a decision value and say the class which that speaks for."""
+"""Models that decide a row's class by decision values."""
 
 from abc import abstractmethod
 from typing import Any
@@ -29,14 +29,8 @@ class DecidingModel(Model):
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the decision values: above 0 for ``classes_[1]`` of two; else one a class, and the largest wins.
 
-        Parameters
-        ----------
-        X : array-like of shape (rows, features)
-            Rows in the table's own units; NaN is a missing cell.
-
-        Returns
-        -------
-        ndarray of shape (rows,) or (rows, classes)
+        ``X``, shape (rows, features), is in the table's own units, NaN for a missing cell; the values have the shape
+        (rows,) or (rows, classes).
         """
         values = self._decisions(X)
         return values[:, 0] if len(self.classes_) == 2 else values

@@ -21,7 +21,7 @@ class FourierSVC(DecidingModel):
     Attributes
     ----------
     schema_, feature_map_ : Schema, FourierMap
-        What it was made of.
+        Its parts.
     coef_ : ndarray of shape (features of the map, 1 or classes)
         Weights of the features; the last feature is a constant.
     """
@@ -31,13 +31,7 @@ class FourierSVC(DecidingModel):
 
     @classmethod
     def from_parts(cls, schema: Schema, feature_map: FourierMap, weights: NDArray[np.float64]) -> Self:
-        """Put a model together.
-
-        Raises
-        ------
-        ValueError
-            If the parts do not fit together.
-        """
+        """Put a model together; ValueError if the parts do not fit together."""
         columns, classes = len(schema.columns), len(schema.classes)
         shape = feature_map.size, len(positive_classes(classes))
         if not feature_map.fits(columns) or weights.shape != shape:

@@ -21,7 +21,7 @@ class GaussianMixtures(DecidingModel):
     Attributes
     ----------
     schema_, scaling_, mixtures_ : Schema, Scaling, ClassModels
-        What it is made of.
+        Its parts.
     """
 
     scaling_: Scaling
@@ -29,17 +29,11 @@ class GaussianMixtures(DecidingModel):
 
     @classmethod
     def from_parts(cls, schema: Schema, scaling: Scaling, mixtures: ClassModels) -> Self:
-        """Put a model together.
-
-        Raises
-        ------
-        ValueError
-            If the parts do not fit together.
-        """
+        """Put a model together; ValueError if the parts do not fit together."""
         columns = len(schema.columns)
         mixtures.check(len(schema.classes), columns)
         if (
-            any(part.shape != (columns,) or not np.isfinite(part).all() for part in vars(scaling).values())
+            any(array.shape != (columns,) or not np.isfinite(array).all() for array in vars(scaling).values())
             or not (scaling.scale > 0).all()
         ):
             raise ValueError("Columns and scaling do not fit together.")
@@ -62,7 +56,7 @@ class GaussianMixtures(DecidingModel):
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
         schema = schema_from_arrays(arrays)
-        scaling = Scaling(*(arrays[one.name] for one in fields(Scaling)))
+        scaling = Scaling(*(arrays[parameter.name] for parameter in fields(Scaling)))
         return cls.from_parts(
-            schema, scaling, ClassModels(*(arrays[one.name] for one in fields(ClassModels)))
+            schema, scaling, ClassModels(*(arrays[parameter.name] for parameter in fields(ClassModels)))
         )

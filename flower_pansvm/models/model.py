@@ -1,4 +1,4 @@
-"""What every model has in common: it predicts, and lives in one file without pickle that says of what kind it is."""
+"""The base of all models: it predicts, and is saved in one file, without pickle, that names its kind."""
 
 import io
 from abc import ABC, abstractmethod
@@ -18,12 +18,12 @@ from flower_pansvm.schema import Schema
 
 
 class Model(ABC):
-    """Base of the models. A subclass has its kind in `MODELS`, and says of which arrays it is made.
+    """Base of the models. A subclass has its kind in `MODELS`, and methods from and to arrays.
 
     Attributes
     ----------
     schema_ : Schema
-        The columns it needs, and the classes it tells apart.
+        Its columns and classes.
     """
 
     schema_: Schema
@@ -40,14 +40,14 @@ class Model(ABC):
 
     @abstractmethod
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all numbers and names the model is made of, by name; nothing that would be pickled."""
+        """Return all numbers and names of the model as arrays, by name; no objects."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Make the model of what :meth:`to_arrays` returned.
 
-        It checks them, and may raise ``KeyError``, ``TypeError`` or ``ValueError``: whoever sent the file may have
+        It checks them, and may raise ``KeyError``, ``TypeError`` or ``ValueError``: the sender of the file may have
         changed it.
         """
 
@@ -78,13 +78,7 @@ class Model(ABC):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read a model of this class from its file.
-
-        Raises
-        ------
-        ModelFileError
-            If the file is missing, damaged, of another kind, or written by another version.
-        """
+        """Read a model of this class from its file; ModelFileError as of `load_model`, or if it is of another kind."""
         model = load_model(path)
         if not isinstance(model, cls):
             raise ModelFileError(
@@ -111,12 +105,9 @@ MODELS: Registry[type[Model]] = Registry(
 def load_model(path: Path | str) -> Model:
     """Read a model of any kind from its file.
 
-    Raises
-    ------
-    ModelFileError
-        If the file is missing, damaged, no model, of an unknown kind, or written by another version.
+    ModelFileError if the file is missing, damaged, no model, of an unknown kind, or written by another version.
     """
-    return _made(*read_arrays(path), Path(path).name)
+    return _model_from(*read_arrays(path), Path(path).name)
 
 
 def model_of(content: bytes, name: str, kinds: Container[str] = MODELS) -> Model:
@@ -124,29 +115,28 @@ def model_of(content: bytes, name: str, kinds: Container[str] = MODELS) -> Model
     kind, arrays = arrays_of(content, name)
     if kind not in kinds:
         raise ModelFileError(f"{name} is of the kind '{kind}', which is not accepted here.")
-    return _made(kind, arrays, name)
+    return _model_from(kind, arrays, name)
 
 
-def _made(kind: str, arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
+def _model_from(kind: str, arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
     _check_names(name, arrays)
     try:
-        found = MODELS[kind]
+        model_class = MODELS[kind]
     except SettingError as error:
         raise ModelFileError(
             f"{name} cannot be read. {error} Install the version of flower-pansvm that wrote it, or the "
             "package that brings the model."
         ) from error
     try:
-        return found.from_arrays(arrays)
+        return model_class.from_arrays(arrays)
     except (KeyError, TypeError, ValueError, OverflowError, PanSVMError) as error:
         raise ModelFileError(
-            f"{name} lacks a part of the model or holds one that cannot be. Copy it again from the "
-            "run's folder."
+            f"{name} lacks a part of the model or has an invalid one. Copy it again from the run's folder."
         ) from error
 
 
 def _check_names(file: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Check the names in a file as hospitals check those that they join with: people and spreadsheets read them."""
+    """Check the names in a file as hospitals check those of a run: people and spreadsheets read them."""
     classes, others = (
         [str(name) for key in keys for name in np.ravel(arrays.get(key, []))]
         for keys in (("classes",), ("columns", "positive_labels"))
@@ -158,5 +148,5 @@ def _check_names(file: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     ):
         raise ModelFileError(
             f"{file} names more than {MOST_CLASSES} classes, or classes or columns as no run names them, which may be "
-            f"meant to harm whoever opens a table of predictions. Classes are {LABEL_RULE}. Ask where the file is from."
+            f"meant to harm readers of a table of predictions. Classes are {LABEL_RULE}. Ask where the file is from."
         )

@@ -35,13 +35,7 @@ def write_arrays(path: Path | str | BinaryIO, kind: str, arrays: Mapping[str, ND
 
 
 def read_arrays(path: Path | str) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return the kind and the arrays that :func:`write_arrays` wrote.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is missing, or as below.
-    """
+    """Return the kind and the arrays of :func:`write_arrays`; ModelFileError if the file is missing, or as below."""
     try:
         return arrays_of(Path(path).read_bytes(), Path(path).name)
     except OSError:
@@ -52,12 +46,9 @@ def read_arrays(path: Path | str) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def arrays_of(content: bytes, name: str) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return the kind and the arrays of a file's content; ``name`` is what errors call it.
+    """Return the kind and the arrays of a file's content; ``name`` is the file's, for errors.
 
-    Raises
-    ------
-    ModelFileError
-        If the content is damaged, no model, changed, or written by another version.
+    ModelFileError if the content is damaged, no model, changed, or written by another version.
     """
     try:
         arrays = _arrays(content)
@@ -81,7 +72,7 @@ def arrays_of(content: bytes, name: str) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an ``.npz`` file, of which nothing is believed that its bytes do not show."""
+    """Return the arrays of an ``.npz`` file, whose header is checked against its bytes."""
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         members = file.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
@@ -109,11 +100,11 @@ def _array(content: bytes) -> NDArray[Any]:
 
 def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     """Return a SHA-256 digest of names, types, shapes and contents of the arrays, the same on every machine."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name, array in sorted(arrays.items()):
-        found.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+        hasher.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
+        hasher.update(array.tobytes())
+    return hasher.hexdigest()
 
 
 SCHEMA_ARRAYS = ("columns", "classes", "positive_labels")

@@ -54,7 +54,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
     intercept_ : ndarray of shape (problems,)
         Bias b of each problem.
     pairs_ : tuple of Pair
-        The two sides of each problem: one versus all, or one versus one.
+        The two sides of each problem: one-vs-rest, or one-vs-one.
     calibration_ : Calibration or None
         Sigmoids that turn class decisions into probabilities.
 
@@ -74,34 +74,25 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         pairs: Sequence[Pair] | None = None,
         calibration: Calibration | None = None,
     ) -> Self:
-        """Put a model together.
+        """Put a model together; ValueError if the parts do not fit together.
 
         Parameters
         ----------
-        schema : Schema
-            Columns and classes.
-        scaling : Scaling
-            Scaling of the features.
-        feature_map : NystromMap
-            The Nyström map.
+        schema, scaling, feature_map : Schema, Scaling, NystromMap
+            Columns and classes, the scaling of the features, and the Nyström map.
         weights : ndarray of shape (problems, rank + 1)
             Weights and, last, bias of each problem.
         pairs : sequence of Pair, optional
-            The two sides of each problem; by default one versus all.
+            The two sides of each problem; by default one-vs-rest.
         calibration : Calibration, optional
             Sigmoids for probabilities.
-
-        Raises
-        ------
-        ValueError
-            If columns, classes, problems, sigmoids and numbers do not fit together.
         """
         classes = len(schema.classes)
-        known = one_versus_all(classes), one_versus_one(classes)
-        problems = known[0] if pairs is None else tuple(pairs)
-        if problems not in known:
+        decompositions = one_versus_all(classes), one_versus_one(classes)
+        problems = decompositions[0] if pairs is None else tuple(pairs)
+        if problems not in decompositions:
             raise ValueError(
-                f"The pairs are neither one versus all nor one versus one of {classes} classes. Make them with "
+                f"The pairs are neither one-vs-rest nor one-vs-one of {classes} classes. Make them with "
                 "flower_pansvm.multiclass.one_versus_all or one_versus_one."
             )
         columns = len(positive_classes(classes))
@@ -109,7 +100,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
             raise ValueError(
                 f"{classes} classes need {len(problems)} rows of weights and {columns} sigmoids, if any."
             )
-        vectors = {part.shape for part in (scaling.fill, scaling.shift, scaling.scale)}
+        vectors = {vector.shape for vector in (scaling.fill, scaling.shift, scaling.scale)}
         landmarks, normalization = feature_map.landmarks, feature_map.normalization
         shapes = vectors | {landmarks.shape[1:], (len(schema.columns),)}
         rank = normalization.shape == (len(landmarks), weights.shape[1] - 1)
@@ -129,14 +120,9 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         return model
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: ARG002
-        """Refuse: the rows of this model's training are at the sites.
+        """Raise a TrainingError: the rows of this model's training are at the sites.
 
         scikit-learn takes an object without this method for no estimator.
-
-        Raises
-        ------
-        TrainingError
-            Always.
         """
         raise TrainingError(
             "A PanSVC is trained by a federation, not by fit: run 'pansvm run' or strategies.pan_svm.PanSVM. To use a "
@@ -155,7 +141,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
     def decisions_of(self, X: Floats) -> Floats:
         """Return the class decisions of a block of rows.
 
-        One versus one, they are the votes of the class and a tie-break, as in scikit-learn's ``OneVsOneClassifier``.
+        One-vs-one, they are the votes of the class and a tie-break, as in scikit-learn's ``OneVsOneClassifier``.
         """
         return class_decisions(self._binary(X), self.pairs_, len(self.classes_))
 
@@ -163,13 +149,9 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class, shape (rows, classes), columns in the order of ``classes_``.
 
-        They are Platt's sigmoids of the decision values, as in scikit-learn's ``CalibratedClassifierCV``. Near
-        the boundary, the most probable class need not be the predicted one, as in ``SVC``.
-
-        Raises
-        ------
-        AttributeError
-            If the model was trained without probabilities.
+        They are Platt's sigmoids of the decision values, as in scikit-learn's ``CalibratedClassifierCV``. Near the
+        boundary, the most probable class need not be the predicted one, as in ``SVC``. A model without probabilities
+        has no such method.
         """
         calibration: Calibration = self.calibration_
         return calibration.probabilities(self._decisions(X))

@@ -26,7 +26,7 @@ NEEDS_SITES = (
 
 @dataclass(frozen=True)
 class RandomKernelParts:
-    """What is learned besides the schema."""
+    """The learned parts besides the schema."""
 
     scaling: Scaling  # of each column to [0, 1]
     kernel: Kernel  # linear, or rbf with gamma = mu
@@ -44,7 +44,7 @@ class RandomKernelSVC(Model):
     schema_ : Schema
         Columns and classes.
     parts_ : RandomKernelParts
-        What was learned.
+        The learned parts.
     classes_ : ndarray of shape (2,)
         Class names; integers if both are.
     """
@@ -55,11 +55,11 @@ class RandomKernelSVC(Model):
     @classmethod
     def from_parts(cls, schema: Schema, parts: RandomKernelParts) -> Self:
         """Put a model together; ValueError if the parts do not fit together."""
-        columns, numbers = len(schema.columns), set(range(len(parts.digests)))
+        columns, block_numbers = len(schema.columns), set(range(len(parts.digests)))
         shapes = {getattr(parts.scaling, name).shape for name in ("fill", "shift", "scale")}
         if shapes != {(columns,)} or parts.blocks.shape != (columns,) or parts.u.ndim != 1:
             raise ValueError("Columns, scaling, blocks and weights do not fit together.")
-        if len(schema.classes) != 2 or set(parts.blocks.tolist()) != numbers:
+        if len(schema.classes) != 2 or set(parts.blocks.tolist()) != block_numbers:
             raise ValueError("Classes or column blocks do not fit the random matrices.")
         model = cls()
         model.schema_, model.parts_ = schema, parts
@@ -72,13 +72,7 @@ class RandomKernelSVC(Model):
         return values
 
     def with_matrices(self, matrices: Sequence[Floats]) -> "OpenRandomKernelSVC":
-        """Return the model together with the random matrix of each column block.
-
-        Raises
-        ------
-        ModelFileError
-            If they are not those it was trained with.
-        """
+        """Return the model with its random matrices, one a column block; ModelFileError if it has others."""
         if tuple(map(matrix_digest, matrices)) != self.parts_.digests:
             raise ModelFileError(f"These are not the model's random matrices. {NEEDS_SITES}")
         model = OpenRandomKernelSVC.from_parts(self.schema_, self.parts_)
@@ -119,7 +113,7 @@ class RandomKernelSVC(Model):
 
 
 class OpenRandomKernelSVC(RandomKernelSVC):
-    """The model together with its random matrices, which nobody has but whoever simulates: it predicts."""
+    """The model together with its random matrices, which only a simulation has: it predicts."""
 
     matrices_: tuple[Floats, ...]
 
@@ -127,8 +121,8 @@ class OpenRandomKernelSVC(RandomKernelSVC):
         """Return the decision values, shape (rows,), of rows in the table's own units."""
         cells = self.parts_.scaling.transform(np.asarray(X, dtype=np.float64))
         kernels = [
-            self.parts_.kernel(cells[:, self.parts_.blocks == number], B)
-            for number, B in enumerate(self.matrices_)
+            self.parts_.kernel(cells[:, self.parts_.blocks == block], B)
+            for block, B in enumerate(self.matrices_)
         ]
         return self.of_kernel(combined(self.parts_.kernel, kernels))
 

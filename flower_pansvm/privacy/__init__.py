@@ -1,1 +1,1 @@
-"""Differential privacy: what a promise costs, and the noise that keeps it."""
+"""Differential privacy: accounting, and noise."""

@@ -1,22 +1,22 @@
-"""What a promise of differential privacy costs, and what costs add up to.
+"""The cost of a promise of differential privacy, and the sum of costs.
 
 Costs are in zero-concentrated differential privacy (zCDP, Bun and Steinke 2016): that of an answer with Gaussian noise
-of deviation sigma is rho = sensitivity² / (2 sigma²), and the costs of several answers are added, whoever chooses the
-questions and after whichever answers. Neighbours are tables of which one has one row more.
+of deviation sigma is rho = sensitivity² / (2 sigma²), and the costs of several answers add up, also of adaptive
+questions. Neighbours are tables of which one has one row more.
 """
 
 import math
 from collections.abc import Iterable
 
 LARGEST_EPSILON = 20.0
-"""Above it a promise is worth nothing: what is believed of a patient may change by a factor of e^20, 500 million."""
+"""Above it a promise is worth nothing: the odds of a statement on a patient may change 500 million times, e^20."""
 
 LARGEST_DELTA = 1e-3
 """Above it a promise may say nothing of one patient in a thousand; less than one in the number of rows is usual."""
 
 
 def epsilon_of(rho: float, delta: float) -> float:
-    """Return the epsilon for which rho-zCDP is (epsilon, delta)-differential privacy.
+    """Return the epsilon for which rho-zCDP, rho >= 0, is (epsilon, delta)-differential privacy, 0 < delta < 1.
 
     Canonne, Kamath, Steinke 2020, Proposition 12 solved for epsilon, with the best order alpha.
 
@@ -42,7 +42,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 
 
 def rho_of(epsilon: float, delta: float) -> float:
-    """Return the largest cost that still is (epsilon, delta)-differential privacy; what is left of rounding is below.
+    """Return the largest cost that still is (epsilon, delta)-differential privacy, rounded down.
 
     Examples
     --------

@@ -34,25 +34,19 @@ def random_bits(key: bytes) -> Bits:
 def discrete_gaussian(sigma: int, size: int, bits: Bits) -> Integers:
     """Return numbers k with probability proportional to exp(-k² / (2 sigma²)), shape (size,).
 
-    Parameters
-    ----------
-    sigma : int
-        From 1 to `LARGEST_SCALE`; the deviation, but for tiny ones.
-    size : int
-        How many.
-    bits : callable
-        Random words (:func:`random_bits`).
+    ``sigma`` is from 1 to `LARGEST_SCALE`, and the deviation, but for tiny ones; ``bits`` as :func:`random_bits`
+    returns.
     """
     scale, variance = sigma + 1, sigma**2
 
     def draw(count: int) -> Integers:
-        found = discrete_laplace(scale, count, bits)
-        off = np.abs(found) - variance / scale
+        draws = discrete_laplace(scale, count, bits)
+        off = np.abs(draws) - variance / scale
 
-        def gamma(place: int) -> Fraction:
-            return Fraction((abs(int(found[place])) * scale - variance) ** 2, 2 * variance * scale**2)
+        def gamma(index: int) -> Fraction:
+            return Fraction((abs(int(draws[index])) * scale - variance) ** 2, 2 * variance * scale**2)
 
-        return found[_coins(np.square(off / sigma) / 2, gamma, bits)]
+        return draws[_coins(np.square(off / sigma) / 2, gamma, bits)]
 
     return _enough(draw, size)
 
@@ -63,12 +57,12 @@ def discrete_laplace(scale: int, size: int, bits: Bits) -> Integers:
         raise ValueError(f"The scale of noise must be from 1 to 2^44. Found {scale}.")
 
     def draw(count: int) -> Integers:
-        rest = _below(scale, count, bits)
-        rest = rest[_coins(rest / scale, lambda place: Fraction(int(rest[place]), scale), bits)]
-        found = rest + scale * _geometric(len(rest), bits)
-        negative = bits(len(found)) >> np.uint64(63) == 1
+        u = _below(scale, count, bits)
+        u = u[_coins(u / scale, lambda index: Fraction(int(u[index]), scale), bits)]
+        magnitude = u + scale * _geometric(len(u), bits)
+        negative = bits(len(magnitude)) >> np.uint64(63) == 1
         # Zero has one sign only, else it came twice as often.
-        signed: Integers = np.where(negative, -found, found)[~(negative & (found == 0))]
+        signed: Integers = np.where(negative, -magnitude, magnitude)[~(negative & (magnitude == 0))]
         return signed
 
     return _enough(draw, size)
@@ -88,19 +82,19 @@ def _below(limit: int, size: int, bits: Bits) -> Integers:
     mask = np.uint64((1 << (limit - 1).bit_length()) - 1)
 
     def draw(count: int) -> Integers:
-        found = (bits(2 * count) & mask).astype(np.int64)
-        return found[found < limit]
+        draws = (bits(2 * count) & mask).astype(np.int64)
+        return draws[draws < limit]
 
     return _enough(draw, size)
 
 
 def _geometric(size: int, bits: Bits) -> Integers:
     """Return how often in a row a coin of probability 1/e falls on its side, shape (size,)."""
-    found, going = np.zeros(size, dtype=np.int64), np.arange(size)
-    while len(going):
-        going = going[_coins(np.ones(len(going)), lambda _: Fraction(1), bits)]
-        found[going] += 1
-    return found
+    counts, open_ = np.zeros(size, dtype=np.int64), np.arange(size)
+    while len(open_):
+        open_ = open_[_coins(np.ones(len(open_)), lambda _: Fraction(1), bits)]
+        counts[open_] += 1
+    return counts
 
 
 def _coins(gamma: NDArray[np.float64], exact: Callable[[int], Fraction], bits: Bits) -> NDArray[np.bool_]:
@@ -108,15 +102,15 @@ def _coins(gamma: NDArray[np.float64], exact: Callable[[int], Fraction], bits: B
     words = bits(len(gamma))
     over = np.exp(-gamma) - words.astype(np.float64) * 2.0**-64
     fallen: NDArray[np.bool_] = over > 0
-    for place in np.flatnonzero(np.abs(over) <= SURE):
-        fallen[place] = _coin(exact(int(place)), int(words[place]), bits)
+    for index in np.flatnonzero(np.abs(over) <= SURE):
+        fallen[index] = _coin(exact(int(index)), int(words[index]), bits)
     return fallen
 
 
 def _coin(gamma: Fraction, word: int, bits: Bits) -> bool:
     """Toss one of them with 256 random bits, of which ``word`` are the first 64."""
-    for more in bits(3):
-        word = (word << 64) + int(more)
+    for extra in bits(3):
+        word = (word << 64) + int(extra)
     with localcontext() as context:
         context.prec = 100
         return (
@@ -125,17 +119,9 @@ def _coin(gamma: Fraction, word: int, bits: Bits) -> bool:
 
 
 def sigma_of(sensitivity: float, rho: float, sites: int, unit: float) -> int:
-    """Return the deviation of one site's noise such that that of ``sites`` sites costs ``rho``, in whole units.
+    """Return the deviation, in whole units, of one site's noise such that the noise of all ``sites`` costs ``rho``.
 
-    Parameters
-    ----------
-    sensitivity : float
-        Most that one row can change the answer by, in 2-norm.
-    rho : float
-        Cost of the answer, zCDP.
-    sites : int
-        Sites that add such noise and keep theirs to themselves.
-    unit : float
-        What 1 is in the units of the noise.
+    ``sensitivity`` is the largest change of the answer by one row, in 2-norm; ``rho`` the cost of the answer, zCDP;
+    ``sites`` the number of sites that add such noise and keep theirs secret; ``unit`` is 1 in units of the noise.
     """
     return math.ceil(sensitivity * unit / math.sqrt(2 * rho * sites))

@@ -16,7 +16,7 @@ feature, slope     2^-14  1, and so is the 2-norm of a row of them  2^24 rows: 2
 weight             2^-16  2^14                                      a row's features: 2^50
 =================  =====  ========================================  ===========================
 
-What is done to single numbers on the way (a quotient, a square root, a cut) is rounded by IEEE 754, which knows no
+Operations on single numbers on the way (a quotient, a square root, a cut) are rounded by IEEE 754, which knows no
 other rows.
 """
 
@@ -31,7 +31,7 @@ FREQUENCY_STEP, LARGEST_FREQUENCY = 2.0**-18, 64.0
 WEIGHT_STEP, LARGEST_WEIGHT = 2.0**-16, 2.0**14
 STEP = 2.0**-14
 UNIT = STEP**-2
-"""What 1 is in the steps of sums of products of features and slopes."""
+"""1 in the steps of sums of products of features and slopes."""
 
 TURN = 2**16
 """Phases in a turn."""
@@ -43,7 +43,7 @@ BLOCK_NUMBERS = 2**20
 """Numbers of a block of rows: a coordinator that chooses how many features a row has does not choose the memory."""
 
 JUST_BELOW = 1 - 2.0**-30
-"""More than all rounding of a cosine or a length: what is multiplied by it and cut off is never longer than it is."""
+"""More than all rounding of a cosine or a length: a vector multiplied by it and cut off never gets longer."""
 
 COSINES: Floats = np.cos(2 * np.pi / TURN * np.arange(TURN))
 
@@ -55,10 +55,10 @@ def row_blocks(rows: int, numbers: int) -> Iterator[slice]:
 
 
 def rounded(values: Floats, step: float, largest: float) -> Floats:
-    """Return the nearest multiples of a step within ±largest, of the same shape; 0 for what is not a number."""
+    """Return the nearest multiples of a step within ±largest, of the same shape; 0 for NaN."""
     with np.errstate(invalid="ignore"):
-        near: Floats = np.rint(np.clip(np.nan_to_num(values, nan=0.0), -largest, largest) / step) * step
-    return near
+        nearest: Floats = np.rint(np.clip(np.nan_to_num(values, nan=0.0), -largest, largest) / step) * step
+    return nearest
 
 
 def in_turns(frequencies: Floats) -> Floats:
@@ -98,9 +98,9 @@ def shortened(rows: Floats, step: float, longest: float, least: float) -> Floats
     ndarray of shape (rows, numbers)
         Multiples of `STEP`.
     """
-    whole = rows / step
-    length = np.floor(np.sqrt(np.einsum("ij,ij->i", whole, whole))) + 1
-    quotients = whole * (longest / STEP) / np.maximum(length, least / step)[:, None]
+    in_steps = rows / step
+    length = np.floor(np.sqrt(np.einsum("ij,ij->i", in_steps, in_steps))) + 1
+    quotients = in_steps * (longest / STEP) / np.maximum(length, least / step)[:, None]
     short: Floats = np.trunc(quotients) * STEP
     return short
 

@@ -27,12 +27,12 @@ class Perturbation:
     tol: float
 
     def published(self, rows: int) -> float:
-        """Return the 1-norm that the paper's noise is made for: twice what a row can move the exact weights by."""
+        """Return the 1-norm of the paper's noise: twice the largest change of the exact weights by a row."""
         # In 2-norm it is 2 C / n: the objective is 1-strongly convex, and a row's slope has length C / n at most.
         return 2 * math.sqrt(self.size) * 2 * self.C / rows
 
     def sensitivity(self, rows: int) -> float:
-        """Return what a row can move the weights by, in 1-norm.
+        """Return the largest change of the weights by a row, in 1-norm.
 
         Weights that are off by a gap g are off by sqrt(2 g) at most, in 2-norm; before and after. The published half
         to spare holds that up to g = C² / (2 n²).
@@ -55,16 +55,10 @@ class Perturbation:
 
 
 def perturbed(weights: Floats, scale: float, bits: Bits) -> Floats:
-    """Return weights with discrete Laplace noise, on a grid of ``scale / SCALE``: no low bit tells of the exact ones.
+    """Return weights, shape (size,), with discrete Laplace noise of a :meth:`Perturbation.scale`.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (size,)
-        The exact weights.
-    scale : float
-        As :meth:`Perturbation.scale` says.
-    bits : callable
-        Random words (:func:`flower_pansvm.privacy.discrete_noise.random_bits`).
+    On a grid of ``scale / SCALE``: no low bit reveals the exact ones. ``bits`` as
+    :func:`flower_pansvm.privacy.discrete_noise.random_bits` returns.
     """
     unit = scale / SCALE
     noise = discrete_laplace(SCALE, len(weights), bits)

@@ -30,5 +30,5 @@ PROTOCOLS: Registry[type[SecureSum]] = Registry(
 def protocol_of(terms: Terms) -> SecureSum:
     """Return the secure sum of a run, with its options of the run config: the same at the coordinator and all sites."""
     protocol = PROTOCOLS[terms.aggregation]
-    options = {key_of(one.name): one.name for one in fields(protocol) if "constraint" in one.metadata}
+    options = {key_of(item.name): item.name for item in fields(protocol) if "constraint" in item.metadata}
     return protocol(**{options[key]: value for key, value in terms.config.items() if key in options})

@@ -5,8 +5,8 @@ as many relay steps as the protocol asks for: the coordinator calls ``relay`` wi
 addressed site, each of those sites runs :meth:`SecureSum.respond`. A protocol without relay steps
 (``plain``, ``ring`` and ``k-secure``) costs exactly the round trip that the task takes anyway.
 
-What a site keeps between two steps is its secret: it stays at the site. A site that repeats a step finds
-nothing kept and refuses, so no step can be asked for twice. All refusals are SumErrors.
+The state that a site keeps between two steps is secret and stays at the site. A site has no state for a step that
+it has done, and refuses to repeat it. All refusals are SumErrors.
 
 If a site drops out, the sum is repeated without it; a protocol that *survives* opens the sum over the others instead.
 A coordinator could do both, and subtract. So a site that has helped to open a sum takes part in no repetition of it.
@@ -35,7 +35,7 @@ protocol that survives drop-outs it returns the answers that have come.
 """
 
 FEWEST_ENOUGH = 32
-"""Partners that a site has at the least where their number is not chosen, if there are as many sites."""
+"""Least number of partners of a site for k = 0, if there are as many sites."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class SumRound:
     """What makes one secure sum different from every other one."""
 
     run: str
-    task: str  # with a digest of what the sites were asked: sites that were asked different things share no masks
+    task: str  # with a digest of the request: sites that received different requests share no masks
     round_trip: int  # within the run, from 1; 0 marks notes that are valid for the whole run
-    attempt: int  # 0 at first; one more each time the same sum is repeated without a site that was lost
+    attempt: int  # 0 at first; one more each time the sum is repeated without a site that dropped out
     roster: tuple[str, ...]  # names of the sites that take part, in ring order, without repetition
-    # Digest of what all sites of the run have published when they joined (wire.keys_digest). Orders that look random
-    # are drawn from it: it is settled before the first sum, and no coordinator can choose it.
+    # Digest of the keys that all sites published as they joined the run (wire.keys_digest). Orders that look random
+    # are drawn from it: it is fixed before the first sum, and no coordinator can choose it.
     keys: str = ""
 
     def __post_init__(self) -> None:
         if len(set(self.roster)) != len(self.roster):
             raise SumError(
-                "The roster of a secure sum names a site twice: masks would not cancel. Give each a name of its own."
+                "The roster of a secure sum names a site twice: masks would not cancel. Give each site its own name."
             )
         if self.round_trip < 0 or self.attempt < 0:
             raise SumError(f"A broken request: round trip or attempt of a sum is negative. {NOT_FOLLOWED}")
@@ -68,20 +68,20 @@ class SumRound:
             )
         if len(self.roster) < 2:
             raise SumError(
-                f"Site {name!r} is alone in the roster. A secure sum needs two sites, or it would be one's own vector."
+                f"Site {name!r} is alone in the roster. A secure sum needs two sites, or it is the site's own vector."
             )
-        place = self.roster.index(name)
-        return self.roster[place - 1], self.roster[(place + 1) % len(self.roster)]
+        index = self.roster.index(name)
+        return self.roster[index - 1], self.roster[(index + 1) % len(self.roster)]
 
 
 @dataclass(frozen=True)
 class Member:
-    """What a site brings to a sum: its name, its key of this run, and the public keys of the others."""
+    """A site in a sum: its name, its key of this run, and the public keys of the others."""
 
     name: str
     key: X25519PrivateKey
     peers: Mapping[str, bytes]  # raw 32-byte X25519 public keys of the other sites, by name
-    # The halves of what SecureSum.prepare returned, empty for most protocols: this site's secret, and all public ones.
+    # The halves that SecureSum.prepare returned, empty for most protocols: this site's secret, and all public ones.
     secret: bytes = field(default=b"", repr=False)
     published: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -100,47 +100,47 @@ class SecureSum(ABC):
         parse(self)
 
     def prepare(self) -> tuple[bytes, bytes]:
-        """Return what a site needs besides its X25519 key, made once per run when it joins; empty by default.
+        """Return a site's further key of the run, made when it joins; empty by default.
 
         The first half is secret and stays at the site, the second is public and goes to all sites.
         """
         return b"", b""
 
-    def isolating(self, this: SumRound) -> int:  # noqa: ARG002
+    def isolating(self, sum_round: SumRound) -> int:  # noqa: ARG002
         """Return how many sites that collude with the coordinator can learn the sum over fewer than all others.
 
         Two, the neighbours of a site in a ring, unless a protocol says otherwise.
         """
         return 2
 
-    def fewest(self, this: SumRound) -> int:
+    def fewest(self, sum_round: SumRound) -> int:
         """Return how many sites of the roster have to answer: all, unless the protocol survives drop-outs."""
-        return len(this.roster)
+        return len(sum_round.roster)
 
-    def opened_over(self, payload: bytes, this: SumRound) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the sites whose sum a relay step with this payload helps to open; SumError if it does not say."""
-        return this.roster
+    def opened_over(self, payload: bytes, sum_round: SumRound) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the sites whose sum a relay step with this payload helps to open; SumError if it names none."""
+        return sum_round.roster
 
     @abstractmethod
-    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
-        """Return what site ``member`` sends first, and what it keeps for later relay steps (maybe empty)."""
+    def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
+        """Return the first message of site ``member``, and its state for later relay steps (maybe empty)."""
 
     def respond(
         self,
         step: int,
         payload: bytes,  # noqa: ARG002
-        kept: bytes,  # noqa: ARG002
-        this: SumRound,  # noqa: ARG002
+        state: bytes,  # noqa: ARG002
+        sum_round: SumRound,  # noqa: ARG002
         member: Member,
     ) -> tuple[bytes, bytes]:
-        """Return a site's answer to relay step ``step``, for which ``kept`` was kept, and what it keeps from now on."""
+        """Return a site's answer to relay step ``step``, for which it kept ``state``, and its state from now on."""
         raise SumError(
             f"Site {member.name!r} was asked for relay step {step}, but {self.name!r} has no relay steps. "
             "The coordinator and the site do not run the same protocol; check their settings."
         )
 
     @abstractmethod
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
+    def total(self, payloads: Mapping[str, bytes], sum_round: SumRound, relay: Relay) -> Words:
         """Return the sum over the sites whose payloads are given, modulo 2**64, at the coordinator.
 
         They are all sites of the roster, or `fewest` of them.

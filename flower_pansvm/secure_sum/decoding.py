@@ -18,26 +18,16 @@ def words_needed(size: int, bound: float | None) -> int:
 def decode(
     words: Words, shape: tuple[int, ...], bound: float | None, sites: int, name: str = "array"
 ) -> NDArray[np.float64]:
-    """Return the summed words as floats, each rounded once to the nearest float64.
+    """Return the summed words as floats of a shape, each rounded once to the nearest float64.
 
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (words_needed(size, bound),)
-        Sum modulo 2**64 of what :func:`flower_pansvm.secure_sum.fixed_point.encode` gave at ``sites`` sites.
-    shape : tuple of int
-        Shape of the result.
-    bound, sites, name
-        As given to :func:`flower_pansvm.secure_sum.fixed_point.encode`.
-
-    Raises
-    ------
-    SumError
-        If the number of words does not fit the shape.
+    ``words``, shape (words_needed(size, bound),), are the sum modulo 2**64 of the results of
+    :func:`flower_pansvm.secure_sum.fixed_point.encode` at all ``sites``; ``bound`` and ``name`` are those of `encode`.
+    SumError if their number does not fit the shape.
     """
     needed = words_needed(prod(shape), bound)
     if words.size != needed:
         raise SumError(
-            f"The sum of {name!r} has {words.size} words where {needed} belong. "
+            f"The sum of {name!r} has {words.size} words, expected {needed}. "
             "The sites do not work on the same task; check that they run the same version."
         )
     signed = words.view(np.int64)
@@ -49,11 +39,11 @@ def decode(
 
 def _join(signed: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
-    one = 1 << -LOWEST_BIT
+    unit = 1 << -LOWEST_BIT
     values = []
     for limbs in signed.reshape(LIMBS, -1).T.tolist():
-        whole = 0
+        integer = 0
         for limb in limbs:
-            whole = (whole << LIMB_BITS) + limb
-        values.append(whole / one)
+            integer = (integer << LIMB_BITS) + limb
+        values.append(integer / unit)
     return np.array(values, dtype=np.float64)

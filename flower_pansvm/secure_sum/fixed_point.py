@@ -1,4 +1,4 @@
-"""Floats as integers modulo 2**64, such that a sum of them is exact and can never overflow unnoticed.
+"""Floats as integers modulo 2**64, whose sum is exact and can never overflow unnoticed.
 
 With a declared bound, one word holds one value times a power of two. Without one, the value is cut into
 five limbs of 52 bits that cover 2**-140 to 2**120; each limb is summed in a word of its own and the limbs
@@ -32,7 +32,7 @@ def scale_exponent(bound: float, sites: int) -> int:
     if not 0 < bound < inf:
         raise SettingError(f"The bound of a secure sum is {bound}; it must be a positive finite number.")
     if sites < 1:
-        raise SettingError(f"A secure sum over {sites} sites was asked for; it needs at least one.")
+        raise SettingError(f"A secure sum needs at least one site, not {sites}.")
     largest_sum = Fraction(bound) * sites
     ceiling_of_log2 = (largest_sum.numerator - 1).bit_length() - (largest_sum.denominator - 1).bit_length()
     return min(HEADROOM_BITS - ceiling_of_log2, MOST_EXPONENT)
@@ -46,11 +46,11 @@ def encode(values: Floats, bound: float | None, sites: int, name: str = "array")
     values : ndarray of any shape
         With a bound, a value x becomes the whole number nearest to x 2^e, e as of :func:`scale_exponent`.
     bound : float or None
-        The largest absolute value that any one site may hold; None when nobody knows it.
+        The largest absolute value that any one site may hold; None if it is unknown.
     sites : int
-        How many sites are added up.
+        Number of sites in the sum.
     name : str
-        What an error calls the values.
+        Name of the values, for errors.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def encode(values: Floats, bound: float | None, sites: int, name: str = "array")
     largest = max(flat.max(initial=0.0), -flat.min(initial=0.0))
     if not np.isfinite(largest):
         raise SumError(
-            f"{name!r} holds a value that is not a finite number, so it cannot be added up. "
+            f"{name!r} holds a value that is not finite, which no sum can contain. "
             "Look for missing cells, divisions by zero and overflows in this site's data."
         )
     if largest > limit:
@@ -89,11 +89,11 @@ def _split(flat: Floats, sites: int) -> Words:
             f"Declare a bound, or use at most {WIDE_SITES} sites."
         )
     limbs = np.empty((LIMBS, flat.size), dtype=np.int64)
-    rest = flat * 2.0 ** (-LOWEST_BIT)
-    for place in range(LIMBS - 1, 0, -1):
-        unit = 2.0 ** (place * LIMB_BITS)
-        digit = np.trunc(rest / unit)
-        rest -= digit * unit
-        limbs[LIMBS - 1 - place] = digit
-    limbs[LIMBS - 1] = np.rint(rest)
+    remainder = flat * 2.0 ** (-LOWEST_BIT)
+    for power in range(LIMBS - 1, 0, -1):
+        unit = 2.0 ** (power * LIMB_BITS)
+        digit = np.trunc(remainder / unit)
+        remainder -= digit * unit
+        limbs[LIMBS - 1 - power] = digit
+    limbs[LIMBS - 1] = np.rint(remainder)
     return limbs.ravel().view(np.uint64)

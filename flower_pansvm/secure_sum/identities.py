@@ -1,7 +1,7 @@
 """Long-lived site identities: with them the coordinator cannot hand out keys of its own making.
 
 Each hospital makes an Ed25519 key pair once and gives its public half, 64 hexadecimal digits, to the other
-hospitals by a way they trust. Each of them writes the public halves of all into a roster file::
+hospitals over a channel that they trust. Each of them writes the public halves of all into a roster file::
 
     {"hospital-a": "8f40c5ad...", "hospital-b": "d75a9801..."}
 
@@ -26,13 +26,13 @@ from flower_pansvm.secure_sum.wire import join_fields
 
 @dataclass(frozen=True)
 class RunKeys:
-    """What a site publishes when it joins a run."""
+    """The public keys of a site that joins a run."""
 
     run: str
     site: str
     public_key: bytes  # raw X25519 key of the site
-    published: bytes = b""  # the public half of what SecureSum.prepare returned
-    epochs: bytes = b""  # how far its ledger is, and how far it knows the others' to be
+    published: bytes = b""  # the public half of SecureSum.prepare
+    epochs: bytes = b""  # the epoch of its ledger, and those of the others' as far as it knows them
 
     def signed_bytes(self) -> bytes:
         """Return the bytes that the site's identity signs."""
@@ -96,7 +96,7 @@ def verify(roster: Mapping[str, Ed25519PublicKey], keys: RunKeys, signature: byt
     if keys.site not in roster:
         raise SumError(
             f"Site {keys.site!r} takes part in the run but is not in the roster file. "
-            "Add its public identity if you trust it, or ask the coordinator who it is."
+            "Add its public identity if you trust it, or ask the coordinator whose site it is."
         )
     try:
         roster[keys.site].verify(signature, keys.signed_bytes())

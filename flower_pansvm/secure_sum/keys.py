@@ -37,28 +37,28 @@ def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str)
     if peer not in member.peers:
         raise SumError(
             f"Site {member.name!r} has no public key of site {peer!r}. "
-            "The coordinator must hand out the keys of all sites before the first sum."
+            "The coordinator has to hand out the keys of all sites before the first sum."
         )
     publics = {member.name: member.key.public_key().public_bytes_raw(), peer: member.peers[peer]}
     try:
         shared = member.key.exchange(X25519PublicKey.from_public_bytes(member.peers[peer]))
     except ValueError as error:
         raise SumError(
-            f"The public key of site {peer!r} is no usable X25519 key. It was damaged or replaced on its way."
+            f"The public key of site {peer!r} is invalid for X25519. It was damaged or replaced on its way."
         ) from error
     names = run.encode(), sender.encode(), receiver.encode()
     info = join_fields(tags.PAIR, *names, publics[sender], publics[receiver], purpose.encode())
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=info).derive(shared)
 
 
-def sum_key(key: bytes, this: SumRound) -> bytes:
+def sum_key(key: bytes, sum_round: SumRound) -> bytes:
     """Return the 32-byte sub-key of ``key`` that serves for this sum only."""
-    info = join_fields(tags.SUM, sum_context(this))
+    info = join_fields(tags.SUM, sum_context(sum_round))
     return HKDFExpand(algorithm=SHA256(), length=KEY_BYTES, info=info).derive(key)
 
 
 def add_keystream(vector: Words, subkey: bytes, *, subtract: bool = False) -> None:
-    """Add a sub-key's stream to ``vector``, shape (words,), in place, or take it off.
+    """Add a sub-key's stream to ``vector``, shape (words,), in place, or subtract it.
 
     The stream is AES-256 in counter mode over zeros, read as little-endian words. The counter starts at
     zero, so a sub-key must never serve for a second stream.
@@ -81,28 +81,28 @@ def keystream(subkey: bytes, words: int) -> Words:
     return stream
 
 
-def apply_mask(vector: Words, this: SumRound, member: Member, giver: str, taker: str) -> None:
+def apply_mask(vector: Words, sum_round: SumRound, member: Member, giver: str, taker: str) -> None:
     """Apply to ``vector``, in place, the mask that two sites share in this sum.
 
-    The giver adds it, the taker takes it off, so it cancels in the sum of their vectors; ``member`` is either.
+    The giver adds it and the taker subtracts it, so it cancels in the sum of their vectors; ``member`` is either.
     """
-    key = pair_key(member, this.run, giver, taker, MASK_PURPOSE)
-    add_keystream(vector, sum_key(key, this), subtract=member.name == taker)
+    key = pair_key(member, sum_round.run, giver, taker, MASK_PURPOSE)
+    add_keystream(vector, sum_key(key, sum_round), subtract=member.name == taker)
 
 
-def seal(member: Member, receiver: str, this: SumRound, purpose: str, note: bytes) -> bytes:
-    """Return ``note`` such that only ``receiver`` can read it, in this sum and for this purpose.
+def seal(member: Member, receiver: str, sum_round: SumRound, purpose: str, note: bytes) -> bytes:
+    """Return ``note`` encrypted for ``receiver``, in this sum and for this purpose.
 
-    ChaCha20-Poly1305; the random nonce stands in front.
+    ChaCha20-Poly1305; the random nonce comes first.
     """
-    cipher, associated = _note_cipher(member, member.name, receiver, this, purpose)
+    cipher, associated = _note_cipher(member, member.name, receiver, sum_round, purpose)
     nonce = secrets.token_bytes(NONCE_BYTES)
     return nonce + cipher.encrypt(nonce, note, associated)
 
 
-def unseal(member: Member, sender: str, this: SumRound, purpose: str, sealed: bytes) -> bytes:
+def unseal(member: Member, sender: str, sum_round: SumRound, purpose: str, sealed: bytes) -> bytes:
     """Return the note that ``sender`` sealed for this site, in this sum and for this purpose; else SumError."""
-    cipher, associated = _note_cipher(member, sender, member.name, this, purpose)
+    cipher, associated = _note_cipher(member, sender, member.name, sum_round, purpose)
     try:
         return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
     except (InvalidTag, ValueError) as error:
@@ -113,9 +113,9 @@ def unseal(member: Member, sender: str, this: SumRound, purpose: str, sealed: by
 
 
 def _note_cipher(
-    member: Member, sender: str, receiver: str, this: SumRound, purpose: str
+    member: Member, sender: str, receiver: str, sum_round: SumRound, purpose: str
 ) -> tuple[ChaCha20Poly1305, bytes]:
-    key = pair_key(member, this.run, sender, receiver, f"note/{purpose}")
-    who = sender.encode(), receiver.encode()
-    associated = join_fields(tags.NOTE, sum_context(this), *who, purpose.encode())
-    return ChaCha20Poly1305(sum_key(key, this)), associated
+    key = pair_key(member, sum_round.run, sender, receiver, f"note/{purpose}")
+    ends = sender.encode(), receiver.encode()
+    associated = join_fields(tags.NOTE, sum_context(sum_round), *ends, purpose.encode())
+    return ChaCha20Poly1305(sum_key(key, sum_round)), associated

@@ -10,22 +10,10 @@ from flower_pansvm.files import PRIVATE, write
 
 
 def create_identity(path: Path) -> str:
-    """Write a new private identity that only its owner can read, and return its public half.
+    """Write a new private identity that only its owner can read, and return its public half, 64 hexadecimal digits.
 
-    Parameters
-    ----------
-    path : Path
-        The file to write, in PEM format. It must not exist: an identity is never overwritten.
-
-    Returns
-    -------
-    str
-        The public identity, 64 hexadecimal digits, to be given to the other sites.
-
-    Raises
-    ------
-    SettingError
-        If the file exists or cannot be written.
+    The file, in PEM format, must not exist: an identity is never overwritten. SettingError if it exists or cannot be
+    written.
     """
     identity = Ed25519PrivateKey.generate()
     pem = identity.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

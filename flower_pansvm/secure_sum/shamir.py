@@ -1,4 +1,4 @@
-"""Shamir's secret sharing (1979), Communications of the ACM 22(11): so many shares give the secret, fewer nothing.
+"""Shamir's secret sharing (1979), Communications of the ACM 22(11): a threshold of shares gives the secret.
 
 A secret is 32 bytes, read as a number; a share is a point of a random polynomial modulo a prime above all such numbers.
 """
@@ -19,7 +19,7 @@ def split(secret: bytes, holders: int, threshold: int) -> list[bytes]:
     """Return a share of 33 bytes for each of ``holders`` holders of a secret of 32 bytes, by their places."""
     drawn = (secrets.token_bytes(DRAWN_BYTES) for _ in range(threshold - 1))
     # The highest power first, the secret last.
-    polynomial = [*(int.from_bytes(number, "big") % PRIME for number in drawn), int.from_bytes(secret, "big")]
+    polynomial = [*(int.from_bytes(draw, "big") % PRIME for draw in drawn), int.from_bytes(secret, "big")]
     shares = []
     for x in range(1, holders + 1):
         value = 0
@@ -32,27 +32,28 @@ def split(secret: bytes, holders: int, threshold: int) -> list[bytes]:
 def combine(shares: Mapping[int, bytes]) -> bytes:
     """Return the secret whose shares, exactly as many as the threshold, are given by their holders' places, from 0.
 
-    SumError if they are shares of no secret. That shares of a secret were changed, only the sum can show.
+    SumError if they are shares of no secret. Other changed shares give a wrong secret, and so a wrong sum.
     """
     weights = _weights(tuple(shares))
     values = (int.from_bytes(share, "big") for share in shares.values())
     secret = sum(weight * value for weight, value in zip(weights, values, strict=True)) % PRIME
     if secret >> (8 * SECRET_BYTES):
         raise SumError(
-            "The shares of a secret do not fit together: a site has sent others than it was given."
+            "The shares of a secret do not fit together: a site has sent others than it received. Repeat the sum; if "
+            "it happens again, leave out one site after the other."
         )
     return secret.to_bytes(SECRET_BYTES, "big")
 
 
 @lru_cache(maxsize=8)
 def _weights(places: tuple[int, ...]) -> list[int]:
-    """Return Lagrange's weights of the points at these places for the value at 0."""
-    found = []
+    """Return the Lagrange weights, for the value at 0, of the points at these places."""
+    weights = []
     for place in places:
         above = below = 1
         for other in places:
             if other != place:
                 above = above * (other + 1) % PRIME
                 below = below * (other - place) % PRIME
-        found.append(above * pow(below, -1, PRIME) % PRIME)
-    return found
+        weights.append(above * pow(below, -1, PRIME) % PRIME)
+    return weights

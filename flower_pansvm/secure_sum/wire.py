@@ -1,4 +1,4 @@
-"""Vectors and fields as bytes, and the checks on what arrives: what does not fit is a SumError."""
+"""Vectors and fields as bytes, and the checks of received bytes, which raise SumErrors."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,24 +16,24 @@ def join_fields(*fields: bytes) -> bytes:
 
 
 @lru_cache(maxsize=8)
-def sum_context(this: SumRound) -> bytes:
+def sum_context(sum_round: SumRound) -> bytes:
     """Return the bytes that stand for one sum: run, round trip, attempt, task, roster and the keys of the run."""
     return join_fields(
-        this.run.encode(),
-        this.round_trip.to_bytes(8, "big"),
-        this.attempt.to_bytes(8, "big"),
-        this.task.encode(),
-        join_fields(*(name.encode() for name in this.roster)),
-        this.keys.encode(),
+        sum_round.run.encode(),
+        sum_round.round_trip.to_bytes(8, "big"),
+        sum_round.attempt.to_bytes(8, "big"),
+        sum_round.task.encode(),
+        join_fields(*(name.encode() for name in sum_round.roster)),
+        sum_round.keys.encode(),
     )
 
 
 def keys_digest(published: Mapping[str, bytes]) -> str:
-    """Return a digest of what all sites of a run have published when they joined, lost sites included.
+    """Return a digest of the keys that all sites published as they joined the run, dropped sites included.
 
-    ``published`` holds the X25519 public key of each site, then what its protocol added, by name.
+    ``published`` holds each site's X25519 public key and the public half of `SecureSum.prepare`, by name.
     """
-    parts = [part for name, keys in sorted(published.items()) for part in (name.encode(), keys)]
+    parts = [field for name, keys in sorted(published.items()) for field in (name.encode(), keys)]
     return hashlib.sha256(join_fields(*parts)).hexdigest()
 
 
@@ -43,7 +43,7 @@ def to_bytes(words: Words) -> bytes:
 
 
 def from_bytes(payload: bytes, sender: str) -> Words:
-    """Return the words that :func:`to_bytes` wrote; ``sender`` is named when it cannot be done."""
+    """Return the words that :func:`to_bytes` wrote; a SumError names the ``sender``."""
     if len(payload) % 8:
         raise SumError(
             f"The vector from {sender!r} has {len(payload)} bytes, which is no whole number of 64-bit words. "
@@ -56,17 +56,17 @@ def same_length(words: Words, expected: int, sender: str) -> Words:
     """Return ``words`` if it has the expected number of words."""
     if words.size != expected:
         raise SumError(
-            f"The vector from {sender!r} has {words.size} words where {expected} belong. The message was cut "
-            "short, or the sites do not work on the same task; check that they run the same version."
+            f"The vector from {sender!r} has {words.size} words, expected {expected}. The message was cut short, or "
+            "the sites do not work on the same task; check that they run the same version."
         )
     return words
 
 
-def everyone(payloads: Mapping[str, bytes], this: SumRound, fewest: int | None = None) -> None:
+def check_roster(payloads: Mapping[str, bytes], sum_round: SumRound, fewest: int | None = None) -> None:
     """Check that there are payloads from all sites of the roster, or from ``fewest``, and none from others."""
-    missing = [name for name in this.roster if name not in payloads]
-    unknown = [name for name in payloads if name not in this.roster]
-    needed = len(this.roster) if fewest is None else fewest
+    missing = [name for name in sum_round.roster if name not in payloads]
+    unknown = [name for name in payloads if name not in sum_round.roster]
+    needed = len(sum_round.roster) if fewest is None else fewest
     if len(payloads) - len(unknown) < needed or unknown:
         raise SumError(
             f"The sum needs one payload from each of {needed} sites of the roster; missing: {missing}, not in the "
@@ -74,10 +74,10 @@ def everyone(payloads: Mapping[str, bytes], this: SumRound, fewest: int | None =
         )
 
 
-def add_all(payloads: Mapping[str, bytes], this: SumRound, fewest: int | None = None) -> Words:
+def add_all(payloads: Mapping[str, bytes], sum_round: SumRound, fewest: int | None = None) -> Words:
     """Return the sum modulo 2**64 over the vectors of all sites, or at least ``fewest``, at the coordinator."""
-    everyone(payloads, this, fewest)
-    first, *others = (name for name in this.roster if name in payloads)
+    check_roster(payloads, sum_round, fewest)
+    first, *others = (name for name in sum_round.roster if name in payloads)
     total = from_bytes(payloads[first], first)
     for name in others:
         total += same_length(from_bytes(payloads[name], name), total.size, name)

@@ -1,1 +1,1 @@
-"""What both sides of a system share: one file, or folder, a system; a name is the same in all rooms."""
+"""The shared part of each system: one file, or folder, a system, named as in the other packages."""

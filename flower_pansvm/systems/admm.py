@@ -35,10 +35,7 @@ class ConsensusQuestion(ProblemsQuestion):
 def _models(question: ConsensusQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
     """Bound x + y / rho: z and a sum over the rows of alpha_i / rho times f_i, as clients/systems/admm.py has it.
 
-    Raises
-    ------
-    FederationError
-        If there is no point, or a penalty that is not positive.
+    FederationError if there is no point, or a penalty that is not positive.
     """
     if question.points.size == 0 or question.rho.size == 0 or not (question.rho > 0).all():
         raise FederationError(
@@ -54,11 +51,11 @@ def _models(question: ConsensusQuestion, terms: Terms, sites: int) -> float:  # 
 class ConsensusAnswer:
     """A step's new local models; and how far the ones of the step before are from the point: squared lengths."""
 
-    models: Floats = summed(_models, shape=lambda asked: asked.points.shape[1:])  # x + y / rho
+    models: Floats = summed(_models, shape=lambda q: q.points.shape[1:])  # x + y / rho
     # ||x - z||^2 of the step before, with the z asked; ||x||^2 and ||y||^2 of that step
-    primal: Floats = summed(shape=lambda asked: asked.points.shape[1:2], not_negative=True)
-    model_size: Floats = summed(shape=lambda asked: asked.points.shape[1:2], not_negative=True)
-    dual_size: Floats = summed(shape=lambda asked: asked.points.shape[1:2], not_negative=True)
+    primal: Floats = summed(shape=lambda q: q.points.shape[1:2], not_negative=True)
+    model_size: Floats = summed(shape=lambda q: q.points.shape[1:2], not_negative=True)
+    dual_size: Floats = summed(shape=lambda q: q.points.shape[1:2], not_negative=True)
 
 
 CONSENSUS = Task("consensus", "train", ConsensusQuestion, ConsensusAnswer)

@@ -1,4 +1,4 @@
-"""What every run asks of the sites: joining it, and its columns and classes."""
+"""The tasks of every run: joining it, and its columns and classes."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class JoinQuestion:
 
 @dataclass(frozen=True)
 class JoinAnswer:
-    """What a site says of itself."""
+    """A site's description of itself."""
 
     name: str = disclosed()
     version: str = disclosed()  # of this project
@@ -45,7 +45,7 @@ JOIN = Task("join", "query", JoinQuestion, JoinAnswer)
 
 @dataclass(frozen=True)
 class SchemaBroadcast:
-    """What all sites agree on, once in a run."""
+    """The common columns and classes, once in a run."""
 
     columns: Texts  # in common order
     classes: Texts

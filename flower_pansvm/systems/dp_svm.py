@@ -35,7 +35,7 @@ class BinsAnswer:
     )
     cells: Floats = dp(
         lambda answer: math.sqrt(len(answer.cells) + math.sqrt(len(answer.cells))),
-        shape=lambda asked: (len(asked.low), BINS),
+        shape=lambda q: (len(q.low), BINS),
         not_negative=True,
     )
 
@@ -81,7 +81,7 @@ class PrivateWeightsQuestion:
 class PrivateStepAnswer:
     """Sum over training rows of z s', s the slopes of the Huberised hinge loss, clipped to norm 1, as z is."""
 
-    slope: Floats = dp(lambda _: 1.0, shape=lambda asked: asked.weights.shape)
+    slope: Floats = dp(lambda _: 1.0, shape=lambda q: q.weights.shape)
 
 
 PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer)

@@ -32,7 +32,7 @@ BALLOT = Broadcast("ballot", BallotBroadcast, cells=True)
 
 @dataclass(frozen=True)
 class VotesAnswer:
-    """How many sites' models say that a row is of a class."""
+    """Votes of the sites' models by row and class."""
 
     # (rows of the ballot, classes): 1 for the class that the site's model says
     votes: Floats = summed(1.0, consent="test-rows", shape=(-1, "classes"), count=True)
@@ -58,4 +58,4 @@ class EnsembleScoresAnswer:
 
 
 ENSEMBLE_SCORES = Task("ensemble_scores", "evaluate", EnsembleScoresQuestion, EnsembleScoresAnswer)
-"""Answered once a run: counts by two lists of classes would tell the labels of the rows in which they differ."""
+"""Answered once a run: counts by two lists of classes would reveal the labels of the rows in which they differ."""

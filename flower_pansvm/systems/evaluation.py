@@ -1,4 +1,4 @@
-"""A trained model tried on test records: on true ones in runs at level perturbed, and by subgroups of patients."""
+"""A trained model evaluated on test records: on true ones in runs at level perturbed, and by subgroups of patients."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from flower_pansvm.tasks import COUNT, Task, dp, summed
 from flower_pansvm.tested import TestedQuestion, sensitivity, shape
 
 TIME_SHARE = 0.1
-"""Share of an answer's cost that its time may tell of a record; its counts may tell the rest."""
+"""Share of an answer's cost for its time; the rest is for its counts."""
 
 TEST_DELTA = 1e-5
 """Of the promise that ``test-epsilon`` makes."""
@@ -17,7 +17,7 @@ TEST_DELTA = 1e-5
 
 @dataclass(frozen=True)
 class ModelTestQuestion(TestedQuestion):
-    """A model to be tried on the test records, at a cost."""
+    """A model to evaluate on the test records, at a cost."""
 
     rho: float
     model: Octets  # its file, see flower_pansvm/models/model_file.py
@@ -41,7 +41,7 @@ MODEL_TEST = Task("model_test", "evaluate", ModelTestQuestion, ModelTestAnswer)
 
 @dataclass(frozen=True)
 class SubgroupsQuestion(TestedQuestion):
-    """A model to be tried on test records, by groups of them."""
+    """A model to evaluate on test records, by groups of them."""
 
     model: Octets
 

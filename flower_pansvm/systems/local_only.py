@@ -1,4 +1,4 @@
-"""Local training: each hospital alone, with its own model on its own rows, tried on its own test rows."""
+"""Local training: each hospital alone, with its own model on its own rows, evaluated on its own test rows."""
 
 from dataclasses import dataclass
 

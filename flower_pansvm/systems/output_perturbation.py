@@ -76,10 +76,10 @@ def _curvature(question: RffCutsQuestion, terms: Terms, sites: int) -> float:  #
 class RffCutsAnswer:
     """Exact sums, see :class:`flower_pansvm.systems.pan_svm.cuts.Cuts` and `Answer`."""
 
-    a: Floats = summed(LARGEST, shape=lambda asked: asked.points.shape)
-    m: Floats = summed(LARGEST, shape=lambda asked: asked.points.shape[:1], not_negative=True)
-    loss: Floats = summed(shape=lambda asked: asked.points.shape[:1], not_negative=True)
-    curvature: Floats = summed(_curvature, shape=lambda asked: (math.comb(len(asked.centre) + 1, 2),))
+    a: Floats = summed(LARGEST, shape=lambda q: q.points.shape)
+    m: Floats = summed(LARGEST, shape=lambda q: q.points.shape[:1], not_negative=True)
+    loss: Floats = summed(shape=lambda q: q.points.shape[:1], not_negative=True)
+    curvature: Floats = summed(_curvature, shape=lambda q: (math.comb(len(q.centre) + 1, 2),))
 
 
 RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer)
@@ -87,7 +87,7 @@ RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer)
 
 @dataclass(frozen=True)
 class RffScoresQuestion:
-    """A model to be tried on the test rows."""
+    """A model to evaluate on the test rows."""
 
     weights: Floats  # (coordinates,)
     scale: float  # of the histogram of decision values
@@ -133,7 +133,7 @@ LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeight
 
 @dataclass(frozen=True)
 class RffPrivateScoresQuestion(TestedQuestion):
-    """A model to be tried on the test rows, at a cost."""
+    """A model to evaluate on the test rows, at a cost."""
 
     rho: float
     weights: Floats  # (coordinates,)

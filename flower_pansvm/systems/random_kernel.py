@@ -29,7 +29,7 @@ CELL = Task("cell", "train", Nothing, CellAnswer, deals=True)
 
 @dataclass(frozen=True)
 class MeansAnswer:
-    """What the columns' means are made of; 0 where a column is not the site's."""
+    """Counts and sums for the columns' means; 0 where a column is not the site's."""
 
     count: Floats = summed(COUNT, shape=("columns",), count=True)
     total: Floats = summed(shape=("columns",))
@@ -63,7 +63,7 @@ class KernelAnswer:
 
 KERNEL = Task("kernel", "train", KernelQuestion, KernelAnswer)
 KERNEL_POINTS = Task("kernel_points", "evaluate", KernelQuestion, KernelAnswer)
-"""The same of the test rows, which the model is tried on."""
+"""The same of the test rows, on which the model is evaluated."""
 
 
 def block_seed(secret: bytes, columns: Sequence[str]) -> bytes:
@@ -90,5 +90,5 @@ def combined(kernel: Kernel, blocks: Sequence[Floats]) -> Floats:
     A sum for the linear kernel (2.6), the entry-wise product for the Gaussian one (3.9).
     """
     stacked = np.stack(blocks)
-    whole: Floats = stacked.sum(axis=0) if kernel.name == "linear" else stacked.prod(axis=0)
-    return whole
+    kernel_rows: Floats = stacked.sum(axis=0) if kernel.name == "linear" else stacked.prod(axis=0)
+    return kernel_rows

@@ -1,4 +1,4 @@
-"""What is learned of the columns of all sites together: moments and ends, by which features are scaled; and folds."""
+"""Statistics of the columns over all sites: moments and ends, by which features are scaled; and folds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ LARGEST_CELL = 2.0**20
 root of the number of all rows away from the mean, or half ranges."""
 
 HEADROOM = 2.0
-"""What the bounds of sums leave for rounding."""
+"""Factor of the bounds of sums, for rounding."""
 
 
 def scaled(bound: Callable[[int], float]) -> Bound:
@@ -45,7 +45,7 @@ class RowsAnswer:
     rows: Floats = summed(COUNT, shape=("folds", "classes"), count=True)
 
 
-ROWS = Task("rows", "train", Nothing, RowsAnswer)  # asked again only after a site was lost
+ROWS = Task("rows", "train", Nothing, RowsAnswer)  # repeated only after a site has dropped out
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:
     """Bound sums of alpha y x: a dual variable is at most the row's weight times the sum of those of the cuts."""
     if terms.scaling == "none":
         return UNKNOWN
-    largest_dual = question.heaviest() * max(float(np.abs(own.beta).sum()) for own in question.duals())
+    largest_dual = question.heaviest() * max(float(np.abs(duals.beta).sum()) for duals in question.duals())
     return HEADROOM * (largest_dual or 1.0) * largest_total(sites)
 
 
@@ -67,8 +67,8 @@ class SupportAnswer:
     """Sums over each problem's rows, and over its support vectors, in scaled units (5.2.2)."""
 
     # (problems, features): sum over rows of alpha_i y_i x_i
-    weights: Floats = summed(_weights, shape=lambda asked: (len(asked.rank), -1))
-    count: Floats = summed(MOST_ROWS, shape=lambda asked: (len(asked.rank), 2), count=True)  # of each side
+    weights: Floats = summed(_weights, shape=lambda q: (len(q.rank), -1))
+    count: Floats = summed(MOST_ROWS, shape=lambda q: (len(q.rank), 2), count=True)  # of each side
     # (problems, 2, features): sum of their cells, and of the squares
     total: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)), shape=_sides)
     square: Floats = summed(
@@ -91,8 +91,8 @@ def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
         factors = RowFactors(labels, Question(duals.points, centre=duals.points[0]))
         for block in blocks(len(alpha)):
             F = mapped(block)
-            near = factors.of_cuts(F, block, duals.points[:, :-1] @ F.T + duals.points[:, -1:])
-            alpha[near.rows] += near.c @ duals.beta
+            rows = factors.of_cuts(F, block, duals.points[:, :-1] @ F.T + duals.points[:, -1:])
+            alpha[rows.rows] += rows.c @ duals.beta
     # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
     cleaned: Floats = np.maximum(alpha, 0.0)
     return cleaned

@@ -42,7 +42,7 @@ class DistortedRowsAnswer:
 
 
 DISTORTED_ROWS = Task("distorted_rows", "train", DistortedRowsQuestion, DistortedRowsAnswer)
-"""Answered for one question a run: two copies of the same rows would tell more than each."""
+"""Answered for one question a run: two copies of the same rows would reveal more than each."""
 
 
 EPSILON = 0.6
@@ -50,17 +50,9 @@ EPSILON = 0.6
 
 
 def distort(A: Floats) -> Floats:
-    """Return a distorted copy of a table: equations (4) and (5).
+    """Return a distorted copy of a table: equations (4) and (5); all zeros if no singular value is kept.
 
-    Parameters
-    ----------
-    A : ndarray of shape (rows, columns)
-        Finite cells, in units in which singular values above 1 are worth keeping.
-
-    Returns
-    -------
-    ndarray of shape (rows, columns)
-        All zeros if no singular value is kept.
+    ``A``, shape (rows, columns), has finite cells, in units in which singular values above 1 are worth keeping.
     """
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     r = values_kept(sigma)
@@ -71,13 +63,7 @@ def distort(A: Floats) -> Floats:
 
 
 def values_kept(sigma: Floats) -> int:
-    """Return how many singular values, the largest, are kept: those above 1 (8); if all are, those above a limit (9).
-
-    Parameters
-    ----------
-    sigma : ndarray of shape (values,)
-        The singular values, descending.
-    """
+    """Return how many descending singular values are kept: those above 1 (8); if all are, those above a limit (9)."""
     limit = 1.0 if (sigma <= 1.0).any() else 0.6 * sigma.mean()
     return int(np.count_nonzero(sigma > limit))
 
@@ -85,15 +71,9 @@ def values_kept(sigma: Floats) -> int:
 def sparsified(M: Floats, r: int) -> Floats:
     """Return singular vectors without their small entries: exponential thresholds, "METS" (6).
 
-    Column j, from 0 on, loses what is below ``EPSILON`` times the mean of its absolute values times exp(j / r²). The
-    paper's tables follow from absolute values, columns counted from 0, and means over each matrix's own rows.
-
-    Parameters
-    ----------
-    M : ndarray of shape (rows, values)
-        Left or right singular vectors, in columns.
-    r : int
-        How many singular values are kept.
+    ``M``, shape (rows, values), has left or right singular vectors in columns, of which ``r`` are kept. Column j, from
+    0 on, loses entries below ``EPSILON`` times the mean of its absolute values times exp(j / r²). The paper's tables
+    follow from absolute values, columns counted from 0, and means over each matrix's own rows.
     """
     thresholds = EPSILON * np.abs(M).mean(axis=0) * np.exp(np.arange(M.shape[1]) / r**2)
     return np.where(np.abs(M) < thresholds, 0.0, M)
@@ -107,54 +87,45 @@ MOST_STALE = 5
 
 
 def select(X: Floats, classes: Ints) -> Bools:
-    """Return which columns are chosen, shape (columns,): none if none tells anything of the class.
+    """Return which columns are chosen, shape (columns,): none if no column is informative of the class.
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, columns)
-        Finite cells.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
+    ``X`` are finite cells, shape (rows, columns); ``classes`` the class index of each row.
     """
     codes = [np.searchsorted(cut_points(column, classes), column) for column in X.T]
     relevance = np.array([symmetrical_uncertainty(code, classes) for code in codes])
-    known: dict[int, Floats] = {}
+    correlations: dict[int, Floats] = {}
 
     def between(column: int) -> Floats:
-        if column not in known:
-            known[column] = np.array([symmetrical_uncertainty(codes[column], code) for code in codes])
-            known[column][column] = 0.0  # a column makes no pair with itself
-        return known[column]
+        if column not in correlations:
+            correlations[column] = np.array([symmetrical_uncertainty(codes[column], code) for code in codes])
+            correlations[column][column] = 0.0  # a column makes no pair with itself
+        return correlations[column]
 
     chosen = best_first(relevance, between)
     for column in np.argsort(-relevance, kind="stable"):
-        more = relevance[column] > 0 and column not in chosen
-        if more and (between(column)[sorted(chosen)] <= relevance[column]).all():
+        relevant = relevance[column] > 0 and column not in chosen
+        if relevant and (between(column)[sorted(chosen)] <= relevance[column]).all():
             chosen |= {int(column)}
     return np.isin(np.arange(X.shape[1]), sorted(chosen))
 
 
 def cut_points(values: Floats, classes: Ints) -> Floats:
-    """Return where a column is cut into bins, ascending: Fayyad & Irani's minimum description length.
+    """Return the cuts of a column into bins, ascending: Fayyad & Irani's minimum description length.
 
-    Parameters
-    ----------
-    values : ndarray of shape (rows,)
-        Cells of a column; a cell at a cut is in the bin below.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
+    ``values`` are the column's cells, shape (rows,), of which one at a cut is in the bin below; ``classes`` the class
+    index of each row.
     """
     order = np.argsort(values, kind="stable")
     x, members = values[order], np.eye(classes.max() + 1)[classes[order]]
-    found, intervals = [], [(0, len(x))]
+    cuts, intervals = [], [(0, len(x))]
     while intervals:
-        first, end = intervals.pop()
-        size = _best_cut(x[first:end], members[first:end])
+        start, end = intervals.pop()
+        size = _best_cut(x[start:end], members[start:end])
         if size:
-            cut = first + size
-            found.append((x[cut - 1] + x[cut]) / 2)
-            intervals += [(first, cut), (cut, end)]
-    return np.sort(np.array(found))
+            cut = start + size
+            cuts.append((x[cut - 1] + x[cut]) / 2)
+            intervals += [(start, cut), (cut, end)]
+    return np.sort(np.array(cuts))
 
 
 def _best_cut(x: Floats, members: Floats) -> int:
@@ -163,13 +134,13 @@ def _best_cut(x: Floats, members: Floats) -> int:
     if not len(sizes):
         return 0
     rows, below = len(x), members.cumsum(axis=0)
-    left, right, whole = below[sizes - 1], below[-1] - below[sizes - 1], below[-1]
-    after = (sizes * entropy(left) + (rows - sizes) * entropy(right)) / rows
+    lower, upper, total = below[sizes - 1], below[-1] - below[sizes - 1], below[-1]
+    after = (sizes * entropy(lower) + (rows - sizes) * entropy(upper)) / rows
     best = int(after.argmin())
-    k, k1, k2 = (np.count_nonzero(part) for part in (whole, left[best], right[best]))
-    delta = np.log2(3.0**k - 2) - (k * entropy(whole) - k1 * entropy(left[best]) - k2 * entropy(right[best]))
+    k, k1, k2 = (np.count_nonzero(counts) for counts in (total, lower[best], upper[best]))
+    delta = np.log2(3.0**k - 2) - (k * entropy(total) - k1 * entropy(lower[best]) - k2 * entropy(upper[best]))
     # Of Weka's reading: as many candidates as there are different cuts, not rows - 1.
-    worth = entropy(whole) - after[best] > (np.log2(len(sizes)) + delta) / rows
+    worth = entropy(total) - after[best] > (np.log2(len(sizes)) + delta) / rows
     return int(sizes[best]) if worth else 0
 
 
@@ -189,17 +160,11 @@ def symmetrical_uncertainty(a: Ints, b: Ints) -> float:
 
 
 def best_first(relevance: Floats, between: Callable[[int], Floats]) -> frozenset[int]:
-    """Return the subset of columns of the largest merit that is found, forward from none.
+    """Return the subset of columns of the largest merit that the search reaches, forward from none.
 
     A subset S of k columns has the merit sum SU(f, class) / sqrt(k + 2 sum SU(f, g)), the second sum over its pairs. Of
-    equal ones, that which was found first is extended first.
-
-    Parameters
-    ----------
-    relevance : ndarray of shape (columns,)
-        Symmetrical uncertainty of each column and the class.
-    between : callable
-        Of a column's number, its symmetrical uncertainty with every column, 0 with itself, shape (columns,).
+    equal ones, the earlier is extended first. ``relevance``, shape (columns,), is the symmetrical uncertainty of each
+    column and the class; ``between`` returns that of a column, by index, with every column, 0 with itself.
     """
     best: frozenset[int] = frozenset()
     best_merit, stale, seen = 0.0, 0, {best}

@@ -219,7 +219,7 @@ def slots(
     this: SumRound, seed: bytes, slots_per_site: int, total: int = 0, number: int = 0
 ) -> dict[str, set[int]]:
     """Return the slots of each site of a sum, which has no more than its name, a seed and the sum."""
-    known: dict[str, Any] = {"participation": SimpleNamespace(this=this), "remembered": lambda _: seed}
+    known: dict[str, Any] = {"participation": SimpleNamespace(sum_round=this), "remembered": lambda _: seed}
     sites = [SimpleNamespace(name=name, **known) for name in this.roster]
     total = total or slots_per_site * len(this.roster)
     return {

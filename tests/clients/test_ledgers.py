@@ -398,7 +398,7 @@ def test_no_row_is_looked_at_for_a_site_that_has_not_joined(
 ) -> None:
     monkeypatch.setattr(Site, "train", lambda _: pytest.fail("looks at rows"))
     roster = SimpleNamespace(roster=NAMES)
-    part = SimpleNamespace(this=roster, protocol=Ring())
+    part = SimpleNamespace(sum_round=roster, protocol=Ring())
     site = Site.of(hospital(linked), "dp", part)  # type: ignore[arg-type]
     with pytest.raises(BudgetError, match="joined"):
         privately(site, PRIVATE_BINS, BinsQuestion(1e-3, *np.zeros((2, 2))), private_bins)

@@ -172,7 +172,9 @@ def test_a_matrix_of_a_site_with_other_columns_is_refused(monkeypatch: pytest.Mo
     """Else a site of another block, together with the coordinator, could choose a matrix that it knows."""
 
     def to_all(site: Any, purpose: str, seed: bytes, names: Any) -> None:
-        deal_seed(site, purpose, seed, site.participation.this.roster if site.name == "site-000" else names)
+        deal_seed(
+            site, purpose, seed, site.participation.sum_round.roster if site.name == "site-000" else names
+        )
 
     monkeypatch.setattr("clients.systems.random_kernel.deal_seed", to_all)
     with pytest.raises(FederationError, match="'site-000'"):

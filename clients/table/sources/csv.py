@@ -18,7 +18,7 @@ OTHERS = {
     b"PAR1": " but Parquet with another ending",
     b"\x1f\x8b": " but compressed: give it the ending .gz, or unpack it once more",
 }
-"""How files of other kinds begin, and what they are."""
+"""First bytes of other kinds of files, and their names."""
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -29,18 +29,12 @@ EXCELS_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n|$)', re.IGNORECASE)
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
-    """Read CSV; all cells are text, an empty one an empty text.
-
-    Raises
-    ------
-    TableError
-        If it is no CSV, or a row is longer or shorter than the row of names.
-    """
+    """Read CSV: all cells are text. TableError if it is no CSV, or a row is longer or shorter than the row of names."""
     text = _decoded(content, name, form)
-    said = EXCELS_LINE.match(text)
-    if said:
-        text = text[said.end() :]
-    separator = form.separator or (said and said[1]) or ("\t" if ".tsv" in name.lower() else ",")
+    mark = EXCELS_LINE.match(text)
+    if mark:
+        text = text[mark.end() :]
+    separator = form.separator or (mark and mark[1]) or ("\t" if ".tsv" in name.lower() else ",")
     try:
         header, text, empty = _table_of(text, name, replace(form, separator=separator), bool(form.separator))
         # As text: guessing types, pandas would read the labels of one site as 01 and of another as 1.0. Of Python's
@@ -73,7 +67,7 @@ def _decoded(content: bytes, name: str, form: TableForm) -> str:
     except UnicodeError:
         kind = next((kind for start, kind in OTHERS.items() if content.startswith(start)), "")
         raise TableError(
-            f"'{name}' is not text in {encoding}{kind}. Save it again as CSV in UTF-8, or say its encoding: often "
+            f"'{name}' is not text in {encoding}{kind}. Save it again as CSV in UTF-8, or set its encoding: often "
             "encoding=cp1252 (Windows), latin-1, or utf-16-le."
         ) from None
 
@@ -93,8 +87,8 @@ def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
         length = 0
 
 
-def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[list[str], str, int]:
-    """Return the row of names, the text without rows that are none of the table's, and how many of them are empty.
+def _table_of(text: str, name: str, form: TableForm, is_given: bool) -> tuple[list[str], str, int]:
+    """Return the row of names, the text of the table's rows alone, and how many empty rows are left out.
 
     Raises a TableError unless all its rows are as long; pandas fills short ones up.
     """
@@ -106,14 +100,14 @@ def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[lis
             fields.append(len(row))
             yield row
 
-    wanted, empty = table_rows(cells(), form)
-    if not wanted:
+    kept, empty = table_rows(cells(), form)
+    if not kept:
         raise TableError(f"'{name}' has no row of column names. Is it the right file?")
-    if len(wanted) < len(fields):
-        text = "".join(text[ends[row] : ends[row + 1]] for row in wanted)
+    if len(kept) < len(fields):
+        text = "".join(text[ends[row] : ends[row + 1]] for row in kept)
     header = next(row for row, _ in _rows(text, form.separator) if row)
-    _check_separator(header, name, form.separator, is_said)
-    for number, row in enumerate(wanted[1:], start=1):
+    _check_separator(header, name, form.separator, is_given)
+    for number, row in enumerate(kept[1:], start=1):
         if fields[row] != len(header):
             raise TableError(
                 f"In '{name}', a row has more or fewer fields than there are column names. Put text that holds the "
@@ -124,14 +118,14 @@ def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[lis
     return header, text, empty
 
 
-def _check_separator(header: Sequence[str], name: str, separator: str, is_said: bool) -> None:
-    """Check that the row of names is not separated by something else; TableError if it is."""
+def _check_separator(header: Sequence[str], name: str, separator: str, is_given: bool) -> None:
+    """Check that the row of names has no other separator; TableError if it has."""
     counts = {mark: "".join(header).count(mark) for mark in SEPARATORS if mark != separator}
     most = max(counts, key=lambda mark: counts[mark])
-    if counts[most] >= len(header) and (len(header) == 1 or not is_said):
+    if counts[most] >= len(header) and (len(header) == 1 or not is_given):
         word = SEPARATORS[most]
         raise TableError(
-            f"'{name}' separates its fields by something else than {SEPARATORS.get(separator, 'what is said')}: most "
-            f"likely by {word}. Say so in the node config or the schema file: separator={word} (pansvm check: "
+            f"'{name}' does not separate its fields by {SEPARATORS.get(separator, 'the given separator')}: most "
+            f"likely by {word}. Set it in the node config or the schema file: separator={word} (pansvm check: "
             f"--separator {word}). Such files often have decimal commas: decimal=','."
         )

@@ -13,15 +13,12 @@ from flower_pansvm.errors import TableError, install
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
     """Read a workbook. Cells have Excel's types; a formula is its result; rows without any cell do not count.
 
-    Raises
-    ------
-    TableError
-        If it is no workbook, more than one sheet holds something and none is named, a formula has no result, a cell of
-        the table spans several, or openpyxl is not installed.
+    TableError if it is no workbook, more than one sheet has content and none is named, a formula has no result, a cell
+    of the table spans several, or openpyxl is not installed.
     """
     sheet = _filled_sheet(content, name, form)
     cells = _filled(sheet)
-    formulas = [place for place, cell in sheet._cells.items() if cell.data_type == "f"]
+    formulas = [position for position, cell in sheet._cells.items() if cell.data_type == "f"]
     if formulas:
         cells = _filled(_workbook(content, name, results=True)[sheet.title])
         lacking = sorted(set(formulas) - cells.keys())
@@ -35,12 +32,12 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
     for (row, column), value in sorted(cells.items()):
         rows[row - 1] += [None] * (column - len(rows[row - 1]))
         rows[row - 1][column - 1] = value
-    wanted, empty = table_rows(rows, form)
-    if not wanted:
+    kept, empty = table_rows(rows, form)
+    if not kept:
         raise TableError(f"'{name}' has no row of column names. Is it the right sheet?")
-    _check_merged(sheet, set(wanted), name)
-    width = max(len(rows[number]) for number in wanted)
-    header, *filled = [rows[number] + [None] * (width - len(rows[number])) for number in wanted]
+    _check_merged(sheet, set(kept), name)
+    width = max(len(rows[number]) for number in kept)
+    header, *filled = [rows[number] + [None] * (width - len(rows[number])) for number in kept]
     columns = ["" if cell is None else str(cell) for cell in header]
     frame = pd.DataFrame(filled, columns=columns, dtype=object)
     frame.attrs[EMPTY_ROWS] = empty
@@ -48,7 +45,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
 
 
 def _workbook(content: bytes, name: str, *, results: bool) -> Any:
-    """Return a workbook with its formulas; with ``results``, with what they gave."""
+    """Return a workbook with its formulas; with ``results``, with their results."""
     try:
         import openpyxl  # noqa: PLC0415 - a hospital without Excel files does without
     except ModuleNotFoundError:
@@ -76,18 +73,18 @@ def _filled_sheet(content: bytes, name: str, form: TableForm) -> Any:
 
 
 def _filled(sheet: Any) -> dict[tuple[int, int], Any]:
-    """Return what a sheet's cells hold, by row and column from 1.
+    """Return the content of a sheet's cells, by row and column from 1.
 
     A sheet may have cells without content up to its millionth row; of the rectangle of all, openpyxl would make the
     missing ones, too.
     """
-    return {place: cell.value for place, cell in sheet._cells.items() if cell.value is not None}
+    return {position: cell.value for position, cell in sheet._cells.items() if cell.value is not None}
 
 
-def _check_merged(sheet: Any, wanted: set[int], name: str) -> None:
+def _check_merged(sheet: Any, kept: set[int], name: str) -> None:
     """Check that no cell of the table, whose rows are counted from 0, spans others, which would count as missing."""
     for merged in sheet.merged_cells.ranges:
-        if not wanted.isdisjoint(range(merged.min_row - 1, merged.max_row)):
+        if not kept.isdisjoint(range(merged.min_row - 1, merged.max_row)):
             raise TableError(
                 f"'{name}' has merged cells, of which only the first holds something; the others would count as "
                 "missing. Unmerge them, and fill each. Titles above the table are left out by skip-rows.",

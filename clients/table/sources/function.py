@@ -23,35 +23,35 @@ def read(data: str) -> pd.DataFrame:
     return as_frame(call(installed_function(data), data), data, LABEL)
 
 
-def as_frame(found: Any, name: str, label: str) -> pd.DataFrame:
-    """Return what a function has returned as a frame; TableError if it is none, or has no rows.
+def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
+    """Return a function's result as a frame; TableError if it is invalid or has no rows.
 
     It may return a frame with a label column, or ``(X, y)``, or ``(X, y, names)``: cells of shape (rows, columns),
     labels of shape (rows,), and the columns' names, which a frame has itself. ``name`` is the function's, for errors;
     ``label`` is what the column of ``y`` is called.
     """
-    if isinstance(found, tuple) and len(found) in (2, 3):
-        X, y, names = (*found, getattr(found[0], "columns", None))[:3]
+    if isinstance(result, tuple) and len(result) in (2, 3):
+        X, y, names = (*result, getattr(result[0], "columns", None))[:3]
         try:
             cells = np.asarray(X)
-            columns = [f"x{one}" for one in range(1, cells.shape[1] + 1)] if names is None else list(names)
-            found = pd.DataFrame(cells, columns=columns).assign(**{label: list(y)})
+            columns = [f"x{i + 1}" for i in range(cells.shape[1])] if names is None else list(names)
+            result = pd.DataFrame(cells, columns=columns).assign(**{label: list(y)})
         except (IndexError, TypeError, ValueError):
             raise TableError(
-                f"What the function {name} returns does not go together. Return X of shape (rows, columns), a label "
+                f"The results of the function {name} do not fit together. Return X of shape (rows, columns), a label "
                 "for each row, and a name for each column."
             ) from None
-    if not isinstance(found, pd.DataFrame):
+    if not isinstance(result, pd.DataFrame):
         raise TableError(
-            f"The function {name} returns {type(found).__name__}. Return a DataFrame, (X, y) or (X, y, names)."
+            f"The function {name} returns {type(result).__name__}. Return a DataFrame, (X, y) or (X, y, names)."
         )
-    if found.empty:
+    if result.empty:
         raise TableError(f"The function {name} returns no rows. Return those of its site.")
-    return found.reset_index(drop=True)
+    return result.reset_index(drop=True)
 
 
 def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool = False) -> Any:
-    """Return what a function returns; what it raises may have a cell in its text, and is ``logged`` if that may be."""
+    """Return a function's result; the text of its error may have a cell, and is shown if ``logged``."""
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:  # anybody's function
@@ -73,11 +73,11 @@ def installed_function(data: str) -> Callable[[], Any]:
             f"'{data}' names a function of the package '{package}', and no installed distribution has that. Install "
             "the package for this Python (pip install FOLDER), or correct the name: python:module:function."
         )
-    places = tuple(place for one in names for place in _places(metadata.distribution(one)))
-    for found in spec.submodule_search_locations or [str(spec.origin)]:
-        if not str(Path(found).resolve()).startswith(places):
+    folders = tuple(path for distribution in names for path in _folders(metadata.distribution(distribution)))
+    for folder in spec.submodule_search_locations or [str(spec.origin)]:
+        if not str(Path(folder).resolve()).startswith(folders):
             raise TableError(
-                f"'{data}' is not taken from the installed package '{package}': {found} comes first and has its name. "
+                f"'{data}' is not taken from the installed package '{package}': {folder} comes first and has its name. "
                 "Rename that; or start in another folder, and without PYTHONPATH."
             )
     try:
@@ -99,7 +99,7 @@ def distributions_of(data: str) -> tuple[str, list[str]]:
     return package, metadata.packages_distributions().get(package, [])
 
 
-def _places(distribution: metadata.Distribution) -> list[str]:
+def _folders(distribution: metadata.Distribution) -> list[str]:
     """Return the folders of a distribution: where it is installed, and its source after ``pip install -e``."""
     made = json.loads(distribution.read_text("direct_url.json") or "{}")
     source = made["url"] if made.get("dir_info", {}).get("editable") else ""

@@ -12,7 +12,7 @@ from flower_pansvm.printable import MOST_COLUMNS
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
-    """Read LIBSVM text into columns f1, f2, … and the label; TableError if it is none."""
+    """Read LIBSVM text into columns f1, f2, … and the label; TableError if it is invalid."""
     # Each message may start a process, and scikit-learn takes longer to load than most tables to read.
     from sklearn.datasets import load_svmlight_file  # noqa: PLC0415
 

@@ -61,14 +61,14 @@ def _parts(file: "pyarrow.parquet.ParquetFile", name: str) -> Iterator[pd.DataFr
     import pyarrow  # noqa: PLC0415
 
     try:
-        for part in file.iter_batches(max(1, CELLS_AT_ONCE // file.metadata.num_columns)):
-            yield _frame(pyarrow.Table.from_batches([part]))
+        for batch in file.iter_batches(max(1, CELLS_AT_ONCE // file.metadata.num_columns)):
+            yield _frame(pyarrow.Table.from_batches([batch]))
     except Exception as error:  # as above
         raise _damaged(name, error) from None
 
 
 def _frame(table: "pyarrow.Table") -> pd.DataFrame:
-    table.validate(full=True)  # or texts that are none would be found out later
+    table.validate(full=True)  # otherwise invalid texts would be noticed later
     frame: pd.DataFrame = table.to_pandas()
     named = [level for level in frame.index.names if level is not None]
     if named:

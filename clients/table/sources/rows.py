@@ -10,7 +10,7 @@ EMPTY_ROWS = "empty rows"
 
 def table_rows(rows: Iterable[Sequence[object]], form: TableForm) -> tuple[list[int], int]:
     """Return the numbers, from 0, of the rows that are column names and patients; and how many between are empty."""
-    wanted: list[int] = []
+    kept: list[int] = []
     empty: list[int] = []
     for number, row in enumerate(rows):
         if number < int(form.skip_rows or 0) or len(row) == 0:
@@ -19,6 +19,6 @@ def table_rows(rows: Iterable[Sequence[object]], form: TableForm) -> tuple[list[
         if all(cell in (None, "") for cell in row) and list(row) != [""]:
             empty.append(number)
         elif not (form.comment and str(row[0]).startswith(form.comment)):
-            wanted.append(number)
-    wanted = wanted[: max(0, len(wanted) - int(form.skip_footer or 0))]
-    return wanted, sum(number < wanted[-1] for number in empty) if wanted else 0
+            kept.append(number)
+    kept = kept[: max(0, len(kept) - int(form.skip_footer or 0))]
+    return kept, sum(number < kept[-1] for number in empty) if kept else 0

@@ -17,19 +17,14 @@ EXAMPLE = "-- url: postgresql+psycopg://reader@db.hospital.example/ward"
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
-    """Ask the database and return the rows, sorted. Nothing is committed, but some databases need no commit.
+    """Query the database and return the rows, sorted. Nothing is committed, but some databases need no commit.
 
-    Databases give rows in any order, and which rows are kept for the test depends on it. So they are sorted by their
-    cells, as text.
-
-    Raises
-    ------
-    TableError
-        If there is no URL or no answer, or a package is not installed.
+    Databases return rows in any order, and the split for test rows depends on it. So they are sorted by their cells, as
+    text. TableError if there is no URL or no answer, or a package is not installed.
     """
     text = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    found = URL.match(text)
-    if found is None:
+    url_line = URL.match(text)
+    if url_line is None:
         raise TableError(
             f"'{name}' does not say which database to ask. Begin it with a line such as '{EXAMPLE}', and write the "
             "query below."
@@ -39,12 +34,12 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
     except ModuleNotFoundError:
         raise TableError(f"To read '{name}', the package sqlalchemy is needed: {install('sql')}.") from None
     try:
-        engine = sqlalchemy.create_engine(found[1], poolclass=sqlalchemy.NullPool)
+        engine = sqlalchemy.create_engine(url_line[1], poolclass=sqlalchemy.NullPool)
         if engine.dialect.name == "sqlite":
             # It would make a new, empty one.
             _check_file(engine.url.database, name)
         # As it stands: neither a colon nor a percent sign begins the name of a parameter.
-        query = text[found.end() :]
+        query = text[url_line.end() :]
         if "format" in engine.dialect.paramstyle:
             query = query.replace("%", "%%")
         with engine.connect() as connection:

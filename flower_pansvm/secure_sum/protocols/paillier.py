@@ -1,7 +1,7 @@
 """The sum under Paillier's additively homomorphic encryption (Eurocrypt 1999).
 
 The first site of the roster holds the secret key. All sites encrypt under its public key, the coordinator
-multiplies the ciphertexts, which adds what is in them, and only this product goes to the key holder.
+multiplies the ciphertexts, which adds the plaintexts, and only this product goes to the key holder.
 
 Packing: a plaintext carries as many words as fit in slots of nine bytes: the word plus 2**63 and eight guard
 bits, so that the sum over up to 256 sites never runs into the next slot. (Adding 2**63 makes negative
@@ -17,7 +17,7 @@ is a product of 256 prepared numbers.
 
 What it rests on: the key holder proves nothing of its key. It can publish a number that others can factor, and then the
 coordinator reads every site's vector; only keys that give themselves away at once (a prime, a power, a small factor)
-are refused. And the key holder opens whatever it is given: a coordinator that does not follow the protocol gives it one
+are refused. And the key holder opens any ciphertexts: a coordinator that does not follow the protocol gives it one
 site's ciphertexts, or those of several sites in one plaintext, instead of their product. So a hospital takes part only
 if its node config says so.
 """
@@ -34,7 +34,7 @@ import numpy as np
 from flower_pansvm.errors import SettingError, SumError, install
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.step_state import load_step_state, save_step_state
-from flower_pansvm.secure_sum.wire import everyone, from_bytes, join_fields, to_bytes
+from flower_pansvm.secure_sum.wire import check_roster, from_bytes, join_fields, to_bytes
 
 try:
     import gmpy2
@@ -67,13 +67,13 @@ class Paillier(SecureSum):
 
     @property
     def slots(self) -> int:
-        """How many numbers fit into a plaintext."""
+        """Number of words in a plaintext."""
         return (self.key_bits - 1) // (8 * SLOT_BYTES)
 
     def prepare(self) -> tuple[bytes, bytes]:
         """Return a new key pair, ``p`` and ``q`` secret and ``n = p * q`` public; run by each site.
 
-        Every site makes one, since the next in the roster takes over when the key holder is lost.
+        Every site makes one, since the next in the roster takes over when the key holder drops out.
         """
         half = self.key_bits // 2
         p, q = _prime(half), _prime(half)
@@ -84,47 +84,47 @@ class Paillier(SecureSum):
             (p * q).to_bytes(self.key_bits // 8, "big"),
         )
 
-    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
+    def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return the vector, packed and encrypted for the key holder; run by each site."""
-        this.neighbours(member.name)
-        if len(this.roster) > MOST_SITES:
+        sum_round.neighbours(member.name)
+        if len(sum_round.roster) > MOST_SITES:
             raise SumError(f"Paillier sums have room for {MOST_SITES} sites. Use ring or k-secure for more.")
-        holder = this.roster[0]
+        holder = sum_round.roster[0]
         n = self._public_key(member.published.get(holder, b""), holder)
         key = PaillierPublicKey(n)
         blinding = blinding_of(n)
         ciphertexts = [
             blinding.blind(key.raw_encrypt(plaintext, r_value=1)) for plaintext in self._pack(vector)
         ]
-        kept = save_step_state(this, OPEN, vector.size.to_bytes(8, "big")) if member.name == holder else b""
-        return self._write(n, ciphertexts), kept
+        state = save_step_state(sum_round, OPEN, vector.size.to_bytes(8, "big"))
+        return self._write(n, ciphertexts), state if member.name == holder else b""
 
     def respond(
-        self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
+        self, step: int, payload: bytes, state: bytes, sum_round: SumRound, member: Member
     ) -> tuple[bytes, bytes]:
         """Open the sum, once, and return it; run by the key holder.
 
         As many ciphertexts are opened as the holder's own vector took, so that no other sum can be added.
         """
-        words = int.from_bytes(load_step_state(kept, this, step, member.name), "big")
+        words = int.from_bytes(load_step_state(state, sum_round, step, member.name), "big")
         p, q = (int.from_bytes(half, "big") for half in split_fields(member.secret, 2, member.name))
         n, ciphertexts = self._read(payload, "the coordinator")
         if n != p * q or len(ciphertexts) != -(-words // self.slots):
             raise SumError(
-                f"Site {member.name!r} was asked to open something else than the sum it takes part in. "
+                f"Site {member.name!r} refuses to open other ciphertexts than those of the sum it takes part in. "
                 "The message was changed on its way; repeat the sum under a new attempt."
             )
         key = PaillierPrivateKey(PaillierPublicKey(n), p, q)
         plaintexts = [key.raw_decrypt(ciphertext) for ciphertext in ciphertexts]
-        return to_bytes(self._unpack(plaintexts, words, len(this.roster))), b""
+        return to_bytes(self._unpack(plaintexts, words, len(sum_round.roster))), b""
 
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
+    def total(self, payloads: Mapping[str, bytes], sum_round: SumRound, relay: Relay) -> Words:
         """Multiply the ciphertexts, blind the product anew and have it opened; run by the coordinator."""
-        everyone(payloads, this)
-        holder = this.roster[0]
+        check_roster(payloads, sum_round)
+        holder = sum_round.roster[0]
         n, product = self._read(payloads[holder], holder)
         square = n**2
-        for name in this.roster[1:]:
+        for name in sum_round.roster[1:]:
             other_n, ciphertexts = self._read(payloads[name], name)
             if other_n != n or len(ciphertexts) != len(product):
                 raise SumError(
@@ -145,27 +145,27 @@ class Paillier(SecureSum):
             )
         if is_weak(n):
             raise SumError(
-                f"The Paillier key of site {holder!r} is no product of two large primes, so that others could read "
-                "what is encrypted under it. That site does not run this program as it is; leave it out."
+                f"The Paillier key of site {holder!r} is no product of two large primes, so that others could decrypt "
+                "the vectors. That site runs a changed program; leave it out."
             )
         return n
 
     def _pack(self, vector: Words) -> list[int]:
-        """Return the plaintexts: ``slots`` words each, every word plus 2**63 in nine bytes."""
+        """Return the plaintexts: ``row`` words each, every word plus 2**63 in nine bytes."""
         count = -(-vector.size // self.slots)
         rows = np.zeros((count * self.slots, SLOT_BYTES), dtype=np.uint8)
         rows[: vector.size, :8] = (vector + BIAS).astype("<u8").view(np.uint8).reshape(-1, 8)
         return [
-            int.from_bytes(part.tobytes(), "little") for part in rows.reshape(count, self.slots * SLOT_BYTES)
+            int.from_bytes(row.tobytes(), "little") for row in rows.reshape(count, self.slots * SLOT_BYTES)
         ]
 
     def _unpack(self, plaintexts: list[int], words: int, sites: int) -> Words:
         """Return the words of a sum over ``sites`` sites, modulo 2**64."""
         try:
-            slots = b"".join(part.to_bytes(self.slots * SLOT_BYTES, "little") for part in plaintexts)
+            slots = b"".join(number.to_bytes(self.slots * SLOT_BYTES, "little") for number in plaintexts)
         except OverflowError as error:
             raise SumError(
-                "What came out of a Paillier sum is no sum of vectors. A ciphertext was changed on its way; "
+                "The result of a Paillier sum is no sum of vectors. A ciphertext was changed on its way; "
                 "repeat the sum under a new attempt."
             ) from error
         rows = np.frombuffer(slots, dtype=np.uint8).reshape(-1, SLOT_BYTES)[:words, :8]
@@ -188,7 +188,7 @@ class Paillier(SecureSum):
         square = n**2
         if len(joined) % width or not all(0 < ciphertext < square for ciphertext in ciphertexts):
             raise SumError(
-                f"The message from {sender!r} is damaged: it holds something else than Paillier ciphertexts. "
+                f"The message from {sender!r} is damaged: its content is not Paillier ciphertexts. "
                 "It was cut short or changed on its way; repeat the sum."
             )
         return n, ciphertexts
@@ -227,9 +227,9 @@ class Blinding:
 
 @lru_cache(maxsize=64)
 def is_weak(n: int) -> bool:
-    """Return whether a public key gives its factors away at once: a prime, a power, or a multiple of a small prime.
+    """Return whether a public key is easily factored: a prime, a power, or a multiple of a small prime.
 
-    That it does not is no proof that it is sound.
+    A key that passes is not thereby proven sound.
     """
     return bool(gmpy2.gcd(n, _small_primes()) != 1 or gmpy2.is_power(n) or gmpy2.is_prime(n))
 
@@ -255,13 +255,7 @@ def _prime(bits: int) -> int:
 
 
 def split_fields(joined: bytes, expected: int, sender: str) -> list[bytes]:
-    """Return the fields that `join_fields` joined; ``sender`` is named when it cannot be done.
-
-    Raises
-    ------
-    SumError
-        If there are not exactly ``expected`` fields.
-    """
+    """Return the ``expected`` fields of `join_fields`; SumError, which names the sender, for another number of them."""
     fields = []
     start = 0
     while start < len(joined):
@@ -270,7 +264,7 @@ def split_fields(joined: bytes, expected: int, sender: str) -> list[bytes]:
         start = end
     if start != len(joined) or len(fields) != expected:
         raise SumError(
-            f"The message from {sender!r} is damaged: it has not the {expected} parts it should have. "
+            f"The message from {sender!r} is damaged: it does not have {expected} parts. "
             "It was cut short or changed on its way; repeat the sum."
         )
     return fields

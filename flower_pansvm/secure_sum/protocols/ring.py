@@ -1,8 +1,8 @@
 """The ring secure sum in one round trip.
 
-Each site shares one mask with the next in the ring, adds the one it shares with its successor and takes off the one it
+Each site shares one mask with the next in the ring, adds the one it shares with its successor and subtracts the one it
 shares with its predecessor. All masks cancel in the sum. To learn one site's vector both its neighbours must collude
-*and* have what it sent to the coordinator.
+*and* have its message to the coordinator.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ class Ring(SecureSum):
     name: ClassVar[str] = "ring"
     protected: ClassVar[bool] = True
 
-    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
+    def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return ``v_i + m(i, i+1) - m(i-1, i)``; run by each site."""
-        before, after = this.neighbours(member.name)
+        before, after = sum_round.neighbours(member.name)
         masked = vector.copy()
-        apply_mask(masked, this, member, giver=member.name, taker=after)
-        apply_mask(masked, this, member, giver=before, taker=member.name)
+        apply_mask(masked, sum_round, member, giver=member.name, taker=after)
+        apply_mask(masked, sum_round, member, giver=before, taker=member.name)
         return to_bytes(masked), b""
 
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:  # noqa: ARG002
+    def total(self, payloads: Mapping[str, bytes], sum_round: SumRound, relay: Relay) -> Words:  # noqa: ARG002
         """Add up the masked vectors; run by the coordinator."""
-        return add_all(payloads, this)
+        return add_all(payloads, sum_round)

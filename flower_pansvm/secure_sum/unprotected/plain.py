@@ -15,11 +15,11 @@ class Plain(SecureSum):
     name: ClassVar[str] = "plain"
     protected: ClassVar[bool] = False
 
-    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
+    def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return the vector itself; run by each site."""
-        this.neighbours(member.name)
+        sum_round.neighbours(member.name)
         return to_bytes(vector), b""
 
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:  # noqa: ARG002
+    def total(self, payloads: Mapping[str, bytes], sum_round: SumRound, relay: Relay) -> Words:  # noqa: ARG002
         """Add up the vectors; run by the coordinator."""
-        return add_all(payloads, this)
+        return add_all(payloads, sum_round)

@@ -1,6 +1,6 @@
 """Adaptive EM: the number of components is found by merging, splitting and eliminating (Luo et al. 2009, section 4).
 
-Formulas that the text has lost are reconstructed from the sentences around them: docstrings say which.
+Formulas missing in the text are reconstructed from the sentences around them; docstrings mark them.
 """
 
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class Rivals:
 
 
 def floor_of(X: Floats) -> float:
-    """Return what is added to each variance; of rows that are not all the same."""
+    """Return the addition to each variance; above 0 for rows that are not all the same."""
     return FLOOR * float(X.var(axis=0).mean())
 
 
 def objective(mixture: Mixture, X: Floats) -> float:
     """Return log-likelihood minus description length (2), the latter reconstructed: log(rows) / 2 for each number."""
     components, features = mixture.means.shape
-    each = features + (features if mixture.diagonal else features * (features + 1) / 2)
-    numbers = components * each + components - 1
+    numbers_each = features + (features if mixture.diagonal else features * (features + 1) / 2)
+    numbers = components * numbers_each + components - 1
     return float(mixture.log_density(X).sum() - numbers / 2 * np.log(len(X)))
 
 
@@ -89,23 +89,15 @@ def _maximised(X: Floats, shares: Floats, diagonal: bool) -> Mixture:
 
 
 def adaptive_em(start: Mixture, X: Floats, rivals: Rivals | None, generator: np.random.Generator) -> Mixture:
-    """Return the best mixture of the rows of a class that was seen, components by weight (Algorithm 1).
+    """Return the best mixture met of the rows of a class, components by weight (Algorithm 1).
 
-    Parameters
-    ----------
-    start : Mixture
-        Where to start, after EM.
-    X : ndarray of shape (rows, features)
-        Rows of the class.
-    rivals : Rivals or None
-        The other classes' components; None to split without regard to them.
-    generator : Generator
-        Draws operations and points.
+    ``start`` is the first mixture, after EM; ``X`` the rows of the class, shape (rows, features); ``rivals`` the other
+    classes' components, None to split without regard to them. The ``generator`` draws operations and points.
     """
     normals = generator.normal(size=(DRAWS, X.shape[1]))
-    now = best = start
+    current = best = start
     value = best_value = objective(start, X)
-    proposals, since = Proposals(now, X, rivals, normals), 0
+    proposals, since = Proposals(current, X, rivals, normals), 0
     for _ in range(MOST_PROPOSALS):
         proposed = proposals.draw(generator)
         if proposed is None or since == WITHOUT_BETTER:
@@ -113,15 +105,15 @@ def adaptive_em(start: Mixture, X: Floats, rivals: Rivals | None, generator: np.
         new = em(proposed, X)
         new_value, since = objective(new, X), since + 1
         if generator.random() < np.exp(np.minimum(0.0, (new_value - value) / TEMPERATURE)):
-            now, value = new, new_value
-            proposals = Proposals(now, X, rivals, normals)
+            current, value = new, new_value
+            proposals = Proposals(current, X, rivals, normals)
         if new_value > best_value:
             best, best_value, since = new, new_value, 0
     return best.largest_first()
 
 
 class Proposals:
-    """What may be done to a mixture, and with which probability (reconstructed).
+    """The operations on a mixture and their probabilities (reconstructed).
 
     Merging: inversely to how far the merged component is from both's rows. Splitting: as the component is far from its
     rows, and near another class. Eliminating: as it is far from its rows. The three are as likely.
@@ -140,59 +132,58 @@ class Proposals:
         weights["split"] = local / np.maximum(inter, 1e-9)
         if several:
             weights["eliminate"] = local
-        self.weights = {kind: found / found.sum() for kind, found in weights.items() if found.sum() > 0}
+        self.weights = {kind: values / values.sum() for kind, values in weights.items() if values.sum() > 0}
 
     def draw(self, generator: np.random.Generator) -> Mixture | None:
         """Return the mixture after an operation; None if there is none to do."""
         if not self.weights:
             return None
         kind = list(self.weights)[generator.integers(len(self.weights))]
-        which = int(generator.choice(len(self.weights[kind]), p=self.weights[kind]))
+        index = int(generator.choice(len(self.weights[kind]), p=self.weights[kind]))
         if kind == "merge":
-            return self.mixture.merged(*self.pairs[which])
+            return self.mixture.merged(*self.pairs[index])
         if kind == "split":
-            return self.mixture.split(which, self._step(which))
-        return self.mixture.only(np.delete(np.arange(len(self.mixture.weights)), which))
+            return self.mixture.split(index, self._step(index))
+        return self.mixture.only(np.delete(np.arange(len(self.mixture.weights)), index))
 
     def _pairs(self) -> list[tuple[int, int]]:
         """Return the pairs that may be merged: each component with the few whose means are nearest."""
         means = self.mixture.means
         apart = np.square(means[:, None] - means[None]).sum(axis=2)
-        near = np.argsort(apart, axis=1, kind="stable")[:, : NEAREST + 1]
-        return sorted({(min(i, int(j)), max(i, int(j))) for i, row in enumerate(near) for j in row if i != j})
+        order = np.argsort(apart, axis=1, kind="stable")[:, : NEAREST + 1]
+        return sorted(
+            {(min(i, int(j)), max(i, int(j))) for i, row in enumerate(order) for j in row if i != j}
+        )
 
-    def _merged(self, one: int, other: int) -> float:
+    def _merged(self, i: int, j: int) -> float:
         """Return how far the component made of two is from the rows of both."""
-        merged = self.mixture.merged(one, other)
+        merged = self.mixture.merged(i, j)
         last = Mixture(merged.weights[-1:], merged.means[-1:], merged.covariances[-1:])
-        return local_divergence(self.shares[:, [one, other]].sum(axis=1), last.log_density(self.X))
+        return local_divergence(self.shares[:, [i, j]].sum(axis=1), last.log_density(self.X))
 
     def _inter(self, rivals: Rivals, normals: Floats) -> Floats:
         """Return the divergence of each component from the other classes' nearest one, by its own distance."""
-        found, own = np.empty(len(self.mixture.weights)), self.mixture
-        for i in range(len(found)):
-            alone = own.only(np.array([i]))
+        divergences, mixture = np.empty(len(self.mixture.weights)), self.mixture
+        for i in range(len(divergences)):
+            alone = mixture.only(np.array([i]))
             nearest = int(np.argmax(alone.log_density(rivals.mixture.means)))
-            rows = len(self.X) * own.weights[i]
+            rows = len(self.X) * mixture.weights[i]
             share = rows / (rows + rivals.rows * rivals.mixture.weights[nearest])
-            found[i] = divergence(alone, rivals.mixture.only(np.array([nearest])), normals, share)
-        return found
+            divergences[i] = divergence(alone, rivals.mixture.only(np.array([nearest])), normals, share)
+        return divergences
 
-    def _step(self, one: int) -> Floats:
+    def _step(self, i: int) -> Floats:
         """Return half a standard deviation along the axis on which the component's rows are the most two-peaked.
 
         Reconstructed: the index is the kurtosis. The text has the variance in place of the standard deviation, with
         which covariances may stop being positive definite.
         """
         mixture = self.mixture
-        covariance = mixture.covariances[one]
+        covariance = mixture.covariances[i]
         variances, axes = (
             (covariance, np.eye(len(covariance))) if mixture.diagonal else np.linalg.eigh(covariance)
         )
-        projected, share = (
-            (self.X - mixture.means[one]) @ axes,
-            self.shares[:, one] / self.shares[:, one].sum(),
-        )
+        projected, share = ((self.X - mixture.means[i]) @ axes, self.shares[:, i] / self.shares[:, i].sum())
         second, fourth = share @ np.square(projected), share @ projected**4
         axis = int(np.argmin(fourth / np.maximum(np.square(second), 1e-300)))
         step: Floats = 0.5 * np.sqrt(variances[axis]) * axes[:, axis]

@@ -28,7 +28,7 @@ class Mixture:
         """Return log(weight_i N(x; mean_i, covariance_i)) of each row and component, shape (rows, components)."""
         from scipy.linalg import solve_triangular  # noqa: PLC0415 - each message may start a process
 
-        found = np.empty((len(X), len(self.weights)))
+        logs = np.empty((len(X), len(self.weights)))
         for i, (weight, mean, factor) in enumerate(
             zip(self.weights, self.means, self._factors(), strict=True)
         ):
@@ -38,13 +38,13 @@ class Mixture:
                 scaled = solve_triangular(factor, (X - mean).T, lower=True, check_finite=False).T
                 widths = np.diagonal(factor)
             constant = np.log(weight) - np.log(widths).sum() - X.shape[1] / 2 * np.log(2 * np.pi)
-            found[:, i] = constant - np.square(scaled).sum(axis=1) / 2
-        return found
+            logs[:, i] = constant - np.square(scaled).sum(axis=1) / 2
+        return logs
 
     def log_density(self, X: Floats) -> Floats:
         """Return log P(x) of each row, shape (rows,) (equation 1)."""
-        found: Floats = np.logaddexp.reduce(self.log_components(X), axis=1)
-        return found
+        logs: Floats = np.logaddexp.reduce(self.log_components(X), axis=1)
+        return logs
 
     def points(self, normals: Floats) -> Floats:
         """Return of each component the points that standard normal ones become, shape (components, rows, features)."""
@@ -62,40 +62,40 @@ class Mixture:
         spread = factors * normals if self.diagonal else np.einsum("nij,nj->ni", factors, normals)
         return self.means[component] + spread
 
-    def only(self, kept: Ints) -> "Mixture":
+    def only(self, indices: Ints) -> "Mixture":
         """Return the mixture of some components, whose weights grow alike (11)."""
-        weights = self.weights[kept]
-        return Mixture(weights / weights.sum(), self.means[kept], self.covariances[kept])
+        weights = self.weights[indices]
+        return Mixture(weights / weights.sum(), self.means[indices], self.covariances[indices])
 
     def largest_first(self) -> "Mixture":
         """Return the same mixture, components by weight."""
         return self.only(np.argsort(-self.weights, kind="stable"))
 
-    def merged(self, one: int, other: int) -> "Mixture":
+    def merged(self, i: int, j: int) -> "Mixture":
         """Return the mixture with two components as one, of their mean and second moments (12, reconstructed)."""
-        both, rest = np.array([one, other]), np.setdiff1d(np.arange(len(self.weights)), [one, other])
-        weight = self.weights[both].sum()
-        shares = self.weights[both] / weight
-        mean = shares @ self.means[both]
-        spread = self.covariances[both] + self._squares(self.means[both] - mean)
+        pair, others = np.array([i, j]), np.setdiff1d(np.arange(len(self.weights)), [i, j])
+        weight = self.weights[pair].sum()
+        shares = self.weights[pair] / weight
+        mean = shares @ self.means[pair]
+        spread = self.covariances[pair] + self._squares(self.means[pair] - mean)
         return Mixture(
-            np.append(self.weights[rest], weight),
-            np.vstack([self.means[rest], mean]),
-            np.concatenate([self.covariances[rest], np.tensordot(shares, spread, 1)[None]]),
+            np.append(self.weights[others], weight),
+            np.vstack([self.means[others], mean]),
+            np.concatenate([self.covariances[others], np.tensordot(shares, spread, 1)[None]]),
         )
 
-    def split(self, one: int, step: Floats) -> "Mixture":
+    def split(self, i: int, step: Floats) -> "Mixture":
         """Return the mixture with two components in place of one, at mean ± step (14).
 
         The covariances are reconstructed: less by step step', so that mean and second moments stay. ``step`` has to be
         shorter than the standard deviation along it.
         """
-        rest = np.setdiff1d(np.arange(len(self.weights)), [one])
-        mean, covariance = self.means[one], self.covariances[one] - self._squares(step[None])[0]
+        others = np.setdiff1d(np.arange(len(self.weights)), [i])
+        mean, covariance = self.means[i], self.covariances[i] - self._squares(step[None])[0]
         return Mixture(
-            np.append(self.weights[rest], [self.weights[one] / 2] * 2),
-            np.vstack([self.means[rest], mean + step, mean - step]),
-            np.concatenate([self.covariances[rest], covariance[None], covariance[None]]),
+            np.append(self.weights[others], [self.weights[i] / 2] * 2),
+            np.vstack([self.means[others], mean + step, mean - step]),
+            np.concatenate([self.covariances[others], covariance[None], covariance[None]]),
         )
 
     def perturbed(self, strength: float) -> "Mixture":
@@ -138,32 +138,28 @@ LARGEST = float(np.log(2))
 TINY = 1e-300  # half of the smallest numbers is 0, and the divergence from 0 infinite
 
 
-def divergence(one: Mixture, other: Mixture, normals: Floats, share: float = 0.5) -> float:
+def divergence(p: Mixture, q: Mixture, normals: Floats, share: float = 0.5) -> float:
     """Return H(pi_1 P_1 + pi_2 P_2) - pi_1 H(P_1) - pi_2 H(P_2) of two mixtures (3), pi_1 being ``share``.
 
     It has no closed form: as many draws of each component as there are standard normal ones, shape (draws, features),
     which are common to all components. So equal mixtures have divergence 0 exactly.
     """
-    found = 0.0
-    for pi, mixture in ((share, one), (1 - share, other)):
+    total = 0.0
+    for pi, mixture in ((share, p), (1 - share, q)):
         points = mixture.points(normals)
         flat = points.reshape(-1, points.shape[2])
-        logs = one.log_density(flat), other.log_density(flat)
+        logs = p.log_density(flat), q.log_density(flat)
         middle = np.logaddexp(np.log(share) + logs[0], np.log(1 - share) + logs[1])
-        own = logs[0] if mixture is one else logs[1]
-        found += pi * float(mixture.weights @ (own - middle).reshape(points.shape[:2]).mean(axis=1))
-    return min(max(found, 0.0), LARGEST)
+        gap = (logs[0] if mixture is p else logs[1]) - middle
+        total += pi * float(mixture.weights @ gap.reshape(points.shape[:2]).mean(axis=1))
+    return min(max(total, 0.0), LARGEST)
 
 
 def local_divergence(posterior: Floats, log_density: Floats) -> float:
-    """Return how far a component is from the rows that it stands for (4, reconstructed).
+    """Return the divergence of a component from the rows that it stands for (4, reconstructed).
 
-    Both are distributions over the rows: the rows by their posterior of the component, and its density at them.
-
-    Parameters
-    ----------
-    posterior, log_density : ndarray of shape (rows,)
-        Of the component.
+    Both are distributions over the rows: the rows by their ``posterior`` of the component, and its density at them,
+    from ``log_density``, both of shape (rows,).
     """
     from scipy.special import rel_entr  # noqa: PLC0415 - each message may start a process
 

@@ -1,4 +1,4 @@
-"""Mixtures: each hospital's own model of each class, as far as it shares it; and the global one, to be tried.
+"""Mixtures: each hospital's own model of each class, as far as it shares it; and the global one, to be evaluated.
 
 Luo et al. 2009, section 3: one mixture a class.
 """
@@ -46,8 +46,8 @@ class ClassModels:
     @classmethod
     def of(cls, models: Mapping[int, Mixture], rows: Floats, features: int, diagonal: bool) -> Self:
         """Put the models of some classes, by number, end to end."""
-        ordered = [models[number] for number in sorted(models)]
-        components = [len(models[number].weights) if number in models else 0 for number in range(len(rows))]
+        ordered = [models[index] for index in sorted(models)]
+        components = [len(models[index].weights) if index in models else 0 for index in range(len(rows))]
         wide = () if diagonal else (features,)
         return cls(
             rows,
@@ -65,11 +65,11 @@ class ClassModels:
     def by_class(self) -> dict[int, Mixture]:
         """Return the mixture of each class that has one."""
         ends = np.cumsum(self.components)
-        parts = {number: slice(end - self.components[number], end) for number, end in enumerate(ends)}
+        slices = {index: slice(end - self.components[index], end) for index, end in enumerate(ends)}
         return {
-            number: Mixture(self.weights[part], self.means[part], self.covariances[part])
-            for number, part in parts.items()
-            if self.components[number]
+            index: Mixture(self.weights[slice_], self.means[slice_], self.covariances[slice_])
+            for index, slice_ in slices.items()
+            if self.components[index]
         }
 
     def check(self, classes: int, features: int) -> None:
@@ -80,7 +80,7 @@ class ClassModels:
         numbers = (self.rows, self.weights, self.means, self.covariances)
         if shapes != ((classes,), (classes,), (total,), (total, features)) or self.covariances.shape != wide:
             raise ValueError("The parts do not fit together.")
-        if (self.components < 0).any() or not all(np.isfinite(part).all() for part in numbers):
+        if (self.components < 0).any() or not all(np.isfinite(array).all() for array in numbers):
             raise ValueError(
                 "The mixture parameters are invalid: one is no finite number, or a count is negative."
             )
@@ -90,7 +90,7 @@ class ClassModels:
             not ((self.weights > 0).all() and np.allclose(sums, 1))
             or (self.rows[self.components > 0] <= 0).any()
         ):
-            raise ValueError("Weights or numbers of rows are none.")
+            raise ValueError("Weights or numbers of rows are not above 0, or weights do not add up to 1.")
         sizes = (
             self.covariances if self.covariances.ndim == 2 else np.linalg.eigvalsh(self.covariances)
         )  # LinAlgError is a ValueError
@@ -103,15 +103,14 @@ class ClassModels:
         Classes are as likely as they have rows (reconstructed). One without a model never wins.
         """
         logs = np.full((len(X), len(self.rows)), -np.inf)
-        for number, model in self.by_class().items():
-            logs[:, number] = model.log_density(X) + np.log(self.rows[number])
+        for index, model in self.by_class().items():
+            logs[:, index] = model.log_density(X) + np.log(self.rows[index])
         columns = range(len(self.rows)) if len(self.rows) > 2 else [1]
         odds = [
-            logs[:, number] - np.logaddexp.reduce(np.delete(logs, number, axis=1), axis=1)
-            for number in columns
+            logs[:, index] - np.logaddexp.reduce(np.delete(logs, index, axis=1), axis=1) for index in columns
         ]
-        found: Floats = np.clip(np.stack(odds, axis=1), -LARGEST_ODDS, LARGEST_ODDS)
-        return found
+        clipped: Floats = np.clip(np.stack(odds, axis=1), -LARGEST_ODDS, LARGEST_ODDS)
+        return clipped
 
 
 WEAK_MODELS = Task("weak_models", "train", WeakModelsQuestion, ClassModels)

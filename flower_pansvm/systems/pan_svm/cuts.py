@@ -24,7 +24,7 @@ so few rows that sums would be about them."""
 class Problem:
     """One linear SVM over mapped rows of all sites: min 1/2 ||w||^2 + C sum_i weight_i max(0, 1 - y_i (w.f_i + b))."""
 
-    name: str  # what a log line calls it, for instance the positive class
+    name: str  # in log lines, for instance the positive class
     rank: int  # coordinates of a mapped row
     rows: float  # sum of the rows' weights over all sites
     C: float  # penalty, positive
@@ -36,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of one problem in one round trip."""
+    """The question of one problem in one round trip."""
 
     endpoints: Floats  # (endpoints, rank + 1): where the segments end; weights w and, last, the bias b
     centre: Floats  # (rank + 1,): where all segments begin, and where the curvature of the loss is wanted
@@ -45,7 +45,7 @@ class Question:
     # them only the diagonal is.
     leading: int = -1
     # (T,) both: on which segment a point lies, and at which fraction of it; empty if the endpoints are the points. With
-    # 26 problems (letter) points told in full are twice as many bytes to the sites and two fifths more of their time.
+    # 26 problems (letter) points sent in full take twice as many bytes and two fifths more of the sites' time.
     segment: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     fraction: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -132,11 +132,11 @@ def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Questi
     Line 5 of Algorithm 2 as printed leaves the bias out of the test for c_i; as its line 9 shows, it belongs
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
-    sums = [_Sums(*one) for one in zip(labels, questions, strict=True)]
-    points = np.vstack([one.evaluated_at for one in questions])
+    sums = [_Sums(*problem) for problem in zip(labels, questions, strict=True)]
+    points = np.vstack([problem.evaluated_at for problem in questions])
     for block in blocks(len(labels[0].y)):
         _add_block(sums, points, mapped(block), block)
-    return [one.answer() for one in sums]
+    return [problem.answer() for problem in sums]
 
 
 class Near(NamedTuple):
@@ -148,14 +148,14 @@ class Near(NamedTuple):
 
 
 class RowFactors:
-    """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by."""
+    """The factors of a site's rows in the sums of one problem, block by block."""
 
     def __init__(self, labels: Labels, question: Question) -> None:
         self.labels, self.question = labels, question
         # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
-        own, size = int(np.count_nonzero(labels.y)), question.endpoints.shape[1]
+        members, size = int(np.count_nonzero(labels.y)), question.endpoints.shape[1]
         self.everywhere = np.zeros(len(labels.y))
-        self.everywhere[:: max(1, own // size)] = EVERYWHERE
+        self.everywhere[:: max(1, members // size)] = EVERYWHERE
 
     def of_cuts(self, F: Floats, block: slice, decisions: Floats) -> Near:
         """Return the rows of a block that have a part in the cuts.
@@ -177,7 +177,7 @@ class RowFactors:
 
 
 class _Sums:
-    """The sums of one problem while the blocks of rows go by."""
+    """The sums of one problem, block by block."""
 
     def __init__(self, labels: Labels, question: Question) -> None:
         self.factors = RowFactors(labels, question)
@@ -208,27 +208,27 @@ class _Sums:
 def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
     """Add a block of mapped rows to all sums; ``points`` are where they are evaluated, one problem after the other."""
     decisions, curved = points[:, :-1] @ F.T + points[:, -1:], []
-    sizes = [len(one.factors.question.evaluated_at) for one in sums]
-    for one, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
-        own = decisions[end - size : end]
-        one.add_cuts(F, block, own)
-        if one.leading >= 0:
-            curved.append((one, one.factors.of_curvature(block, own)))
+    sizes = [len(problem.factors.question.evaluated_at) for problem in sums]
+    for problem, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
+        problem_decisions = decisions[end - size : end]
+        problem.add_cuts(F, block, problem_decisions)
+        if problem.leading >= 0:
+            curved.append((problem, problem.factors.of_curvature(block, problem_decisions)))
     if curved:
         _add_curvatures(curved, F.astype(np.float32))
 
 
 def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: Singles) -> None:
     """Add v f f^T of a block of rows for each v; only a hint, so single precision will do."""
-    least = min(one.leading for one, _ in curved)
+    least = min(problem.leading for problem, _ in curved)
     narrow = np.array([v for _, v in curved], dtype=np.float32)
     diagonals = narrow @ np.square(rows[:, least:])  # the squares serve all problems
-    for (one, v), diagonal in zip(curved, diagonals, strict=True):
-        near = np.flatnonzero(v)
-        root = np.sqrt(v[near]).astype(np.float32)
-        inner = rows[near, : one.leading]
+    for (problem, v), diagonal in zip(curved, diagonals, strict=True):
+        rows_in = np.flatnonzero(v)
+        root = np.sqrt(v[rows_in]).astype(np.float32)
+        inner = rows[rows_in, : problem.leading]
         inner *= root[:, None]
-        one.triangle[:-1, :-1] += inner.T @ inner  # of a matrix with itself numpy computes one half only
-        one.triangle[-1, :-1] += root @ inner
-        one.triangle[-1, -1] += v.sum()
-        one.diagonal += diagonal[one.leading - least :]
+        problem.triangle[:-1, :-1] += inner.T @ inner  # of a matrix with itself numpy computes one half only
+        problem.triangle[-1, :-1] += root @ inner
+        problem.triangle[-1, -1] += v.sum()
+        problem.diagonal += diagonal[problem.leading - least :]

@@ -48,21 +48,21 @@ def cluster_centres(
         raise SettingError(
             f"landmarks per site is {clusters} and min-cluster {min_cluster}; both must be at least 1."
         )
-    own = np.arange(len(X)) if patients is None else np.unique(patients, return_inverse=True)[1]
-    if own.max(initial=-1) + 1 < min_cluster:
+    patient_of_row = np.arange(len(X)) if patients is None else np.unique(patients, return_inverse=True)[1]
+    if patient_of_row.max(initial=-1) + 1 < min_cluster:
         return np.empty((0, X.shape[1])), np.empty(0, dtype=np.int64)
-    k_means = KMeans(min(clusters, int(own.max() + 1) // min_cluster), n_init=1, random_state=seed)
+    k_means = KMeans(min(clusters, int(patient_of_row.max() + 1) // min_cluster), n_init=1, random_state=seed)
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters is no fault of the site's: the empty clusters are left out below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         assigned = k_means.fit_predict(X)
     sums, sizes = _totals(X, assigned)
     if (
-        _patients_of(assigned, own).min() < min_cluster
+        _patients_of(assigned, patient_of_row).min() < min_cluster
         and len(sizes) * min_cluster * len(X) <= LARGEST_ASSIGNMENT
     ):
-        assigned = _filled_up(X, sums / sizes[:, None], min_cluster, own)
-    return _merge_small(X, assigned, min_cluster, own)
+        assigned = _filled_up(X, sums / sizes[:, None], min_cluster, patient_of_row)
+    return _merge_small(X, assigned, min_cluster, patient_of_row)
 
 
 def _totals(X: Floats, assigned: Ints) -> tuple[Floats, Ints]:
@@ -95,8 +95,8 @@ def _filled_up(X: Floats, centres: Floats, min_cluster: int, patients: Ints) -> 
         distances = np.square(X).sum(axis=1) - 2.0 * (centres @ X.T) + np.square(centres).sum(axis=1)[:, None]
         assigned = distances.argmin(axis=0)
         nearest = np.minimum.reduceat(distances[:, order], starts, axis=1)  # (centres, patients)
-        places, given = linear_sum_assignment(np.repeat(nearest, min_cluster, axis=0))
-        for centre, patient in zip(places // min_cluster, given, strict=True):
+        slots, chosen = linear_sum_assignment(np.repeat(nearest, min_cluster, axis=0))
+        for centre, patient in zip(slots // min_cluster, chosen, strict=True):
             rows = rows_of[patient]
             assigned[rows[distances[centre, rows].argmin()]] = centre
         sums, sizes = _totals(X, assigned)

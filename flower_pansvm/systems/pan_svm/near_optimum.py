@@ -59,9 +59,9 @@ def near_optima(F: Floats, y: Floats, weight: Floats, C: Floats) -> Floats:
     scale = 1.0 / np.maximum(np.linalg.norm(gradient, axis=1), TINY)
     pairs: list[Pair] = []
     for _ in range(STEPS):
-        way = _downhill(gradient, pairs, scale)
+        descent = _downhill(gradient, pairs, scale)
         before, slope = points.copy(), gradient.copy()
-        moving = _step(loss, points, value, gradient, way, moving)
+        moving = _step(loss, points, value, gradient, descent, moving)
         if not len(moving):
             break
         step, change = points - before, gradient - slope
@@ -78,52 +78,52 @@ def _smoothed(F: Floats, y: Floats, weight: Floats, C: Floats) -> Loss:
     """Return the objectives with the smoothed hinge, whose slope rises from 0 to 1 around the margin."""
     narrow, signs = F.astype(np.float32), y.astype(np.float32)
 
-    def loss(points: Floats, which: Ints) -> tuple[Floats, Floats]:
-        w, cost = points[:, :-1], weight[which]
+    def loss(points: Floats, chosen: Ints) -> tuple[Floats, Floats]:
+        w, cost = points[:, :-1], weight[chosen]
         # A point too far away for single precision has no number for a loss, so it is not taken for a lower one.
         with np.errstate(over="ignore", invalid="ignore"):
             decisions = w.astype(np.float32) @ narrow.T + points[:, -1:].astype(np.float32)
-            z = np.float32(1.0) - signs[which] * decisions
+            z = np.float32(1.0) - signs[chosen] * decisions
         slope = np.clip((z + SMOOTHED) / (2.0 * SMOOTHED), 0.0, 1.0)
         hinge = np.where(z > SMOOTHED, z, SMOOTHED * slope**2)
-        pull = -cost * y[which] * slope
-        gradient = np.column_stack([w / C[which, None] + pull.astype(np.float32) @ narrow, pull.sum(axis=1)])
-        return 0.5 * _dots(w, w) / C[which] + _dots(cost, hinge), gradient
+        pull = -cost * y[chosen] * slope
+        gradient = np.column_stack([w / C[chosen, None] + pull.astype(np.float32) @ narrow, pull.sum(axis=1)])
+        return 0.5 * _dots(w, w) / C[chosen] + _dots(cost, hinge), gradient
 
     return loss
 
 
 def _downhill(gradient: Floats, pairs: list[Pair], scale: Floats) -> Floats:
-    """Return where to go: minus the gradient times the inverse curvature that the pairs tell (Algorithm 7.4)."""
-    way, shares = -gradient, []
+    """Return the descent direction: minus the gradient times the pairs' inverse Hessian (Algorithm 7.4)."""
+    descent, shares = -gradient, []
     for step, change, inverse in reversed(pairs):
-        shares.append(inverse * _dots(step, way))
-        way -= shares[-1][:, None] * change
-    way *= scale[:, None]
+        shares.append(inverse * _dots(step, descent))
+        descent -= shares[-1][:, None] * change
+    descent *= scale[:, None]
     for (step, change, inverse), share in zip(pairs, reversed(shares), strict=True):
-        way += (share - inverse * _dots(change, way))[:, None] * step
-    return way
+        descent += (share - inverse * _dots(change, descent))[:, None] * step
+    return descent
 
 
-def _step(loss: Loss, points: Floats, value: Floats, gradient: Floats, way: Floats, moving: Ints) -> Ints:
-    """Move each problem along its way until it is low enough, and return those that are not done.
+def _step(loss: Loss, points: Floats, value: Floats, gradient: Floats, descent: Floats, moving: Ints) -> Ints:
+    """Move each problem along its direction until it is low enough, and return those that are not done.
 
-    The way is shortened to where a parabola through what is known is lowest (Algorithm 3.1, section 3.5). ``points``,
+    The step is shortened to the minimum of a parabola through known values (Algorithm 3.1, section 3.5). ``points``,
     ``value`` and ``gradient`` are changed in place.
     """
-    begin, high, promised = points.copy(), value.copy(), -_dots(gradient, way)
+    begin, high, promised = points.copy(), value.copy(), -_dots(gradient, descent)
     share, open_ = np.ones(len(points)), moving
     for _ in range(TRIES):
-        trial = begin[open_] + share[open_, None] * way[open_]
-        found, slopes = loss(trial, open_)
+        trial = begin[open_] + share[open_, None] * descent[open_]
+        values, slopes = loss(trial, open_)
         fall = share[open_] * promised[open_]
-        low = found <= high[open_] - ENOUGH * fall
+        low = values <= high[open_] - ENOUGH * fall
         done = open_[low]
-        points[done], value[done], gradient[done] = trial[low], found[low], slopes[low]
+        points[done], value[done], gradient[done] = trial[low], values[low], slopes[low]
         with np.errstate(
             invalid="ignore", divide="ignore"
         ):  # where this is no number, `fmax` takes the shortest
-            lowest = 0.5 * fall / (found - high[open_] + fall)
+            lowest = 0.5 * fall / (values - high[open_] + fall)
         share[open_] *= np.fmin(np.fmax(lowest, SHORTEST), LONGEST)
         open_ = open_[~low]
         if not len(open_):

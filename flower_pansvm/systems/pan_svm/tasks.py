@@ -1,4 +1,4 @@
-"""PAN-SVM's tasks: landmarks, cutting planes (Lu 2016, Algorithm 2), and models tried on held-out rows.
+"""PAN-SVM's tasks: landmarks, cutting planes (Lu 2016, Algorithm 2), and models evaluated on held-out rows.
 
 Problems differ in rank and in number of points, so what belongs to them is put end to end, in order.
 """
@@ -37,10 +37,8 @@ class LandmarksAnswer:
     """The site's centres in its own slots of a zero matrix."""
 
     # (scalings, slots, features), in scaled units; and 1 for each slot in use
-    centres: Floats = summed(
-        scaled(lambda _: LARGEST_CELL), shape=lambda asked: (len(asked.folds), -1, "columns")
-    )
-    filled: Floats = summed(1.0, shape=lambda asked: (len(asked.folds), -1), count=True)
+    centres: Floats = summed(scaled(lambda _: LARGEST_CELL), shape=lambda q: (len(q.folds), -1, "columns"))
+    filled: Floats = summed(1.0, shape=lambda q: (len(q.folds), -1), count=True)
 
 
 LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer)
@@ -111,10 +109,8 @@ class WarmStartAnswer:
     """Local linear SVMs."""
 
     # Weights and bias, times the weight of the rows; and that weight.
-    weights: Floats = summed(shape=lambda asked: (int((asked.rank + 1).sum()),))
-    rows: Floats = summed(
-        shape=lambda asked: asked.rank.shape, not_negative=True, most=lambda asked: asked.problem_rows
-    )
+    weights: Floats = summed(shape=lambda q: (int((q.rank + 1).sum()),))
+    rows: Floats = summed(shape=lambda q: q.rank.shape, not_negative=True, most=lambda q: q.problem_rows)
 
 
 WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer)
@@ -150,29 +146,29 @@ class CutsQuestion(ProblemsQuestion):
         centres = pieces(self.centres.astype(np.float64), centred)
         segments, fractions = np.split(self.segment, on_segments), np.split(self.fraction, on_segments)
         return [
-            Question(ends.reshape(-1, size), centre, float(width), int(leading), segment, fraction)
-            for size, ends, centre, width, leading, segment, fraction in zip(
+            Question(points.reshape(-1, size), centre, float(width), int(leading), segment, fraction)
+            for size, points, centre, width, leading, segment, fraction in zip(
                 sizes, endpoints, centres, self.width, self.leading, segments, fractions, strict=True
             )
         ]
 
     def _fits(self, endpoints: Ints, centres: Ints) -> bool:
-        found = [part.size for part in (self.endpoints, self.centres, self.segment, self.fraction)]
-        told = [sizes.sum() for sizes in (endpoints, centres, self.points, self.points)]
-        if found != told or min(endpoints.min(), self.points.min()) < 0:
+        lengths = [array.size for array in (self.endpoints, self.centres, self.segment, self.fraction)]
+        expected = [sizes.sum() for sizes in (endpoints, centres, self.points, self.points)]
+        if lengths != expected or min(endpoints.min(), self.points.min()) < 0:
             return False
-        known = (self.segment >= 0) & (self.segment < np.repeat(self.count, self.points))
-        return bool((known & (self.fraction >= 0) & (self.fraction <= 1)).all())
+        on_segment = (self.segment >= 0) & (self.segment < np.repeat(self.count, self.points))
+        return bool((on_segment & (self.fraction >= 0) & (self.fraction <= 1)).all())
 
 
-def flat(parts: Sequence[Floats]) -> Floats:
+def flat(arrays: Sequence[Floats]) -> Floats:
     """Return arrays put end to end."""
-    return np.concatenate([np.empty(0), *(part.ravel() for part in parts)])
+    return np.concatenate([np.empty(0), *(array.ravel() for array in arrays)])
 
 
-def pieces(together: Floats, sizes: Ints) -> list[Floats]:
+def pieces(flattened: Floats, sizes: Ints) -> list[Floats]:
     """Return the parts of given sizes that were put end to end."""
-    return np.split(together, np.cumsum(sizes)[:-1])
+    return np.split(flattened, np.cumsum(sizes)[:-1])
 
 
 def _rows(question: CutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
@@ -180,7 +176,7 @@ def _rows(question: CutsQuestion, terms: Terms, sites: int) -> float:  # noqa: A
 
 
 def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
-    """Bound slopes of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map it is told."""
+    """Bound slopes of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map."""
     return _rows(question, terms, sites) if terms.kernel == "rbf" else UNKNOWN
 
 
@@ -189,10 +185,10 @@ def _height(question: CutsQuestion, terms: Terms, sites: int) -> float:
 
     No point on a segment is longer than both of its ends, but for rounding.
     """
-    points = [point for one in question.questions() for point in one.evaluated_at]
-    about = np.array([point @ point for point in points])  # as each machine rounds: who may be the longest
-    near = np.flatnonzero(about >= (1 - 1e-9) * about.max(initial=0.0))
-    longest = max((math.fsum(points[i] ** 2) for i in near), default=0.0)  # rounded once: the same for all
+    points = [point for asked in question.questions() for point in asked.evaluated_at]
+    squares = np.array([point @ point for point in points])  # as each machine rounds: who may be the longest
+    ties = np.flatnonzero(squares >= (1 - 1e-9) * squares.max(initial=0.0))
+    longest = max((math.fsum(points[i] ** 2) for i in ties), default=0.0)  # rounded once: the same for all
     return _slope(question, terms, sites) * (1.0 + 2.0 * math.sqrt(longest))
 
 
@@ -216,13 +212,10 @@ class CutsAnswer:
     """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature."""
 
     # See flower_pansvm.systems.pan_svm.cuts.Cuts and Answer.
-    a: Floats = summed(_slope, shape=lambda asked: (int((asked.point_counts * asked.rank).sum()),))
+    a: Floats = summed(_slope, shape=lambda q: (int((q.point_counts * q.rank).sum()),))
     d: Floats = summed(_rows, shape=_points)
     m: Floats = summed(
-        _height,
-        shape=_points,
-        not_negative=True,
-        most=lambda asked: np.repeat(asked.problem_rows, asked.point_counts),
+        _height, shape=_points, not_negative=True, most=lambda q: np.repeat(q.problem_rows, q.point_counts)
     )
     loss: Floats = summed(_height, shape=_points, not_negative=True)
     curvature: Floats = summed(_curvature, shape=(-1,))
@@ -231,7 +224,7 @@ class CutsAnswer:
     def of(cls, answers: Sequence[Answer]) -> Self:
         """Return the answers to all problems put end to end; they add up over the sites."""
         cuts, names = [answer.cuts for answer in answers], ("a", "d", "m", "loss")
-        parts = {name: flat([getattr(one, name) for one in cuts]) for name in names}
+        parts = {name: flat([getattr(planes, name) for planes in cuts]) for name in names}
         return cls(**parts, curvature=flat([answer.curvature for answer in answers]))
 
 
@@ -240,17 +233,17 @@ CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer)
 
 @dataclass(frozen=True)
 class ScoresQuestion:
-    """Models to be tried."""
+    """Models to evaluate."""
 
     feature_maps: Ints  # (models,): number of each model's feature map
-    folds: Ints  # (models,): fold whose rows it is tried on, or NO_FOLD for the test rows
+    folds: Ints  # (models,): fold on whose rows it is evaluated, or NO_FOLD for the test rows
     ranks: Ints  # (models,): coordinates of its mapped rows
     weights: Floats  # of its binary problems, bias last, put end to end
     positive: Ints  # (problems,): the positive class of each problem, the same for all models
     negative: Ints  # (problems,): the negative class, or REST
     centres: Floats  # (models, columns): of each histogram, see decision_histogram
     scales: Floats  # (models, columns)
-    # Whether squares by patient are asked for, too, of the first model, which is tried on the test rows.
+    # Whether to count squares by patient, too, of the first model, which is evaluated on the test rows.
     by_patient: bool = False
 
 
@@ -258,12 +251,10 @@ class ScoresQuestion:
 class ScoresAnswer:
     """Counts of rows: by model, true and predicted class; and decision values in each bin."""
 
-    confusion: Floats = summed(
-        COUNT, shape=lambda asked: (len(asked.folds), "classes", "classes"), count=True
-    )
-    histogram: Floats = summed(COUNT, shape=lambda asked: (*asked.centres.shape, 2, BINS), count=True)
+    confusion: Floats = summed(COUNT, shape=lambda q: (len(q.folds), "classes", "classes"), count=True)
+    histogram: Floats = summed(COUNT, shape=lambda q: (*q.centres.shape, 2, BINS), count=True)
     # (1 or 0, 2 classes, 2 classes): see flower_pansvm.counts.patient_squares; of one model a run
-    squares: Floats = summed(SQUARES, shape=lambda asked: (int(asked.by_patient), -1, -1), count=True)
+    squares: Floats = summed(SQUARES, shape=lambda q: (int(q.by_patient), -1, -1), count=True)
 
 
 SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer)

@@ -118,7 +118,7 @@ def one_honest_site(
     site: Any = FakeSite(rows, broadcasts=defaultdict(lambda: MAP), columns=SCHEMA.columns, simulated=True)
     this = SumRound("1", "sum", 1, 0, tuple(map(str, range(sites))))
     site.run_id, site.terms = 1, Terms(colluders=colluders)
-    site.participation = SimpleNamespace(this=this, protocol=protocol)
+    site.participation = SimpleNamespace(sum_round=this, protocol=protocol)
     return cast(Site, site)
 
 
@@ -263,7 +263,7 @@ MUTANTS: dict[str, tuple[str, Callable[..., Any], Task[Any, Any]]] = {
     ),
     "noise shared among colluders too": (
         "clients.gate.private._honest_sites",
-        lambda site: len(site.participation.this.roster),
+        lambda site: len(site.participation.sum_round.roster),
         PRIVATE_BINS,
     ),
     "rows that are not clipped": (

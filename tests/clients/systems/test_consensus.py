@@ -148,7 +148,7 @@ def test_a_site_without_the_models_of_the_step_before_refuses(joined: Ask, first
     federation = joined()
     ask(federation, 0)
     changed = replace(question(first), points=question(first).points + 1)
-    with pytest.raises(FederationError, match=rf"has taken 1 steps .* asked for number {first}"):
+    with pytest.raises(FederationError, match=rf"has taken 1 steps .* request is for step {first}"):
         federation.secure_sum(CONSENSUS, changed)
 
 

@@ -13,7 +13,7 @@ from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.testing import CHECKS, check_protocol, variants
 from flower_pansvm.secure_sum.unprotected.plain import Plain
-from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, to_bytes
+from flower_pansvm.secure_sum.wire import add_all, check_roster, from_bytes, to_bytes
 
 VARIANTS = [protocol for name in PROTOCOLS for protocol in variants(PROTOCOLS[name])]
 
@@ -36,10 +36,10 @@ STEPS = {"plain": 0, "ring": 0, "ring-hops": 5, "k-secure": 0, "paillier": 1, "d
 def test_one_round_trip_where_it_is_promised_and_as_many_relay_steps_as_published_in_hops(
     protocol: SecureSum,
 ) -> None:
-    this = SumRound("run", "task", 1, 0, ("a", "b", "c", "d", "e"))
-    rehearsal = Rehearsal(protocol, gather_members(protocol, this.roster))
-    rehearsal.run({site: np.zeros(2, np.uint64) for site in this.roster}, this)
-    k = vars(protocol).get("k") or len(this.roster)
+    sum_round = SumRound("run", "task", 1, 0, ("a", "b", "c", "d", "e"))
+    rehearsal = Rehearsal(protocol, gather_members(protocol, sum_round.roster))
+    rehearsal.run({site: np.zeros(2, np.uint64) for site in sum_round.roster}, sum_round)
+    k = vars(protocol).get("k") or len(sum_round.roster)
     assert len(rehearsal.relayed) == STEPS.get(protocol.name, 5 + k * 5 - 1)
 
 
@@ -52,16 +52,16 @@ class Vain(Plain):
 class Lossy(Plain):
     """Forgets the last site."""
 
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
-        everyone(payloads, this)
-        total = add_all(payloads, this)
-        return total - from_bytes(payloads[this.roster[-1]], "the last")
+    def total(self, payloads: Mapping[str, bytes], sum_round: SumRound, relay: Relay) -> Words:
+        check_roster(payloads, sum_round)
+        total = add_all(payloads, sum_round)
+        return total - from_bytes(payloads[sum_round.roster[-1]], "the last")
 
 
 class Trusting(Plain):
     """Adds up whatever has come."""
 
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
+    def total(self, payloads: Mapping[str, bytes], sum_round: SumRound, relay: Relay) -> Words:
         vectors = [from_bytes(payload, name) for name, payload in payloads.items() if payload]
         return sum(vectors[1:], vectors[0]) if vectors else from_bytes(b"", "nobody")
 
@@ -69,15 +69,15 @@ class Trusting(Plain):
 class Open(Plain):
     """Answers to any site."""
 
-    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
+    def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
         return to_bytes(vector), b""
 
 
 class Spoiling(Plain):
     """Changes the site's own vector."""
 
-    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
-        sent = super().contribute(vector, this, member)
+    def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
+        sent = super().contribute(vector, sum_round, member)
         vector += 1
         return sent
 
@@ -86,16 +86,18 @@ class Obliging(RingHops):
     """Does a step again for whoever asks."""
 
     def respond(
-        self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
+        self, step: int, payload: bytes, state: bytes, sum_round: SumRound, member: Member
     ) -> tuple[bytes, bytes]:
-        return super().respond(step, payload, kept, this, member)[0], kept
+        return super().respond(step, payload, state, sum_round, member)[0], state
 
 
 class Repeating(Ring):
     """Uses the masks of the first attempt for every attempt."""
 
-    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
-        first = SumRound(this.run, this.task, this.round_trip, 0, this.roster, this.keys)
+    def contribute(self, vector: Words, sum_round: SumRound, member: Member) -> tuple[bytes, bytes]:
+        first = SumRound(
+            sum_round.run, sum_round.task, sum_round.round_trip, 0, sum_round.roster, sum_round.keys
+        )
         return super().contribute(vector, first, member)
 
 

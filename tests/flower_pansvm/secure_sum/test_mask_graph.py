@@ -37,8 +37,8 @@ CASES = [(sites, k) for sites in range(2, 10) for k in range(2, sites + 1)]
 
 @pytest.mark.parametrize(("sites", "k"), CASES)
 def test_partners_are_mutual_distinct_and_as_many_as_asked(sites: int, k: int) -> None:
-    this = a_round(sites)
-    graph = {name: partners(this, name, k) for name in this.roster}
+    sum_round = a_round(sites)
+    graph = {name: partners(sum_round, name, k) for name in sum_round.roster}
     wanted = min(k, sites - 1)
     wanted += wanted * sites % 2
     for name, others in graph.items():
@@ -49,22 +49,22 @@ def test_partners_are_mutual_distinct_and_as_many_as_asked(sites: int, k: int) -
 
 @pytest.mark.parametrize(("sites", "k"), [case for case in CASES if case[0] <= 8])
 def test_fewer_than_k_colluding_sites_never_cut_the_others_apart(sites: int, k: int) -> None:
-    this = a_round(sites)
-    graph = {name: set(partners(this, name, k)) for name in this.roster}
+    sum_round = a_round(sites)
+    graph = {name: set(partners(sum_round, name, k)) for name in sum_round.roster}
     for corrupt in range(min(k, sites - 1)):
-        for colluding in combinations(this.roster, corrupt):
-            assert connected(set(this.roster) - set(colluding), graph)
+        for colluding in combinations(sum_round.roster, corrupt):
+            assert connected(set(sum_round.roster) - set(colluding), graph)
 
 
 @pytest.mark.parametrize("segments", [1, 2, 4])
 def test_givers_and_receivers_fit_together(segments: int) -> None:
-    this = a_round(5)
-    for name in this.roster:
-        handed = receivers(this, name, segments)
+    sum_round = a_round(5)
+    for name in sum_round.roster:
+        handed = receivers(sum_round, name, segments)
         assert len(set(handed)) == segments
         assert name not in handed
         for place, receiver in enumerate(handed):
-            assert givers(this, receiver, segments)[place] == name
+            assert givers(sum_round, receiver, segments)[place] == name
 
 
 def test_the_order_does_not_depend_on_who_computes_it_but_on_the_keys_of_the_run() -> None:
@@ -83,13 +83,13 @@ def test_a_known_order() -> None:
 @pytest.mark.parametrize("label", ["mask graph", "segments", "pass 0"])
 def test_neither_a_number_of_a_sum_nor_a_site_that_is_left_out_changes_the_order(label: str) -> None:
     """A coordinator chooses task, round trip and attempt, and would try them until the neighbours suit it."""
-    this = a_round(5)
-    order = public_order(this, label)
+    sum_round = a_round(5)
+    order = public_order(sum_round, label)
     for number in range(2, 100):
-        other = replace(this, task=f"t{number}", round_trip=number, attempt=number)
+        other = replace(sum_round, task=f"t{number}", round_trip=number, attempt=number)
         assert public_order(other, label) == order
-    for left_out in this.roster:
-        fewer = replace(this, roster=tuple(name for name in this.roster if name != left_out))
+    for left_out in sum_round.roster:
+        fewer = replace(sum_round, roster=tuple(name for name in sum_round.roster if name != left_out))
         assert public_order(fewer, label) == tuple(name for name in order if name != left_out)
 
 
@@ -101,8 +101,8 @@ def test_every_site_comes_first_about_equally_often() -> None:
 
 @pytest.mark.parametrize("sites", [2, 7, 20, 33])
 def test_of_few_sites_all_are_partners_where_nobody_has_chosen(sites: int) -> None:
-    this = a_round(sites)
-    assert set(partners(this, "site-1", enough_partners(sites))) == set(this.roster) - {"site-1"}
+    sum_round = a_round(sites)
+    assert set(partners(sum_round, "site-1", enough_partners(sites))) == set(sum_round.roster) - {"site-1"}
 
 
 @pytest.mark.parametrize("sites", [34, 40, 200, 1000, 10_000])
@@ -118,9 +118,9 @@ def test_the_probability_of_separated_sites_is_within_its_bound() -> None:
     sites, k, generator = 16, 4, np.random.default_rng(0)
     apart = 0
     for number in range(2000):
-        this = a_round(sites, keys=number + 1)
-        graph = {name: set(partners(this, name, k)) for name in this.roster}
-        honest = set(generator.choice(this.roster, 3 * sites // 4, replace=False).tolist())
+        sum_round = a_round(sites, keys=number + 1)
+        graph = {name: set(partners(sum_round, name, k)) for name in sum_round.roster}
+        honest = set(generator.choice(sum_round.roster, 3 * sites // 4, replace=False).tolist())
         apart += not connected(honest, graph)
     assert apart > 20  # else it shows nothing
     assert apart / 2000 < sites**2 / 2 * 0.25**k

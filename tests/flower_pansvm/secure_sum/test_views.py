@@ -54,12 +54,12 @@ def looks_uniform(words: Words) -> bool:
 class Watched(Rehearsal):
     """A rehearsal that also looks at what the sites keep after each step, which nobody could in a real run."""
 
-    def give(self, vectors: Any, this: SumRound) -> None:
+    def give(self, vectors: Any, sum_round: SumRound) -> None:
         self.held: dict[tuple[int, str], bytes] = {}
-        super().give(vectors, this)
+        super().give(vectors, sum_round)
 
-    def answer(self, step: int, name: str, payload: bytes, this: SumRound) -> bytes:
-        answer = super().answer(step, name, payload, this)
+    def answer(self, step: int, name: str, payload: bytes, sum_round: SumRound) -> bytes:
+        answer = super().answer(step, name, payload, sum_round)
         self.held[step, name] = self.kept[name]
         return answer
 
@@ -69,8 +69,8 @@ def rehearse(name: str, options: dict[str, Any], roster: tuple[str, ...] = ROSTE
     return Watched(protocol, gather_members(protocol, roster))
 
 
-def sent(rehearsal: Rehearsal, this: SumRound) -> dict[str, Words]:
-    rehearsal.run(VECTORS, this)
+def sent(rehearsal: Rehearsal, sum_round: SumRound) -> dict[str, Words]:
+    rehearsal.run(VECTORS, sum_round)
     return {name: from_bytes(payload, name) for name, payload in rehearsal.first.items()}
 
 
@@ -212,19 +212,21 @@ def residual_after_hops(rehearsal: Watched, colluding: str) -> Words:
     They are given more than they can see: all that c holds once the segments are handed out, which is what
     c adds over all passes together.
     """
-    members, this = rehearsal.members, a_round()
-    rehearsal.run(VECTORS, this)
+    members, sum_round = rehearsal.members, a_round()
+    rehearsal.run(VECTORS, sum_round)
     held_step = min(step for step, site in rehearsal.held if site == "c")
     residual = held_vector(rehearsal.held[held_step, "c"])
     count = len(rehearsal.first["c"]) // NOTE_BYTES
     for giver in ROSTER:
-        for place, receiver in enumerate(receivers(this, giver, count)):
+        for place, receiver in enumerate(receivers(sum_round, giver, count)):
             note = rehearsal.first[giver][place * NOTE_BYTES : (place + 1) * NOTE_BYTES]
             if giver == "c" and receiver in colluding:
-                add_keystream(residual, unseal(members[receiver], "c", this, "segment", note))
+                add_keystream(residual, unseal(members[receiver], "c", sum_round, "segment", note))
             if receiver == "c" and giver in colluding:
                 # The giver drew this segment itself; here it is read at the receiver.
-                add_keystream(residual, unseal(members["c"], giver, this, "segment", note), subtract=True)
+                add_keystream(
+                    residual, unseal(members["c"], giver, sum_round, "segment", note), subtract=True
+                )
     return residual
 
 
@@ -353,15 +355,15 @@ def test_a_vector_that_comes_too_late_stays_hidden() -> None:
 @pytest.mark.parametrize("active", [False, True])
 def test_paillier_is_broken_by_the_key_holder_and_by_an_active_coordinator(active: bool) -> None:
     """A key holder opens whatever it likes, and an honest one a single vector in place of the sum."""
-    this, alone = a_round(roster=("a", "b", "c")), SumRound("r", "t", 1, 0, ("a",))
-    rehearsal = rehearse("paillier", {"key_bits": 2048}, this.roster)
-    vectors = {name: np.full(30, number, np.uint64) for number, name in enumerate(this.roster)}
-    rehearsal.run(vectors, this)
+    sum_round, alone = a_round(roster=("a", "b", "c")), SumRound("r", "t", 1, 0, ("a",))
+    rehearsal = rehearse("paillier", {"key_bits": 2048}, sum_round.roster)
+    vectors = {name: np.full(30, number, np.uint64) for number, name in enumerate(sum_round.roster)}
+    rehearsal.run(vectors, sum_round)
     own = rehearsal.members["a"]
     kept = save_step_state(alone, 1, (30).to_bytes(8, "big"))
     if active:
-        _, kept = rehearsal.protocol.contribute(vectors["a"], this, own)
-    opened, _ = rehearsal.protocol.respond(1, rehearsal.first["c"], kept, this if active else alone, own)
+        _, kept = rehearsal.protocol.contribute(vectors["a"], sum_round, own)
+    opened, _ = rehearsal.protocol.respond(1, rehearsal.first["c"], kept, sum_round if active else alone, own)
     # Two of the three offsets of 2**63 are missing, which cancels modulo 2**64.
     assert (from_bytes(opened, "a") == vectors["c"]).all()
 

@@ -150,9 +150,9 @@ def test_no_run_has_keys_of_another_length(bits: int) -> None:
 def test_keys_of_another_length_and_more_sites_than_the_guard_bits_allow_are_refused(
     bits: int, more: int
 ) -> None:
-    this = replace(THIS, roster=(*THIS.roster, *(f"site-{number}" for number in range(more))))
+    sum_round = replace(THIS, roster=(*THIS.roster, *(f"site-{number}" for number in range(more))))
     with pytest.raises(SumError):
-        Paillier(key_bits=bits).contribute(np.zeros(2, np.uint64), this, members()["b"])
+        Paillier(key_bits=bits).contribute(np.zeros(2, np.uint64), sum_round, members()["b"])
 
 
 def test_without_phe_the_error_names_the_command() -> None:
