@@ -161,7 +161,8 @@ def test_by_site_each_hospitals_counts_are_its_own_and_a_small_one_shows_none(
     files = write_hospitals(tmp_path, 300)
     small = pd.read_csv(files[0])
     small.groupby("label").head(8).to_csv(files[0], index=False)
-    run(hospitals(settings, files, {"privacy": "exact", "subgroups": "agreed"}), settings, tmp_path / "out")
+    node = {"privacy": "exact", "subgroups": "agreed", "min-cluster": 5}
+    run(hospitals(settings, files, node), settings, tmp_path / "out")
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     found = {one["name"]: np.sum(one["confusion"]) for one in result["subgroups"]["groups"]}
     tested = {file.stem: int(np.count_nonzero(kept_rows(file))) for file in files}

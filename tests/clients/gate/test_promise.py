@@ -267,7 +267,7 @@ MUTANTS: dict[str, tuple[str, Callable[..., Any], Task[Any, Any]]] = {
         PRIVATE_BINS,
     ),
     "rows that are not clipped": (
-        "flower_pansvm.fourier_map.shortened",
+        "flower_pansvm.fourier_map.exact.shortened",
         lambda rows, step, longest, least: shortened(rows, step, 2 * longest, least),
         PRIVATE_STEP,
     ),
