@@ -21,8 +21,8 @@ class Definition(NamedTuple):
 def definitions(source: str) -> dict[str, Definition]:
     """Return what a file defines at its top, by name.
 
-    Comments, docstrings, line breaks, imports, annotations of functions, texts of errors and the names of a function's
-    own variables count for nothing; its arguments' names do, since callers may use them.
+    Comments, docstrings, line breaks, imports, annotations of functions, texts of errors, rows of registries and the
+    names of a function's own variables count for nothing; its arguments' names do, since callers may use them.
     """
     parts: dict[str, list[ast.stmt]] = {}
     for node in _Bare().visit(ast.parse(source)).body:
@@ -56,7 +56,9 @@ def _definition(name: str, nodes: list[ast.stmt]) -> Definition:
     decorated = [own for node in nodes for own in getattr(node, "decorator_list", [])]
     is_class = any(isinstance(node, ast.ClassDef) for node in nodes)
     registered = not name or (not is_class and any(isinstance(own, ast.Call) for own in decorated))
-    return Definition("\n".join(ast.dump(_renamed(node)) for node in nodes), frozenset(words), registered)
+    return Definition(
+        "\n".join(ast.dump(_Rowless().visit(_renamed(node))) for node in nodes), frozenset(words), registered
+    )
 
 
 class _Bare(ast.NodeTransformer):
@@ -87,6 +89,22 @@ class _Bare(ast.NodeTransformer):
         """Drop what an error says."""
         made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return ast.Raise(made, None)
+
+
+class _Rowless(ast.NodeTransformer):
+    """Takes rows such as ``"pan-svm": "strategies.pan_svm:PanSvm"`` out of tables: they lead to code of its own."""
+
+    def visit_Dict(self, node: ast.Dict) -> ast.Dict:
+        """Keep the other rows."""
+        self.generic_visit(node)
+        rows = [pair for pair in zip(node.keys, node.values, strict=True) if not _is_place(pair[1])]
+        return ast.Dict([key for key, _ in rows], [value for _, value in rows])
+
+
+def _is_place(node: ast.expr) -> bool:
+    """Return whether a value is ``"module:attribute"``."""
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_text and re.fullmatch(r"\w+(\.\w+)+:\w+", str(node.value)) is not None  # type: ignore[attr-defined]
 
 
 def _renamed(node: ast.stmt) -> ast.stmt:

@@ -36,6 +36,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "registry", [STRATEGIES, MODELS, PROTOCOLS, BASELINES, ATTACKS], ids=lambda registry: registry.kind
 )
 def test_every_row_leads_to_something(registry: Registry[object]) -> None:
+    if registry is BASELINES:
+        pytest.importorskip("xgboost", reason="the extra 'boosting' is not installed")
     assert len(registry) > 2
     assert len({id(thing) for thing in registry.values()}) == len(registry)
 

@@ -50,6 +50,8 @@ def test_svc_has_scikit_learns_figures() -> None:
     [pytest.param(name, marks=[pytest.mark.slow] * (name == "fedavg:logistic")) for name in BASELINES],
 )
 def test_each_learns_and_is_judged_by_the_same_measures_twice_the_same(name: str) -> None:
+    if name.startswith("fedxgb"):
+        pytest.importorskip("xgboost", reason="the extra 'boosting' is not installed")
     first = run(name, data="wine")
     assert first == run(name, data="wine")
     if name == "central:fourier":  # 36 cosines say less of 13 columns than 36 landmarks
