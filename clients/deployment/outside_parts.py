@@ -11,9 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from clients.policy import HospitalPolicy
-from clients.table.file import SOURCES, suffix_of
-from clients.table.sources.function import distributions_of
-from clients.table.table import FUNCTION
 from flower_pansvm.bundle import hash_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import write
@@ -25,6 +22,11 @@ PARTS_FILE = "other-packages.json"
 
 def outside_parts(policy: HospitalPolicy) -> dict[str, str]:
     """Return the parts that a policy names of other packages: by name, the distribution, its version and hash."""
+    # What reads tables takes seconds to import, and a node that waits for questions does without.
+    from clients.table.file import SOURCES, suffix_of  # noqa: PLC0415
+    from clients.table.sources.function import distributions_of  # noqa: PLC0415
+    from clients.table.table import FUNCTION  # noqa: PLC0415
+
     found = [
         (name, point.module, point.dist.name)
         for registry, name in ((PROTOCOLS, policy.aggregation), (SOURCES, suffix_of(policy.data)))

@@ -345,7 +345,7 @@ def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sit
         return (everyone - others)[0].tolist()  # type: ignore[no-any-return]
 
     assert difference({"min-sites": 2}) == training_rows(hospital_files[1]).tolist()
-    with pytest.raises(SumError, match="asks"):
+    with pytest.raises(SumError, match="requires at least 3"):
         difference({})
 
 

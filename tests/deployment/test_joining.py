@@ -336,7 +336,7 @@ BAD_NODES: dict[str, tuple[str, str, str]] = {
     "a separator of its own": (
         "data = ",
         'separator = "semicolon"\ndata = ',
-        "something else than semicolon",
+        "semicolon",
     ),
     "an option that cannot be": ("data = ", 'thousands = "x"\ndata = ', "thousands is 'x', but it must be"),
     "no table": ("data = ", "# data = ", "names no table"),

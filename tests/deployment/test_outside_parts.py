@@ -1,6 +1,7 @@
 """What a hospital takes from another package is pinned when it accepts an invitation, and refused if it has changed."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def site_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "[flower_pansvm.protocols]\nall-pairs = our_fhir:AllPairs\n[flower_pansvm.sources]\n.fhir = our_fhir:read\n"
     )
     monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "our_fhir", raising=False)  # another test's
     return folder
 
 

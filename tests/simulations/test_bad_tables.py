@@ -278,7 +278,7 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
     "old Excel to train on": ({"ward.xls": b"\xd0"}, f"{RUN} ward.xls", ERROR, "'ward.xls' is of an unknown kind"),
     # How it is written.
     "semicolons, said so": (GOOD.replace(",", ";"), "check ward.csv --separator semicolon", HANDLED, "fits"),
-    "commas where semicolons were said": (GOOD, "check ward.csv --separator ';'", ERROR, "something else"),
+    "commas where semicolons were said": (GOOD, "check ward.csv --separator ';'", ERROR, "separate"),
     "a decimal that is none": (GOOD, "check ward.csv --decimal ';'", ERROR, "a point or a comma"),
     "decimal commas, said so": (changed(GOOD, "47,", '"47,5",'), "check ward.csv --decimal ,", HANDLED, "fits"),
     "points among decimal commas": (
@@ -310,7 +310,7 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
         changed(RAW, ",47,m,0", ",47,m,2"), f"{RUN} ward.csv --schema schema.toml", HANDLED, "of the schema's classes",
     ),
     "no label that it has, to train on": (
-        re.sub(r",[01]\n", ",ill\n", RAW), f"{RUN} ward.csv --schema schema.toml", ERROR, "no label that is a class",
+        re.sub(r",[01]\n", ",ill\n", RAW), f"{RUN} ward.csv --schema schema.toml", ERROR, "No label of",
     ),
     "categories without a schema": (RAW, f"{RUN} ward.csv --drop mrn", ERROR, "pansvm check"),
     "a schema that is to replace a file": (GOOD, "schema ward.csv --out ward.csv", ERROR, "a file ward.csv already"),

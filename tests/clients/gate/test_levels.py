@@ -102,7 +102,7 @@ def test_a_hospital_does_not_answer_with_less_noise_than_its_own(
         node["noise"] = least
     here = hospital(folder, node, noise=asked)
     if asked < (least or 0.5):
-        with pytest.raises(SettingError, match=rf"refuses noise={asked:g}.*at least {least or 0.5:g}"):
+        with pytest.raises(SettingError, match=rf"refuses noise={asked:g}.*{least or 0.5:g}"):
             level_of(here, MOMENTS.name, ROWS[MOMENTS.name], None)
     else:
         assert level_of(here, MOMENTS.name, ROWS[MOMENTS.name], None) == "perturbed"
@@ -136,7 +136,7 @@ def test_a_misspelt_policy_or_budget_is_an_error_and_agrees_to_nothing(
 @pytest.mark.parametrize(("asked", "weakest"), [("exact", "dp"), ("exact", "perturbed"), ("perturbed", "dp")])
 def test_the_refusal_says_who_learns_what_and_how_to_agree(asked: str, weakest: str, folder: Path) -> None:
     here = hospital(folder, {"privacy": weakest, "noise": 0.25}, privacy=asked)
-    with pytest.raises(SettingError, match="whoever runs the coordinator can compute") as caught:
+    with pytest.raises(SettingError, match="the coordinator can compute") as caught:
         level_of(here, MOMENTS.name, ROWS[MOMENTS.name], None)
     assert f"write privacy='{asked}' into the site's node config" in str(caught.value)
 
