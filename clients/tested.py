@@ -11,18 +11,18 @@ from flower_pansvm.tested import FINE, TestedAnswer, TestedQuestion
 
 def tested_answer(site: Site, question: TestedQuestion, rows: Rows, decisions: Floats) -> TestedAnswer:
     """Count rows with these decision values, shape (rows, sides)."""
-    classes, said, group = (
-        len(site.schema().classes),
-        winners(decisions),
-        np.zeros(len(rows.X), dtype=np.int64),
-    )
+    classes, predicted = len(site.schema().classes), winners(decisions)
+    site.check_size(float(question.groups) * classes * question.columns)
+    group = np.zeros(len(rows.X), dtype=np.int64)
     if question.groups > 1:
         from clients.groups import group_of_rows  # noqa: PLC0415 - few runs ask for groups
 
         group = group_of_rows(site, question, rows.X)
     where = group, rows.classes
     cells = np.zeros((question.groups, classes, question.columns))
-    np.add.at(cells, (*where, said if classes == 2 else (said == rows.classes).astype(np.int64)), 1.0)
+    np.add.at(
+        cells, (*where, predicted if classes == 2 else (predicted == rows.classes).astype(np.int64)), 1.0
+    )
     if question.columns > 2:
         np.add.at(cells, (*where, 2 + np.searchsorted(question.edges.ravel(), decisions[:, 0])), FINE)
     return TestedAnswer(cells)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.rows import Rows
+from clients.site import Site
 from flower_pansvm.schema import Schema
 from flower_pansvm.terms import Terms
 
@@ -28,6 +29,7 @@ class FakeSite:
         return self.rows
 
     test = train
+    check_size = Site.check_size
 
     def get_broadcast(self, broadcast: Any) -> Any:
         return self.broadcasts[broadcast.name]

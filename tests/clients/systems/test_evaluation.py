@@ -15,7 +15,7 @@ from clients.rows import Rows
 from clients.site import Site
 from clients.systems import evaluation
 from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.fourier_svc import RandomFourierSVC
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
@@ -112,9 +112,9 @@ NONE: Floats = np.empty(0)
 
 
 def cells_of(
-    model: Model, rows: Rows, classes: int, rho: float = 0.01, edges: Floats = NONE
+    model: Model, rows: Rows, classes: int, rho: float = 0.01, edges: Floats = NONE, **groups: Any
 ) -> NDArray[np.float64]:
-    question = ModelTestQuestion(rho, np.frombuffer(model.to_bytes(), np.uint8), edges=edges)
+    question = ModelTestQuestion(rho, np.frombuffer(model.to_bytes(), np.uint8), edges=edges, **groups)
     return evaluation.model_test(cast(Site, FakeSite(rows, classes, columns=COLUMNS)), question).cells[0]
 
 
@@ -160,6 +160,18 @@ def test_it_counts_as_the_model_predicts() -> None:
             expected, (rows.classes[3:], said if classes == 2 else (said == rows.classes[3:]).astype(int)), 1
         )
         assert (cells_of(model, Rows(rows.X[3:], rows.classes[3:]), classes) == expected).all()
+
+
+def test_groups_and_edges_without_number_are_refused_before_there_is_room_for_them() -> None:
+    rows, model = table(10, 2), MODELS["rbf"]()
+    many = np.arange(1e5)
+    asked: dict[str, Any]
+    for asked in (
+        {"edges": many, "features": COLUMNS[:1], "cuts": many},
+        {"sites": ("north",) * 10**5, "edges": many},
+    ):
+        with pytest.raises(SettingError, match="for more than"):
+            cells_of(model, rows, 2, **asked)
 
 
 def test_a_model_that_fails_for_one_record_tells_nothing_by_that(monkeypatch: pytest.MonkeyPatch) -> None:
