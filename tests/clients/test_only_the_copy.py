@@ -77,7 +77,9 @@ def copies(tmp_path: Path) -> dict[str, Table]:
     for number, name in enumerate(NAMES):
         true_table(number, 0).to_csv(tmp_path / "table.csv", index=False)
         table = read_table(tmp_path / "table.csv", "label", "id")
-        found[name] = perturbed_table(table, "label", None, PerturbedTerms(0.25, 2), bytes([number + 20]) * 32)
+        found[name] = perturbed_table(
+            table, "label", None, PerturbedTerms(0.25, 2), bytes([number + 20]) * 32
+        )
     return found
 
 
