@@ -150,8 +150,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "All rows belong to one site. Leave sites out to partition the rows over simulated sites."
             )
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        if not 2 <= len(self.classes_) <= MOST_CLASSES:
-            raise ValueError(f"y must have 2 to {MOST_CLASSES} classes, and it has {len(self.classes_)}.")
+        count = len(self.classes_)
+        if not 2 <= count <= MOST_CLASSES:
+            raise ValueError(
+                f"y has {count} class{'' if count == 1 else 'es'}, and a training takes 2 to {MOST_CLASSES}."
+            )
         frame = _frame(cells)
         frame[LABEL] = class_indices.astype(str)
         # Log level, warnings and thread limits belong to the process.
@@ -194,21 +197,25 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the decision values, as :meth:`flower_pansvm.models.pan_svc.PanSVC.decision_function` does."""
-        return self.model_.decision_function(self._cells(X))
+        cells = self._cells(X)
+        return self.model_.decision_function(cells)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each row, shape (rows,)."""
-        indices = np.asarray(self.model_.predict(self._cells(X)), dtype=np.int64)
+        cells = self._cells(X)
+        indices = np.asarray(self.model_.predict(cells), dtype=np.int64)
         labels: NDArray[Any] = self.classes_[indices]
         return labels
 
     @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class, shape (rows, classes); only with ``probability=True``."""
-        probabilities: NDArray[np.float64] = self.model_.predict_proba(self._cells(X))
+        cells = self._cells(X)
+        probabilities: NDArray[np.float64] = self.model_.predict_proba(cells)
         return probabilities
 
     def _cells(self, X: ArrayLike) -> pd.DataFrame:
+        """Return rows as a table, or raise ``NotFittedError``: call it before ``model_`` is read."""
         check_is_fitted(self, "model_")
         return _frame(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"))
 

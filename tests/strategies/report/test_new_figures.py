@@ -67,4 +67,10 @@ def test_noisy_counts_say_how_noisy_they_are(tmp_path: Path) -> None:
     two = finished(tmp_path / "two", data="breast_cancer", strategy="dp-svm", epsilon=4.0)
     assert two["count_noise"] > 0.5
     assert np.array(two["confusion"]).shape == (2, 2)
-    assert (two["wrong_and_right"], two["decision_groups"], two["rows_train_by_class"]) == (None, None, None)
+    assert (two["wrong_and_right"], two["rows_train_by_class"]) == (None, None)
+    (groups,) = two["decision_groups"]
+    assert all(group["others"] >= 0 and group["of_class"] >= 0 for group in groups)
+    assert {group["probability"] for group in groups} == {None}, "asked for no probabilities"
+    assert sum(group["others"] + group["of_class"] for group in groups) == pytest.approx(
+        two["rows_test"], abs=12 * len(groups) * two["count_noise"]
+    )
