@@ -322,7 +322,10 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
         agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
     )
     if slope is None:
-        found = "How they hold for true ones was not measured; most often they are too moderate, sometimes too extreme"
+        found = (
+            "How they hold for true ones was not measured. Beside copies, in which some classes are wrong, they look "
+            "too extreme"
+        )
     else:
         value, low, high = slope
         found = (
@@ -334,8 +337,8 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
         )
         found += f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"
     return (
-        f"Probabilities were fitted on perturbed records. {found}. Take their order, or fit them again on true records "
-        "of your own."
+        "Probabilities were fitted on perturbed records, and corrected for the noise that is known to be in these. "
+        f"{found}. Take their order, or fit them again on true records of your own."
     )
 
 

@@ -36,6 +36,7 @@ from strategies.api import (
     score,
     warm_start,
 )
+from strategies.pan_svm.copies import copy_noise
 from strategies.pan_svm.model_choice import Choice, choose
 
 
@@ -57,6 +58,8 @@ class PanSVM(PhasedStrategy):
         Number of landmarks, once they are gathered.
     constant_columns : list of str
         Columns without variance over all training rows.
+    deviations : ndarray of shape (features,)
+        Standard deviation of the model's columns over all training rows.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class PanSVM(PhasedStrategy):
     choice: Choice | None = None
     landmarks_used: int = 0
     constant_columns: list[str]
+    deviations: NDArray[np.float64]
 
     def summary(self) -> None:
         """Log the settings of the run; with ``search=published`` also the other settings as published."""
@@ -154,6 +158,7 @@ class PanSVM(PhasedStrategy):
             features = np.ones(landmarks.shape[1], dtype=np.bool_)
         with phase("feature map"):
             feature_map = map_rows(federation, self.settings, scaled, landmarks, features)
+        self.deviations = np.sqrt(moments.cells.of().variance()[features])
         pairs = pairs_of(self.settings, schema)
         # Probabilities need the problems without each fold, too.
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
@@ -193,8 +198,13 @@ class PanSVM(PhasedStrategy):
         histograms, probabilities = found.histogram, None
         own = (float(centres[0]), float(scales[0])) if len(pairs) == 1 else None
         if self.settings.probability:
+            noise = (
+                copy_noise(model, self.deviations, self.settings.noise)
+                if self.settings.level == "perturbed"
+                else None
+            )
             calibration = Calibration.from_histograms(
-                histograms[1:].sum(axis=0), centres.tolist(), scales.tolist()
+                histograms[1:].sum(axis=0), centres.tolist(), scales.tolist(), noise
             )
             self.model = PanSVC.from_parts(
                 model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration

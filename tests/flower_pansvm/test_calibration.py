@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
@@ -16,7 +17,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.calibration import Calibration
+from flower_pansvm.calibration import Calibration, CopyNoise
 from flower_pansvm.counts import BINS, decision_histogram
 from flower_pansvm.metrics import histogram_middles
 
@@ -162,3 +163,31 @@ def test_where_every_sigmoid_vanishes_the_classes_share_alike() -> None:
 def test_a_calibration_that_cannot_be_is_refused(slopes: Any, intercepts: Any) -> None:
     with pytest.raises(ValueError, match=r"slope"):
         Calibration(np.array(slopes, dtype=float), np.array(intercepts, dtype=float))
+
+
+@pytest.mark.parametrize("redrawn", [0.1, 0.25])
+@pytest.mark.parametrize("variance", [0.0, 0.5])
+def test_the_sigmoid_of_copies_is_that_of_their_true_records(redrawn: float, variance: float) -> None:
+    rng = np.random.default_rng(0)
+    true = rng.normal(0.5, 1.0, 60_000)
+    ill = rng.random(len(true)) < expit(1.5 * true - 1.0)
+    labels = np.where(rng.random(len(true)) < redrawn, rng.random(len(true)) < ill.mean(), ill)
+    seen = true + rng.normal(0.0, np.sqrt(variance), len(true))
+    counts = decision_histogram(seen, labels, 0.0, 0.25)[None]
+    plain = Calibration.from_histograms(counts, [0.0], [0.25])
+    found = Calibration.from_histograms(counts, [0.0], [0.25], CopyNoise(redrawn, np.array([variance])))
+    assert plain.slopes[0] < 1.35
+    # Regression calibration takes a probit's mean for a sigmoid's, and is a little too moderate.
+    assert found.slopes[0] == pytest.approx(1.5, abs=0.06 if not variance else 0.25)
+    assert found.probabilities(np.array([[0.5]]))[0, 1] == pytest.approx(expit(-0.25), abs=0.02)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.1, 0.25, 0.55]), st.sampled_from([0.0, 1.0, 100.0]))
+def test_copies_that_say_little_give_finite_sigmoids_that_rise(
+    seed: int, redrawn: float, variance: float
+) -> None:
+    counts = random_histogram(seed)[None]
+    noise = CopyNoise(redrawn, np.full(len(counts), variance))
+    found = Calibration.from_histograms(counts, [0.0] * len(counts), [0.5] * len(counts), noise)
+    assert (found.slopes >= 0).all()
+    assert np.isfinite(found.probabilities(np.array([[-1e3] * len(counts), [1e3] * len(counts)]))).all()

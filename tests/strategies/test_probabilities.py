@@ -1,12 +1,15 @@
 """Probabilities: those of scikit-learn's calibration on the same mapped rows and folds, for no round trip more."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit, logit
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
@@ -72,3 +75,24 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
 
 def test_without_the_setting_a_model_has_no_probabilities() -> None:
     assert not hasattr(train_in_process(make_settings(landmarks="20")).model, "predict_proba")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.25, 0.5])
+def test_those_of_copies_hold_for_true_records(noise: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    ill = rng.random(6000) < expit(2 * X[:, 0] + X[:, 1] * X[:, 2] - 0.5)
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(ill=ill.astype(int))
+    table[:2000].to_csv(tmp_path / "table.csv", index=False)
+    asked = {"data": str(tmp_path / "table.csv"), "label": "ill", "privacy": "perturbed", "noise": noise}
+    model = train_in_process(make_settings(probability=True, **asked)).model
+    decisions = logit(model.predict_proba(table[2000:][["a", "b", "c"]])[:, 1])
+    slope = LogisticRegression(C=np.inf).fit(decisions[:, None], ill[2000:]).coef_[0, 0]
+    assert 0.75 < slope < 1.35
+
+
+def test_those_of_copies_of_several_classes_add_up() -> None:
+    model = train_in_process(make_settings(data="wine", probability=True, privacy="perturbed")).model
+    probabilities = model.predict_proba(pd.DataFrame(np.eye(13), columns=model.feature_names_in_))
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(13))
