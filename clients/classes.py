@@ -9,7 +9,6 @@ from logging import WARNING
 from typing import cast
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.hospital import Hospital
@@ -30,6 +29,7 @@ from flower_pansvm.labels import (
     spelling,
 )
 from flower_pansvm.lists import as_list, listed
+from flower_pansvm.log import log
 from flower_pansvm.schema import class_names
 
 LOGGED = "left-out-logged"

@@ -11,8 +11,6 @@ from logging import WARNING
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
-from flwr.common.logger import log
-
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.constraints import (
     key_of,
@@ -26,6 +24,7 @@ from flower_pansvm.constraints import (
     whole,
 )
 from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.log import log
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
 from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH, SecureSum

@@ -84,9 +84,9 @@ class Calibration:
             noise = CopyNoise(0.0, np.zeros(len(histograms)))
         sigmoids = []
         for counts, centre, scale, variance in zip(histograms, centres, scales, noise.variances, strict=True):
-            values = histogram_middles(centre, scale)
-            sigmoid = _platt(values, *counts, noise.redrawn)
-            sigmoids.append(_of_true_decisions(values, counts.sum(axis=0), variance, *sigmoid))
+            values, (negative, positive) = histogram_middles(centre, scale), counts
+            slope, intercept = _platt(values, negative, positive, noise.redrawn)
+            sigmoids.append(_of_true_decisions(values, negative + positive, variance, slope, intercept))
         return cls(*np.array(sigmoids).T)
 
     def probabilities(self, class_decisions: NDArray[np.float64]) -> NDArray[np.float64]:

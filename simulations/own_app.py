@@ -23,12 +23,12 @@ from clients.table.simulated import use_tables
 from clients.table.sources.function import as_frame, call
 from clients.table.table import Table, digest
 from flower_pansvm.errors import SettingError
+from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, own_keys
 from simulations.data import sites
 from simulations.data.datasets import agreed_rows
-from strategies.log import log
 
 Rows = Callable[[Context], Any]
 

@@ -5,12 +5,12 @@ questions of each system in :mod:`flower_pansvm.systems`.
 """
 
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
+from flower_pansvm.log import log
 from flower_pansvm.multiclass import one_versus_all
 from strategies.constraints import numbers, or_word
 from strategies.federation.checks import AggregateResult, Problems
 from strategies.federation.exchange import Costs
 from strategies.federation.federation import Federation
-from strategies.log import log
 from strategies.master.engine import solve
 from strategies.master.packing import in_single_precision, pack_duals, pack_problems
 from strategies.master.progress import Progress

@@ -10,9 +10,9 @@ from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
 from flower_pansvm.locking import RUN, locked
+from flower_pansvm.log import log
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.packed_grid import PackedGrid, is_deployment
-from strategies.log import log
 from strategies.registry import STRATEGIES
 from strategies.results import write
 from strategies.settings import Settings, settings_from

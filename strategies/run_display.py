@@ -16,6 +16,9 @@ _ENDED = re.compile(r".+ [\d.]+ s  \d+ round trips?$")
 _ROUND = re.compile(r"cutting planes, round ")
 _STEP = re.compile(r" *(\d+) features, accuracy ")
 _WAITING = re.compile(r"waiting for ")
+_UNNAMED = re.compile(
+    r"waiting for (node \d+(?:, node \d+)*) since "
+)  # no site of a simulation has joined yet
 _NUMBERS = re.compile(r"[\d.]+(e[+-]?\d+)?")
 
 SPINNER = 2
@@ -57,6 +60,7 @@ class RunDisplay:
     def show(self, line: str) -> None:
         """Show a line of the log."""
         self.offered |= "--resume" in line
+        line = _UNNAMED.sub(lambda late: f"waiting for {late[1].count('node')} sites since ", line)
         text = STAMP.sub("", line)
         if self._moving is not None:
             moving = Text(text, style="dim")

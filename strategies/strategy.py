@@ -9,9 +9,9 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, MetricRecord
 from flwr.serverapp import Grid
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.log import log
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
-from strategies.log import log
 from strategies.outcome import Outcome
 from strategies.own_app import (
     OnRound,

@@ -19,7 +19,6 @@ from importlib import import_module
 from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
-from flwr.common.logger import log
 
 from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, TaskRow, level_of
 from clients.gate.private import privately
@@ -31,6 +30,7 @@ from clients.site import Site
 from clients.systems import WORK, Work
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.summing import RELAY
 from flower_pansvm.systems.common import JOIN, JoinQuestion

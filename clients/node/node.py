@@ -25,7 +25,6 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.constant import ErrorCode
-from flwr.common.logger import log
 from flwr.common.serde import message_from_proto, message_to_proto
 from flwr.proto.message_pb2 import Message as ProtoMessage
 from flwr.proto.message_pb2 import ObjectTree
@@ -38,6 +37,7 @@ from clients.node.node_status import REFUSED, UNUSABLE, NodeStatus, now
 from clients.node.superlink import NotLetInError, RunEndedError, SuperLink
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files, run_defaults
 from flower_pansvm.errors import FederationError, PanSVMError
+from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.systems.common import JOIN
 

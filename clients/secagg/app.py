@@ -13,12 +13,12 @@ import numpy as np
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
-from flwr.common.logger import log
 
 from clients.secagg.membership import RunMember
 from flower_pansvm import records
 from flower_pansvm.constraints import read, whole
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
+from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.records import Octets
 from flower_pansvm.secure_sum import protocol_of

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context
-from flwr.common.logger import log
 
 from clients.hospital import is_simulated
 from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.files import lock
+from flower_pansvm.log import log
 from flower_pansvm.private_folder import account_state, is_private, make_private
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum import protocol_of

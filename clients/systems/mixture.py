@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from flwr.common.logger import log
 
 from clients.site import Site
 from clients.systems import answers
@@ -16,6 +15,7 @@ from flower_pansvm.class_columns import winners
 from flower_pansvm.constraints import Constraint, parse, setting
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
+from flower_pansvm.log import log
 from flower_pansvm.systems.mixture import tasks
 from flower_pansvm.systems.mixture.adaptive_em import MOST_COMPONENTS, Rivals, adaptive_em, first_model
 from flower_pansvm.systems.mixture.mixture import DRAWS, LARGEST, Mixture, divergence, union

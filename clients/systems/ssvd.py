@@ -3,13 +3,13 @@
 from logging import WARNING
 
 import numpy as np
-from flwr.common.logger import log
 
 from clients.site import Site
 from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
+from flower_pansvm.log import log
 from flower_pansvm.scaling import moments
 from flower_pansvm.systems import ssvd as tasks
 from flower_pansvm.systems.ssvd import distort, select

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm.files import PRIVATE, complete_file
+from flower_pansvm.log import log
 from flower_pansvm.private_folder import is_private
 
 VERSION = 10

@@ -17,12 +17,12 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.files import PRIVATE, complete_file
+from flower_pansvm.log import log
 from flower_pansvm.records import Values, values_of
 from flower_pansvm.tasks import Broadcast
 from flower_pansvm.terms import Scalar
 from strategies.federation.transcript import BROADCAST, LEARNED, QUESTION, ROSTER, remove_transcript
 from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER
-from strategies.log import log
 from strategies.settings import Settings
 
 FOLDER = "checkpoint"

@@ -13,9 +13,9 @@ from flwr.serverapp import Grid
 from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 
 from flower_pansvm.errors import FederationError, PanSVMError
+from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.tasks import Task
-from strategies.log import log
 
 POLL_SECONDS = 0.02
 """First pause between polls for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""

@@ -16,6 +16,7 @@ from flwr.serverapp import Grid
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
+from flower_pansvm.log import log
 from flower_pansvm.records import Values
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
@@ -36,7 +37,6 @@ from strategies.federation.messages import (
     sender_of,
 )
 from strategies.federation.shapes import sizes_of
-from strategies.log import log
 from strategies.settings import Settings
 
 Q = TypeVar("Q")

@@ -9,6 +9,7 @@ from flwr.serverapp import Grid
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
+from flower_pansvm.log import log
 from flower_pansvm.printable import is_printable
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import KEY_BYTES
@@ -38,7 +39,6 @@ from flower_pansvm.weighted_mean import (
     SiteTerms,
 )
 from strategies.federation.exchange import Costs, exchange
-from strategies.log import log
 
 
 @dataclass(frozen=True)

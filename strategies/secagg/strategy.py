@@ -20,6 +20,7 @@ from flwr.serverapp.strategy import Result, Strategy
 from flower_pansvm import records
 from flower_pansvm.constraints import key_of, near_matches
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
+from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
@@ -34,7 +35,6 @@ from flower_pansvm.weighted_mean import (
     digest_of,
     read_parts,
 )
-from strategies.log import log
 from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_own
 from strategies.secagg.sites import MeanSites
 

@@ -7,11 +7,11 @@ from logging import DEBUG, INFO, WARNING
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.log import log
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, CutsAnswer
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
 from strategies.federation.federation import Federation
-from strategies.log import log
 from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.packing import curvature_diagonal, curvature_size, pack_questions, unpack_answers

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.log import log
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
@@ -15,7 +16,6 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from strategies.federation.federation import Federation
-from strategies.log import log
 from strategies.master.packing import in_single_precision
 from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings

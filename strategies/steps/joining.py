@@ -9,6 +9,7 @@ from logging import INFO, WARNING
 from flwr.serverapp import Grid
 
 from flower_pansvm.errors import FederationError
+from flower_pansvm.log import log
 from flower_pansvm.printable import MOST_COLUMNS, name_problem, printable
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.keys import KEY_BYTES
@@ -19,7 +20,6 @@ from flower_pansvm.version import VERSION
 from strategies.federation.exchange import PATIENCE_SECONDS
 from strategies.federation.federation import Federation
 from strategies.federation.messages import Contact
-from strategies.log import log
 from strategies.settings import Settings, given_by
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.schema import agreed_schema, check_rows_per_patient, common_schema

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
+from flower_pansvm.log import log
 from flower_pansvm.systems.pan_svm.tasks import LANDMARKS, LandmarksQuestion
 from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
 from strategies.federation.federation import Federation
-from strategies.log import log
 from strategies.steps.scaling import ScaledFeatures
 from strategies.svm_settings import NystroemSettings
 

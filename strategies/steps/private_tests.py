@@ -11,11 +11,11 @@ from logging import WARNING
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 from scipy.stats import norm
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError
+from flower_pansvm.log import log
 from flower_pansvm.metrics import DecisionGroup, Evaluation, agreement, area_noise, area_under_curve
 from flower_pansvm.models.model import Model
 from flower_pansvm.privacy.accountant import rho_of

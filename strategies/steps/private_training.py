@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flower_pansvm.errors import FederationError
+from flower_pansvm.log import log
 from flower_pansvm.privacy.accountant import admits
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import Relations
 from strategies.federation.federation import Federation
-from strategies.log import log
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.log import log
 from flower_pansvm.systems.evaluation import SUBGROUPS, SubgroupsQuestion
 from flower_pansvm.table_schema import YES_NO, TableColumn, TableSchema
 from strategies.federation.checks import AggregateResult, Problems
 from strategies.federation.federation import Federation
-from strategies.log import log
 from strategies.outcome import Outcome
 
 REST = "missing, or too few at a hospital"

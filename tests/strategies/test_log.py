@@ -5,7 +5,7 @@ import logging
 import pytest
 from flwr.common.logger import FLOWER_LOGGER
 
-from strategies.log import log
+from flower_pansvm.log import log
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The log of strategies: a logger of their own, ``flower_pansvm``, whose lines Flower's handlers show among Flower's.
+"""The log: a logger of its own, ``flower_pansvm``, whose lines Flower's handlers show among Flower's.
 
 Somebody else's app can then silence it, or send it elsewhere, and keep Flower's own lines.
 """
