@@ -10,6 +10,7 @@ import numpy as np
 
 from clients.checking.patients import FEW, another_in_every_row
 from clients.classes import check_labels
+from clients.perturb.kept import FEWEST_RECORDS
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
@@ -98,12 +99,17 @@ def check_data(settings: Settings) -> tuple[str, ...]:
 
 def doubts_of(settings: Settings) -> list[str]:
     """Return warnings about each file of a run, at most three, and about all of them together."""
-    form, together = form_of(settings), []
-    patients = [table.patients for table in whole_rows_of(settings) if table.patients is not None]
+    form, together, tables = form_of(settings), [], whole_rows_of(settings)
+    patients = [table.patients for table in tables if table.patients is not None]
     rows = sum(map(len, patients))
+    if settings.level == "perturbed" and min(len(table.X) for table in tables) < FEWEST_RECORDS:
+        together = [
+            f"some sites have fewer than {FEWEST_RECORDS} records. Such a hospital is refused at level perturbed: its "
+            "copy could not be begun"
+        ]
     # One site alone may have a row a patient while others have several.
     if form.schema and rows >= FEW and all(len(np.unique(ids)) == len(ids) for ids in patients):
-        together = [f"patient-id {another_in_every_row(form.schema.patient_id, rows)}"]
+        together += [f"patient-id {another_in_every_row(form.schema.patient_id, rows)}"]
     if settings.split.startswith("by:"):
         form = replace(form, drop=(*form.drop, plain_name(settings.split.removeprefix("by:"))))
     folder = Path(settings.data_dir) if settings.data_dir else None

@@ -117,3 +117,9 @@ def test_a_run_asks_about_a_patient_id_that_no_two_rows_have(data: dict[str, Any
         frame.assign(mrn=[f"row {one}" for one in range(len(frame))]).to_csv(source, index=False)
         asked = [line for line in doubts_of(make_settings(**data)) if "another text" in line]
         assert len(asked) == (source == sources[-1])
+
+
+@pytest.mark.parametrize(("sites", "level", "warned"), [(5, "auto", 0), (10, "auto", 1), (10, "exact", 0)])
+def test_sites_too_small_for_a_copy_are_told_of(sites: int, level: str, warned: int) -> None:
+    told = doubts_of(make_settings(data="wine", sites=sites, privacy=level))
+    assert sum("fewer than 30 records" in line for line in told) == warned
