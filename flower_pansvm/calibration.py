@@ -8,6 +8,7 @@ likelihood, and the slope that noise in decision values flattens is divided by t
 calibration, Carroll, Ruppert, Stefanski & Crainiceanu 2006, "Measurement Error in Nonlinear Models", chapter 4).
 """
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +24,10 @@ PRECISION = 1e-10
 """The fit ends when no component of the mean loss's gradient is larger."""
 
 LEAST_RELIABILITY = 0.25
-"""No slope is made more than four times as steep: what is left of a weaker signal is mostly noise."""
+"""The least share of a variance that is taken for signal: what is left of a weaker one is mostly noise."""
+
+LOGISTIC_SCALE = 1.7
+"""Times its argument, a normal distribution function is about the sigmoid."""
 
 
 @dataclass(frozen=True)
@@ -211,11 +215,15 @@ def _of_true_decisions(
     """Return the sigmoid of decisions without noise of a variance, given that of decisions d with it.
 
     The mean of the former, given d, is m + λ (d - m), where m is the mean of d and λ the share of its variance that is
-    not noise: their slope is 1 / λ times as steep.
+    not noise: their slope is 1 / λ times as steep. What d leaves open of them, λ times the noise, flattens a sigmoid
+    further: the mean of a sigmoid over a normal distribution is nearly a sigmoid again.
     """
     if not variance or not slope:
         return slope, intercept
     share = rows / rows.sum()
     mean = float(share @ values)
     reliability = max(1.0 - variance / float(share @ np.square(values - mean)), LEAST_RELIABILITY)
-    return slope / reliability, intercept - slope * (1.0 / reliability - 1.0) * mean
+    slope, intercept = slope / reliability, intercept - slope * (1.0 / reliability - 1.0) * mean
+    flattened = 1.0 - slope**2 * reliability * variance / LOGISTIC_SCALE**2
+    factor = math.sqrt(max(flattened, LEAST_RELIABILITY))
+    return slope / factor, intercept / factor

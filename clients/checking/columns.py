@@ -159,8 +159,7 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
         )
     there = cells.values[~np.isnan(cells.values) & ~np.isin(cells.values, codes)]
     measured = cells.values[~cells.is_limit]  # <5 is what below-limit says, and no filling
-    if piled := piled_up(measured[~np.isin(measured, codes)]):
-        number, may_be_limit = piled
+    for number, may_be_limit in piled_up(measured[~np.isin(measured, codes)]):
         yield ColumnFinding(
             NOTE if may_be_limit else WARNING,
             cells.name,

@@ -132,8 +132,8 @@ def _is_repeated_code(code: float, count: int, numbers: Floats, counts: Ints) ->
     return bool(len(numbers) >= VARIED and gap > FENCE * spread and count >= 3 * nearest.max())
 
 
-def piled_up(values: Floats) -> tuple[float, bool] | None:
-    """Return the number that many cells share where others hardly repeat, and whether it may be a limit; or None.
+def piled_up(values: Floats) -> list[tuple[float, bool]]:
+    """Return numbers that many cells share where others hardly repeat, and of each whether it may be a limit.
 
     It is a code for a missing cell, what missing cells were filled with, or, at an end of the column and no farther
     from its neighbour than other numbers are, a limit of what can be measured.
@@ -146,23 +146,24 @@ def piled_up(values: Floats) -> tuple[float, bool] | None:
     Examples
     --------
     >>> piled_up(np.array([0.0] * 30 + [*np.arange(1.1, 8, 0.1)]))
-    (0.0, False)
-    >>> piled_up(np.array([0.0, 1, 2, 3] * 30)) is None
-    True
+    [(0.0, False)]
+    >>> piled_up(np.array([0.0, 1, 2, 3] * 30))
+    []
     """
     numbers, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if len(numbers) < VARIED:
-        return None
+        return []
+    found = []
     for place in np.flatnonzero(np.isin(numbers, TWICE_A_DIGIT) & (counts >= OFTEN)):
         near = np.argsort(np.abs(numbers - numbers[place]))[1 : NEAREST + 1]
         apart = np.abs(numbers[near[0]] - numbers[place]) > USUAL_STEPS * np.median(np.diff(numbers))
         if counts[place] >= (2.0 if apart else 2.5) * counts[near].max():
-            return float(numbers[place]), False
+            found.append((float(numbers[place]), False))
     most = int(np.argmax(counts))
     others = np.delete(counts, most)
     enough = max(COMMON, PILE * counts.sum(), 2 * others.max(), 5 * others.mean())
-    if counts[most] < enough:
-        return None
+    if counts[most] < enough or numbers[most] in [number for number, _ in found]:
+        return found
     steps = np.diff(numbers)
     next_step = {0: steps[0], len(steps): steps[-1]}.get(most, np.inf)
-    return float(numbers[most]), bool(next_step <= USUAL_STEPS * np.median(steps))
+    return [*found, (float(numbers[most]), bool(next_step <= USUAL_STEPS * np.median(steps)))]

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from clients.budget import new_ledger
 from clients.deployment.node_file import node_text, set_key
-from clients.deployment.outside_parts import pin_parts
+from clients.deployment.outside_parts import outside_parts, pin_parts
 from clients.deployment.service_files import unit
 from clients.ledger.home import tables_home
 from clients.node.node_config import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE, NODE_FILE, read_node_config
@@ -185,6 +185,9 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
         )
     with locked(folder):
         _check_newer(folder, invitation)
+        outside_parts(
+            policy_of(read_node_config(folder), own.name)
+        )  # a policy that cannot be read is told now
         files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
         if invitation.schema:
             files[invitation.schema["name"]] = invitation.schema["text"]

@@ -53,7 +53,7 @@ def _files(package: str) -> dict[str, bytes]:
         f"{package}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for folder in map(Path, spec.submodule_search_locations)
         for path in folder.rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
+        if path.is_file() and not (path.suffix == ".pyc" and path.parent.name == "__pycache__")
     }
 
 
@@ -65,7 +65,12 @@ def pin_parts(folder: Path, policy: HospitalPolicy) -> None:
 def check_parts(folder: Path, policy: HospitalPolicy) -> dict[str, str]:
     """Return what a policy takes from other packages; SettingError if it is not as it was pinned."""
     file, found = folder / PARTS_FILE, outside_parts(policy)
-    pinned = parse(file.read_text(encoding="utf-8"), "json") if file.exists() else {}
+    try:
+        pinned = parse(file.read_text(encoding="utf-8"), "json") if file.exists() else {}
+    except ValueError:  # as JSON's and UTF-8's errors are
+        pinned = None
+    if not isinstance(pinned, dict):
+        raise SettingError(f"{file} is damaged. Accept the same invitation again, which writes it anew.")
     for name, part in found.items():
         if pinned.get(name) != part:
             raise SettingError(

@@ -15,8 +15,9 @@ DRAWS = 4096
 def copy_noise(model: PanSVC, deviations: Floats, noise: float) -> CopyNoise:
     """Return the noise in held-out copies at level ``perturbed``, as the coordinator can compute it.
 
-    Around every landmark noise is drawn as it is in the copies: σ² / (1 + σ²) of each column's variance. Codes
-    are taken for measurements: of their variance about as much is by codes that were drawn anew.
+    Records are made up around every landmark, with the variance that the landmarks lack, and to each noise is drawn
+    twice, as it is in the copies: σ² / (1 + σ²) of each column's variance. Codes are taken for measurements: of their
+    variance about as much is by codes that were drawn anew.
 
     Parameters
     ----------
@@ -26,14 +27,15 @@ def copy_noise(model: PanSVC, deviations: Floats, noise: float) -> CopyNoise:
     noise : float
         σ, in deviations of the true column.
     """
-    landmarks, scaling = model.feature_map_.landmarks, model.scaling_
     generator = np.random.default_rng(0)
+    landmarks = model.feature_map_.landmarks * model.scaling_.scale + model.scaling_.shift
     spread = deviations * noise / math.sqrt(1.0 + noise**2)
-    shape = max(2, DRAWS // len(landmarks)), landmarks.shape[1]
-    variances = [
-        model.decisions_of(row + spread * generator.standard_normal(shape))
-        .reshape(shape[0], -1)
-        .var(axis=0, ddof=1)
-        for row in landmarks * scaling.scale + scaling.shift
-    ]
+    lacking = np.sqrt(np.maximum(deviations**2 - landmarks.var(axis=0) - spread**2, 0.0))
+    variances = []
+    for landmark in landmarks:
+        draws = generator.standard_normal((3, max(1, DRAWS // len(landmarks)), len(landmark)))
+        first, second = (
+            model.decisions_of(landmark + lacking * draws[0] + spread * one) for one in draws[1:]
+        )
+        variances.append(np.square(first - second).reshape(len(first), -1).mean(axis=0) / 2.0)
     return CopyNoise(replaced_share(noise), np.mean(variances, axis=0))

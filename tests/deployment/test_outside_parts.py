@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.deployment.outside_parts import check_parts, outside_parts, pin_parts
+from clients.deployment.outside_parts import PARTS_FILE, check_parts, outside_parts, pin_parts
 from clients.policy import HospitalPolicy
 from flower_pansvm.errors import SettingError
 
@@ -43,7 +43,7 @@ CASES = [
 def test_each_part_of_another_package_has_its_version_and_the_pages_hash(
     data: str, aggregation: str, names: list[str], site_packages: Path
 ) -> None:
-    command = "find our_fhir -type f ! -name '*.pyc' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum"
+    command = "find our_fhir -type f ! -path '*/__pycache__/*.pyc' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum"
     assert command in (Path(__file__).parents[2] / "docs" / "hardening.md").read_text(encoding="utf-8")
     printed = subprocess.run(
         command, cwd=site_packages, shell=True, capture_output=True, text=True, check=True
@@ -68,3 +68,18 @@ def test_a_part_that_was_changed_since_it_was_pinned_is_refused(
             check_parts(tmp_path, policy)
     pin_parts(tmp_path, policy)
     assert list(check_parts(tmp_path, policy)) == names
+
+
+@pytest.mark.parametrize("damaged", [b"{bad", b"\xff", b"[]", b""])
+def test_a_damaged_file_of_pins_is_told(damaged: bytes, tmp_path: Path) -> None:
+    (tmp_path / PARTS_FILE).write_bytes(damaged)
+    with pytest.raises(SettingError, match="damaged"):
+        check_parts(tmp_path, HospitalPolicy(data="/data/ward.csv"))
+
+
+def test_compiled_code_beside_its_sources_is_part_of_the_hash(site_packages: Path, tmp_path: Path) -> None:
+    policy = HospitalPolicy(data="python:our_fhir:patients")
+    pin_parts(tmp_path, policy)
+    (site_packages / "our_fhir" / "more.pyc").write_bytes(b"compiled")
+    with pytest.raises(SettingError, match="hospital accept"):
+        check_parts(tmp_path, policy)

@@ -31,10 +31,17 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
     ``label`` is what the column of ``y`` is called.
     """
     if isinstance(result, tuple) and len(result) in (2, 3):
-        X, y, names = (*result, getattr(result[0], "columns", None))[:3]
+        X, y, names = (*result, None)[:3]
+        if names is None and isinstance(X, pd.DataFrame) and all(isinstance(one, str) for one in X):
+            names = X.columns
         try:
             cells = np.asarray(X)
             columns = [f"x{i + 1}" for i in range(cells.shape[1])] if names is None else list(names)
+            if label in columns:
+                raise TableError(
+                    f"The function {name} returns a column '{label}' in X, which is the name of the labels y. Rename "
+                    "it, or leave it out."
+                )
             result = pd.DataFrame(cells, columns=columns).assign(**{label: list(y)})
         except (IndexError, TypeError, ValueError):
             raise TableError(

@@ -158,7 +158,12 @@ def test_a_number_that_many_share_where_others_hardly_repeat(number: float, shar
     random = np.random.default_rng(1)
     for values in (random.lognormal(1, 1, 400).round(2), random.integers(30, 90, 400).astype(np.float64)):
         values[random.random(400) < share] = number
-        assert piled_up(values) == ((number, False) if seen else None)
+        assert piled_up(values) == ([(number, False)] if seen else [])
+
+
+def test_a_code_that_few_share_hides_no_filling_that_many_do() -> None:
+    ages = np.arange(400) % 57 + 20.5
+    assert piled_up(np.concatenate([np.zeros(300), ages, np.full(30, 88.0)])) == [(88.0, False), (0.0, False)]
 
 
 def test_columns_that_measurements_may_be_like(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from clients.rows import true_table
 from clients.table.file import read_frame
 from clients.table.reading import read_table
+from clients.table.sources.function import as_frame
 from clients.table.table import Table, digest
 from flower_pansvm.errors import TableError
 from tests.contexts import own_hospital
@@ -134,3 +136,26 @@ def test_a_digest_of_a_table_holds_its_ids() -> None:
     assert digest(table) == digest(replace(table))
     assert digest(table) != digest(replace(table, ids=np.array(["b1", "b2"])))
     assert digest(table) != digest(replace(table, ids=None, patients=table.ids))
+
+
+def test_columns_keep_their_names_and_numbered_ones_get_some() -> None:
+    named = pd.DataFrame({"age": [1.0, 2.0], "dose": [3.0, 4.0]})
+    assert list(as_frame((named, [0, 1]), "rows", "label").columns) == ["age", "dose", "label"]
+    for X in (named.to_numpy(), pd.DataFrame(named.to_numpy())):
+        assert list(as_frame((X, [0, 1]), "rows", "label").columns) == ["x1", "x2", "label"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        (pd.DataFrame({"age": [1.0], "label": [0.0]}), [1]),
+        (np.ones((2, 1)), [1]),
+        (np.ones(2), [1, 0]),
+        (np.ones((2, 2)), [1, 0], ["a"]),
+        (np.ones((0, 2)), []),
+        [1, 2],
+    ],
+)
+def test_what_does_not_fit_together_is_refused(result: object) -> None:
+    with pytest.raises(TableError):
+        as_frame(result, "rows", "label")
