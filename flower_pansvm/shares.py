@@ -331,6 +331,8 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
         found = (
             "For true ones they are too moderate: those near 0 or 1 should be nearer"
             if low > 1
+            else "For true ones they look too extreme, but the noise of the test makes them look so"
+            if high < 1 and result["agreement"].get("slope_noise")
             else "For true ones they are too extreme: those near 0 or 1 should be less so"
             if high < 1
             else "The test finds no fault in them, but is too small to find a slight one"

@@ -65,6 +65,7 @@ RUNS = {
 }
 
 Line = dict[str, Any]
+Act = tuple[str, Callable[[], float], list[str]]
 
 
 class FaultBench:
@@ -157,13 +158,14 @@ class FaultBench:
         hospital = self._study.log(self._first)
         return {"fault": fault, "hospital": telling(hospital), "coordinator": telling(coordinator)}
 
-    def lines(self, stalls: tuple[float, ...]) -> Iterator[Line]:
-        """Yield what was said of each fault."""
+    def acts(self, stalls: tuple[float, ...]) -> list[Act]:
+        """Return faults that hospitals come back from: name, act, and which hospitals."""
         every, first = self._study.names, [self._first]
-        acts = [
-            (f"the SuperLink stands still for {one:g} s", partial(self.stall, one), every) for one in stalls
-        ]
-        acts += [
+        return [
+            *(
+                (f"the SuperLink stands still for {one:g} s", partial(self.stall, one), every)
+                for one in stalls
+            ),
             ("HTTP's 500 to every question", partial(self.disturb, "full", "500"), every),
             ("the hospitals' clocks are an hour ahead", partial(self.disturb, "clock", "clock"), every),
             ("kill -9 of a SuperNode", partial(self.kill, self._first, NODE), first),
@@ -181,7 +183,10 @@ class FaultBench:
             ),
             ("server and a hospital are restarted at once", partial(self.restart_both), every),
         ]
-        for fault, act, hospitals in acts:
+
+    def lines(self, stalls: tuple[float, ...]) -> Iterator[Line]:
+        """Yield what was said of each fault."""
+        for fault, act, hospitals in self.acts(stalls):
             yield self.line(fault, act, hospitals)
         yield self.run("two runs at once", "", runs=2)
         if os.getuid() == 0:  # who alone gives them disks of their own

@@ -18,6 +18,9 @@ from strategies.results import describe
 from strategies.settings import SEPARATOR, Settings
 from strategies.svm_settings import PanSvmSettings
 
+TESTED_ON = "tested on "
+"""How the name of a split begins that leaves out the site behind it."""
+
 FEWEST = 3
 """Fewest files: two remain to train on."""
 
@@ -63,6 +66,11 @@ def evaluate_left_out(name: str, settings: Settings, site: int) -> dict[str, Any
     settings = replace(settings, test_fraction=0.0)
     pool = pooled(settings)
     test, train = pool.train.of(pool.train.sites == site), pool.train.of(pool.train.sites != site)
+    if not np.isin(test.classes, train.classes).all():
+        raise SettingError(
+            "A class is at the site that is left out only, so the others cannot learn it. Leave its rows out of the "
+            "comparison, or put it together with another class (--positive)."
+        )
     if name in BASELINES:
         assert isinstance(settings, PanSvmSettings)
         baseline = BASELINES[name](settings, _renumbered(train), test)
@@ -75,7 +83,8 @@ def evaluate_left_out(name: str, settings: Settings, site: int) -> dict[str, Any
     result, model = describe(trained, settings), trained.outcome.model
     assert model is not None
     figures = vars(_evaluated(model, test, pool.schema.columns, pool.schema.classes))
-    return {**result, **figures, "rows_test": len(test.classes)}
+    own = {"rows_test": len(test.classes), "positive_class": pool.schema.positive_class}
+    return {**result, **figures, **own}
 
 
 def _renumbered(rows: PooledRows) -> PooledRows:

@@ -14,7 +14,7 @@ from flower_pansvm.terms import Scalar
 from simulations import running
 from simulations.baselines.central import check_given
 from simulations.baselines.registry import BASELINES
-from simulations.comparison.left_out import check_left_out, names_of
+from simulations.comparison.left_out import TESTED_ON, check_left_out, names_of
 from simulations.comparison.run import Case, settings_of
 from simulations.data.pooling import pooled
 from simulations.data.sites import join_data, whole_rows_of
@@ -57,7 +57,7 @@ class Plan:
             if SEPARATOR in data:
                 splits = {BY_FILE: None}
             if self.leave_out:
-                splits = {f"tested on {site}": index for index, site in enumerate(names_of(name))}
+                splits = {f"{TESTED_ON}{site}": index for index, site in enumerate(names_of(name))}
             for (split, left_out), (text, chosen) in product(splits.items(), self._choices()):
                 for (repeat, seed), strategy in product(enumerate(seeds), self.strategies):
                     federated = strategy not in BASELINES

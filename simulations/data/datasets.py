@@ -157,12 +157,13 @@ def _openml_frame(name: str, kept: tuple[str | None, ...]) -> pd.DataFrame:
     found = re.fullmatch(r"(.+?)(?::(\d+))?", name.removeprefix(OPENML))
     title, version = found.groups() if found else ("", None)
     try:
-        with warnings.catch_warnings(action="error", category=UserWarning):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "Multiple active versions", UserWarning)
             data = sklearn.datasets.fetch_openml(title, version=int(version or 0) or "active", as_frame=True)
     except UserWarning as warning:
         raise SettingError(
-            f"OpenML has several versions of '{name}', or warns of it: {' '.join(str(warning).split())} Name the "
-            f"version, so that others get the same rows: {OPENML}{title}:1."
+            f"OpenML has several versions of '{name}': {' '.join(str(warning).split())} Name the version, so that "
+            f"others get the same rows: {OPENML}{title}:1."
         ) from None
     except OSError as error:
         raise SettingError(

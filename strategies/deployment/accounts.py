@@ -56,7 +56,10 @@ def _allowed(scope: Message) -> bool:
 
 def owner(client: Address, server: Address) -> int | None:
     """Return the user number of whose process has made a connection of this machine; None if it is not to be found."""
-    ends = [_end(*client), _end(*server), ESTABLISHED]
+    try:
+        ends = [_end(*client), _end(*server), ESTABLISHED]
+    except OSError:  # an address of another kind than IPv4
+        return None
     for _ in range(LOOKS):
         for line in CONNECTIONS.read_text().splitlines():
             fields = line.split()

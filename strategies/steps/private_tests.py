@@ -18,14 +18,14 @@ from flower_pansvm.errors import BudgetError
 from flower_pansvm.log import log
 from flower_pansvm.metrics import DecisionGroup, Evaluation, agreement, area_noise, area_under_curve
 from flower_pansvm.models.model import Model
-from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.systems.evaluation import MODEL_TEST, TEST_DELTA
 from flower_pansvm.tasks import Task
 from flower_pansvm.tested import FINE
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.settings import Settings
-from strategies.steps.private_training import Budget
+from strategies.steps.private_training import ROUNDING, Budget
 from strategies.steps.subgroups import Groups, groups_of_run
 
 TRUE_RECORDS = "true records, with differential privacy"
@@ -106,7 +106,9 @@ def _by_group(groups: Groups, cells: Floats, deviation: float) -> dict[str, Any]
     """Return the counts of each group, for ``result.json``."""
     kind = "confusion" if cells.shape[1] == 2 else "wrong_and_right"
     counts = np.maximum(cells[:, :, :2], 0.0).tolist()
-    found = [{"name": name, kind: own} for name, own in zip(groups.names, counts, strict=True)]
+    # No group is too small to be told, and every row has a site.
+    names = groups.names[:-1] if groups.sites else (*groups.names[:-1], "missing")
+    found = [{"name": name, kind: own} for name, own in zip(names, counts, strict=False)]
     return {"subgroups": {"column": groups.column, "count_noise": deviation, "groups": found}}
 
 
@@ -259,14 +261,17 @@ def tested_on_true_records(budget: Budget, settings: Settings, model: Model, out
     if test.evaluation is None:
         return outcome
     told: dict[str, Any] = {
-        "epsilon": settings.test_epsilon,
+        # A run that was resumed in a simulation may have asked twice.
+        "epsilon": max(settings.test_epsilon, epsilon_of(budget.total("test") * (1 - ROUNDING), TEST_DELTA)),
         "delta": TEST_DELTA,
         "colluders": settings.colluders,
         "answers": sum(one.answers for one in budget.spent),
         "accuracy_noise": test.accuracy_noise,
     }
     if all(site.simulated for site in federation.sites.values()):
-        told["true_accuracy"] = before.accuracy
+        # Of several rows of a patient only some have taken part in the test.
+        if federation.rows is not None and federation.rows.patients[1] == federation.rows.test:
+            told["true_accuracy"] = before.accuracy
     else:
         told["accuracy_of_copies"] = before.accuracy
     told_of_test = {"tested_on": TRUE_RECORDS, "test_on_true_records": told, **test.figures}

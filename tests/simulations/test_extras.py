@@ -86,6 +86,7 @@ CHEAP: dict[str, Callable[[Words], list[str]]] = {
     "compare": cheap_comparison,
     "reproduce": cheap_reproduction,
     "report": lambda _: ["report", "runs/small"],
+    "attack": lambda words: words if words[1:] else ["attack", "model-formula", "lost-site"],
     "inspect": lambda words: ["inspect", "model.npz", *words[2:]],
     "export": lambda words: ["export", "model.npz", *words[2:]],
     "predict": lambda _: ["predict", "model.npz", "patients.csv", "--id", "age"],

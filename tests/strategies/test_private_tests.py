@@ -28,7 +28,6 @@ from strategies.report.page import write_report
 from strategies.results import _of_test
 from strategies.settings import make_settings
 from strategies.steps.private_tests import combined, edges_around, evaluated, nearest_with_sum
-from strategies.steps.subgroups import REST
 from tests.command_line import finished
 from tests.conftest import MakeGrid, write_hospitals
 
@@ -142,7 +141,7 @@ def test_a_runs_figures_hold_scikit_learns_of_the_same_rows_in_one_place(tmp_pat
     point = operating_point(result, 0.9)
     assert point.sensitivity.low <= np.mean(decisions[true == 1] > point.decision) <= point.sensitivity.high
     assert result["privacy"]["epsilon_test"] <= 1.0
-    assert [one["name"] for one in result["subgroups"]["groups"]] == [*result["site_names"], REST]
+    assert [one["name"] for one in result["subgroups"]["groups"]] == result["site_names"]
     assert "For whom it is how good" in write_report(tmp_path).read_text()
 
 

@@ -52,6 +52,25 @@ def test_what_the_others_train_is_tried_on_all_rows_of_the_one(system: str, file
         assert found["auc"] > 0.95
 
 
+@pytest.mark.parametrize("system", ["central:svc", "pan-svm", "fedavg:logistic"])
+def test_a_class_that_only_the_left_out_site_has_is_told(system: str, files: list[Path]) -> None:
+    other = pd.read_csv(files[0])
+    other.loc[:9, "label"] = 2
+    other.to_csv(files[0], index=False)
+    made = replace(plan(data=("|".join(map(str, files)),), strategies=(system,), repeats=1), leave_out=True)
+    without, *_ = made.cases()
+    with pytest.raises(SettingError, match="only"):
+        run_case(without)
+
+
+def test_repeats_that_test_the_same_rows_are_no_resampling(
+    files: list[Path], pansvm: Run, tmp_path: Path
+) -> None:
+    data = ("compare", "--data", "|".join(map(str, files)), "--strategies", "central:svc,central:tree")
+    pansvm.output(*data, "--repeats", 5, "--leave-out", "--jobs", 1, "--out", tmp_path / "out")
+    assert "over its repeats" not in (tmp_path / "out" / "comparison.html").read_text(encoding="utf-8")
+
+
 def test_what_has_no_sites_or_no_model_is_refused() -> None:
     for data, systems in (
         ("iris", ("pan-svm",)),
