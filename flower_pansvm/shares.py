@@ -314,36 +314,6 @@ def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, flo
     return {name: (found[name], found[name] - half, found[name] + half) for name, half in halves.items()}
 
 
-def caution_of_copies(result: Mapping[str, Any]) -> str:
-    """Return what to keep in mind of probabilities that were fitted on perturbed records; nothing of others."""
-    if result.get("level") != "perturbed" or not (result.get("config") or {}).get("probability"):
-        return ""
-    slope = (
-        agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
-    )
-    if slope is None:
-        found = (
-            "How they hold for true ones was not measured. Beside copies, in which some classes are wrong, they look "
-            "too extreme"
-        )
-    else:
-        value, low, high = slope
-        found = (
-            "For true ones they are too moderate: those near 0 or 1 should be nearer"
-            if low > 1
-            else "For true ones they look too extreme, but the noise of the test makes them look so"
-            if high < 1 and result["agreement"].get("slope_noise")
-            else "For true ones they are too extreme: those near 0 or 1 should be less so"
-            if high < 1
-            else "The test finds no fault in them, but is too small to find a slight one"
-        )
-        found += f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"
-    return (
-        "Probabilities were fitted on perturbed records, and corrected for the noise that is known to be in these. "
-        f"{found}. Take their order, or fit them again on true records of your own."
-    )
-
-
 def classes_not_tested(result: Mapping[str, Any]) -> list[str]:
     """Return the classes that no test row has; none where noise in the counts hides that."""
     if result.get("count_noise"):

@@ -12,7 +12,7 @@ from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import Model
 from flower_pansvm.result_file import RESULT_FILE, read_result
-from flower_pansvm.shares import Share, caution_of_copies, share_by_patient
+from flower_pansvm.shares import Share, agreement_intervals, share_by_patient
 
 COUNTED = ("of_class", "others")
 """The rows of a group: with the positive class, and others."""
@@ -186,6 +186,36 @@ def result_of(model: Model, folder: Path) -> Mapping[str, Any]:
 def caution_of(model: Model, result: Mapping[str, Any]) -> str:
     """Return what to keep in mind of a model's probabilities, as far as the result of its run tells."""
     return caution_of_copies(result) if hasattr(model, "predict_proba") else ""
+
+
+def caution_of_copies(result: Mapping[str, Any]) -> str:
+    """Return what to keep in mind of probabilities that were fitted on perturbed records; nothing of others."""
+    if result.get("level") != "perturbed" or not (result.get("config") or {}).get("probability"):
+        return ""
+    slope = (
+        agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
+    )
+    if slope is None:
+        found = (
+            "How they hold for true ones was not measured. Beside copies, in which some classes are wrong, they look "
+            "too extreme"
+        )
+    else:
+        value, low, high = slope
+        found = (
+            "For true ones they are too moderate: those near 0 or 1 should be nearer"
+            if low > 1
+            else "For true ones they look too extreme, but the noise of the test makes them look so"
+            if high < 1 and result["agreement"].get("slope_noise")
+            else "For true ones they are too extreme: those near 0 or 1 should be less so"
+            if high < 1
+            else "The test finds no fault in them, but is too small to find a slight one"
+        )
+        found += f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"
+    return (
+        "Probabilities were fitted on perturbed records, and corrected for the noise that is known to be in these. "
+        f"{found}. Take their order, or fit them again on true records of your own."
+    )
 
 
 def boundary_of(model: Model | None) -> float | None:

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flower_pansvm.shares import all_right, caution_of_copies, classes_not_tested
+from flower_pansvm.shares import all_right, classes_not_tested
+from flower_pansvm.thresholds import caution_of_copies
 from strategies.report.section import quoted, some, unit
 from strategies.report.shares import class_figures, count, percent
 from strategies.report.words.system import cautions_of_sums, every_system
