@@ -16,7 +16,7 @@ import pandas as pd
 
 from simulations.markdown import markdown, table_of
 from simulations.papers.page import OTHERS
-from simulations.privacy_tables import filtered, given_away, kept, nearness, searched
+from simulations.privacy_tables import calibrated, filtered, given_away, kept, nearness, searched
 from simulations.result_files import NOISES, ROOT, Result, result
 from simulations.result_plots import EPSILONS, PLOTS
 
@@ -291,6 +291,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "central": ("training", central),
     "levels": ("comparison", levels),
     "rare": ("rare_classes", rare),
+    "calibrated": ("calibration", calibrated),
     "systems": ("comparison", systems),
     "hospitals": ("hospitals", hospitals),
     "ablation": ("ablation", ablation),

@@ -102,3 +102,20 @@ def _records(line: "pd.Series[float]") -> str:
     also = f"; {of_test} of {int(line['test_rows'])} test rows" if of_test else ""
     more = str(line["attack"]).partition(";")[2]
     return f"{int(line['train_within_10'])}{also}" + (f";{more}" if more else "")
+
+
+def calibrated(calibration: Result) -> str:
+    """Return the median calibration slope with its quartiles and the mean Brier score of PAN-SVM at each level."""
+    found, levels = calibration.frame("splits"), ["`exact`", "0.25", "0.5"]
+    found["level"] = found["noise"].map("{:g}".format).where(found["level"] != "exact", levels[0])
+    groups = found.groupby(["data", "level"], sort=False)
+    quarters = groups["slope"].quantile([0.25, 0.5, 0.75]).unstack()
+    slopes = pd.Series(
+        [f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in quarters.to_numpy()],
+        quarters.index,
+    )
+    values = slopes.unstack(sort=False)[levels].join(
+        groups["brier"].mean().unstack(sort=False)[levels], rsuffix=" Brier"
+    )
+    header = ("", f"slope {levels[0]}", *levels[1:], f"Brier score {levels[0]}", *levels[1:])
+    return table_of(header, values, *("{}",) * 3, *("{:.3f}",) * 3)

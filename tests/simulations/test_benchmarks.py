@@ -18,6 +18,7 @@ from simulations import figures
 from simulations.attack.active import levels
 from simulations.benchmarks import (
     ablation,
+    calibration,
     comparison,
     deployment,
     faults,
@@ -362,6 +363,20 @@ def test_heterogeneity(tmp_path: Path, shorten: Callable[..., None]) -> None:
         *product(heterogeneity.SPLITS, heterogeneity.STRATEGIES)
     }
     assert all(line["accuracy"] > 0.85 and line["failed"] == 0 for line in found)
+
+
+@pytest.mark.slow
+def test_calibration(tmp_path: Path, shorten: Callable[..., None]) -> None:
+    shorten(calibration, {"lines": {"repeats": 2}}, DATA=("breast_cancer",))
+    calibration.main(tmp_path, tmp_path)
+    found = tables_of(tmp_path / "calibration.json")["splits"]
+    assert [(line["level"], line["noise"]) for line in found[::2]] == [
+        ("exact", None),
+        ("perturbed", 0.25),
+        ("perturbed", 0.5),
+    ]
+    assert all(0 < line["brier"] < 0.15 for line in found)
+    assert figures.calibrated(result("calibration", tmp_path)).count("breast_cancer") == 1
 
 
 @pytest.mark.slow

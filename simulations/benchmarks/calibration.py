@@ -1,0 +1,56 @@
+"""How far probabilities agree with outcomes: ``python -m simulations.benchmarks.calibration --data-dir DIR``.
+
+Of true test records, at each level. At level `perturbed` probabilities are fitted on copies, in which labels were drawn
+anew and cells have noise, and are corrected for both.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from simulations.benchmarks.comparison import NOISES
+from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
+from simulations.engines.running import in_process_grid
+from strategies.app import run
+from strategies.results import describe
+from strategies.settings import settings_from
+
+DATA = ("breast_cancer", "heart", "diabetes", "australian", "ionosphere", "sonar")
+REPEATS = 10
+
+
+def lines(data_dir: Path, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
+    """Yield slope, intercept and Brier score of each split into halves, set and level; 1, 0 and 0 are ideal."""
+    for data in DATA:
+        for level, noise in ((level, noise) for level, noises in NOISES.items() for noise in noises):
+            for seed in range(repeats):
+                with tempfile.TemporaryDirectory() as folder:
+                    asked = {
+                        "data": data,
+                        "data-dir": str(data_dir),
+                        "privacy": level,
+                        "noise": noise,
+                        "seed": seed,
+                    }
+                    settings = settings_from(
+                        {**asked, "probability": True, "test-fraction": 0.5, "out": folder}
+                    )
+                    strategy = run(in_process_grid(settings), settings, Path(folder))
+                    agreement = describe(strategy, settings)["agreement"]
+                yield {
+                    "data": data,
+                    "level": level,
+                    "noise": None if level == "exact" else noise,
+                    "seed": seed,
+                    **{name: agreement[name] for name in ("slope", "intercept", "brier")},
+                }
+
+
+def main(data_dir: DataDir, out: Out = RESULTS) -> None:
+    """Measure all sets."""
+    write_results("calibration", {"splits": list(lines(data_dir))}, out)
+
+
+if __name__ == "__main__":
+    run_benchmark(main)
