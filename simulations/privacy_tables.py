@@ -109,13 +109,8 @@ def calibrated(calibration: Result) -> str:
     found, levels = calibration.frame("splits"), ["`exact`", "0.25", "0.5"]
     found["level"] = found["noise"].map("{:g}".format).where(found["level"] != "exact", levels[0])
     groups = found.groupby(["data", "level"], sort=False)
-    quarters = groups["slope"].quantile([0.25, 0.5, 0.75]).unstack()
-    slopes = pd.Series(
-        [f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in quarters.to_numpy()],
-        quarters.index,
-    )
-    values = slopes.unstack(sort=False)[levels].join(
-        groups["brier"].mean().unstack(sort=False)[levels], rsuffix=" Brier"
-    )
+    low, middle, high = (groups["slope"].quantile(part).map("{:.2f}".format) for part in (0.25, 0.5, 0.75))
+    slopes = (middle + " (" + low + " to " + high + ")").unstack(sort=False)[levels]
+    values = slopes.join(groups["brier"].mean().unstack(sort=False)[levels], rsuffix=" Brier")
     header = ("", f"slope {levels[0]}", *levels[1:], f"Brier score {levels[0]}", *levels[1:])
     return table_of(header, values, *("{}",) * 3, *("{:.3f}",) * 3)

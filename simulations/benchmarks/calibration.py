@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from flower_pansvm.terms import Scalar
 from simulations.benchmarks.comparison import NOISES
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.engines.running import in_process_grid
@@ -26,7 +27,7 @@ def lines(data_dir: Path, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
         for level, noise in ((level, noise) for level, noises in NOISES.items() for noise in noises):
             for seed in range(repeats):
                 with tempfile.TemporaryDirectory() as folder:
-                    asked = {
+                    asked: dict[str, Scalar] = {
                         "data": data,
                         "data-dir": str(data_dir),
                         "privacy": level,
