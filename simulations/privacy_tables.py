@@ -111,6 +111,6 @@ def calibrated(calibration: Result) -> str:
     groups = found.groupby(["data", "level"], sort=False)
     low, middle, high = (groups["slope"].quantile(part).map("{:.2f}".format) for part in (0.25, 0.5, 0.75))
     slopes = (middle + " (" + low + " to " + high + ")").unstack(sort=False)[levels]
-    values = slopes.join(groups["brier"].mean().unstack(sort=False)[levels], rsuffix=" Brier")
+    values = pd.concat([slopes, groups["brier"].mean().unstack(sort=False)[levels]], axis=1)
     header = ("", f"slope {levels[0]}", *levels[1:], f"Brier score {levels[0]}", *levels[1:])
     return table_of(header, values, *("{}",) * 3, *("{:.3f}",) * 3)
