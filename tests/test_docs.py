@@ -144,7 +144,7 @@ def test_figures_in_sentences_about_attacks_are_those_of_their_results() -> None
     ]
     assert (months[months["level"] == EXACT]["found"] == 36).all()
     assert (active[active["level"] == EXACT]["found"] == active[active["level"] == EXACT]["records"]).all()
-    assert (copies["found"] >= 0.99 * copies["records"]).all()
+    assert (copies["found"] >= 0.98 * copies["records"]).all()
     threats, attacks = (
         (ROOT / "docs" / name).read_text() for name in ("threat-model.md", "privacy-compared.md")
     )
@@ -154,7 +154,7 @@ def test_figures_in_sentences_about_attacks_are_those_of_their_results() -> None
     )
     assert f"{ranges[0]}, {ranges[1].replace(' at noise', ' at')}" in threats
     assert f"at `perturbed` {added.min():.0f} to {added.max():.0f} of their copies" in attacks
-    assert "on all seven tables at `exact` all records, at `perturbed` 99 % or more" in attacks
+    assert "on all eight tables at `exact` all records, at `perturbed` 98 % or more" in attacks
 
 
 def test_figures_in_sentences_about_filters_are_those_of_their_results() -> None:
