@@ -43,9 +43,8 @@ def central(training: Result) -> str:
 def levels(comparison: Result) -> str:
     """Return the accuracy of systems at each level, in percent, by data set."""
     found = _by_level(comparison)
-    systems = list(
-        dict.fromkeys(found["system"].sort_values(key=lambda names: names != "pan-svm", kind="stable"))
-    )
+    first = found["system"].sort_values(key=lambda names: names != "pan-svm", kind="stable")
+    systems = list(dict.fromkeys(first))
     columns = [(system, level) for system in systems for level in SHORT]
     values = 100 * found.pivot_table(
         index="data", columns=["system", "level"], values="accuracy", sort=False

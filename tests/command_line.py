@@ -37,7 +37,7 @@ class Run:
     def output(self, *arguments: object) -> str:
         """Return what a command prints that ends well and warns of nothing."""
         code, out, err = self(*arguments)
-        assert (code, err) == (0, "")
+        assert (code, err) == (0, ""), err
         return out
 
     def error(self, *arguments: object) -> str:
