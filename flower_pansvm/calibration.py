@@ -35,9 +35,7 @@ class CopyNoise:
     """What separates held-out copies from their true records."""
 
     redrawn: float  # probability that a label was drawn anew, from the labels of all
-    variances: NDArray[
-        np.float64
-    ]  # (columns,): what noise in cells adds to the variance of each class decision
+    variances: NDArray[np.float64]  # (columns,): what noise in cells adds to each class decision's variance
 
 
 @dataclass(frozen=True)

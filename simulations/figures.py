@@ -17,12 +17,10 @@ import pandas as pd
 from simulations.markdown import markdown, table_of
 from simulations.papers.page import OTHERS
 from simulations.privacy_tables import calibrated, filtered, given_away, kept, nearness, searched
-from simulations.result_files import NOISES, ROOT, Result, result
+from simulations.result_files import NOISES, ROOT, SHORT, Result, by_level, result
 from simulations.result_plots import EPSILONS, PLOTS
 
 BLOCK = re.compile(r"(?<=<!-- figures: )([\w-]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
-
-SHORT = ("`exact`", "0.25", "0.5")
 
 
 def rounds(training: Result) -> str:
@@ -42,9 +40,10 @@ def central(training: Result) -> str:
 
 def levels(comparison: Result) -> str:
     """Return the accuracy of systems at each level, in percent, by data set."""
-    found = _by_level(comparison)
-    first = found["system"].sort_values(key=lambda names: names != "pan-svm", kind="stable")
-    systems = list(dict.fromkeys(first))
+    found = by_level(comparison)
+    systems = list(
+        dict.fromkeys(found["system"].sort_values(key=lambda names: names != "pan-svm", kind="stable"))
+    )
     columns = [(system, level) for system in systems for level in SHORT]
     values = 100 * found.pivot_table(
         index="data", columns=["system", "level"], values="accuracy", sort=False
@@ -55,7 +54,7 @@ def levels(comparison: Result) -> str:
 
 def rare(rare_classes: Result) -> str:
     """Return what PAN-SVM reaches at each level where a class is rare, in percent, by class weights."""
-    found = _by_level(rare_classes)
+    found = by_level(rare_classes)
     found["table"] = found["data"] + ", `" + found["class_weight"] + "`"
     measures = {"auc": "AUC", "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
     columns = [(measure, level) for measure in measures for level in SHORT]
@@ -336,14 +335,6 @@ def main() -> None:
         page.write_text(rendered(page.read_text(encoding="utf-8")), encoding="utf-8")
     for name, (file, draw) in PLOTS.items():
         draw(result(file)).savefig(docs / name, dpi=100)
-
-
-def _by_level(known: Result) -> pd.DataFrame:
-    """Return the table ``levels`` of a result, with what a column is called in ``level``."""
-    found = known.frame("levels")
-    return found.assign(
-        level=found["noise"].map(dict(zip((0.25, 0.5), SHORT[1:], strict=True))).fillna(SHORT[0])
-    )
 
 
 if __name__ == "__main__":

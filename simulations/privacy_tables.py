@@ -3,7 +3,7 @@
 import pandas as pd
 
 from simulations.markdown import table_of
-from simulations.result_files import EXACT, NOISES, Result
+from simulations.result_files import EXACT, NOISES, SHORT, Result, by_level
 
 
 def kept(privacy: Result) -> str:
@@ -106,8 +106,7 @@ def _records(line: "pd.Series[float]") -> str:
 
 def calibrated(calibration: Result) -> str:
     """Return the median calibration slope with its quartiles and the mean Brier score of PAN-SVM at each level."""
-    found, levels = calibration.frame("splits"), ["`exact`", "0.25", "0.5"]
-    found["level"] = found["noise"].map("{:g}".format).where(found["level"] != "exact", levels[0])
+    found, levels = by_level(calibration, "splits"), list(SHORT)
     groups = found.groupby(["data", "level"], sort=False)
     low, middle, high = (groups["slope"].quantile(part).map("{:.2f}".format) for part in (0.25, 0.5, 0.75))
     slopes = (middle + " (" + low + " to " + high + ")").unstack(sort=False)[levels]

@@ -11,6 +11,9 @@ ROOT = Path(__file__).parents[1]
 EXACT, NOISES = "exact", ("perturbed, noise 0.25", "perturbed, noise 0.5")
 """Names of levels in results."""
 
+SHORT = ("`exact`", "0.25", "0.5")
+"""Their names in the columns of tables: level `exact`, and each noise of level `perturbed`."""
+
 
 class Result(NamedTuple):
     """The result file of a benchmark."""
@@ -39,3 +42,11 @@ def result(name: str, folder: Path = ROOT / "results") -> Result:
     """Return the result file of a benchmark."""
     content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return Result(name, *(content[key] for key in ("commit", "date", "machine", "versions", "tables")))
+
+
+def by_level(known: Result, table: str = "levels") -> pd.DataFrame:
+    """Return a table of a result with `SHORT` names in ``level``."""
+    found = known.frame(table)
+    return found.assign(
+        level=found["noise"].map(dict(zip((0.25, 0.5), SHORT[1:], strict=True))).fillna(SHORT[0])
+    )

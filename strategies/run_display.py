@@ -16,9 +16,8 @@ _ENDED = re.compile(r".+ [\d.]+ s  \d+ round trips?$")
 _ROUND = re.compile(r"cutting planes, round ")
 _STEP = re.compile(r" *(\d+) features, accuracy ")
 _WAITING = re.compile(r"waiting for ")
-_UNNAMED = re.compile(
-    r"waiting for (node \d+(?:, node \d+)*) since "
-)  # no site of a simulation has joined yet
+# No site of a simulation has joined yet.
+_UNNAMED = re.compile(r"waiting for (node \d+(?:, node \d+)*) since ")
 _NUMBERS = re.compile(r"[\d.]+(e[+-]?\d+)?")
 
 SPINNER = 2

@@ -185,9 +185,8 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
         )
     with locked(folder):
         _check_newer(folder, invitation)
-        outside_parts(
-            policy_of(read_node_config(folder), own.name)
-        )  # a policy that cannot be read is told now
+        # Before anything is written: a policy that cannot be read is told here.
+        parts = outside_parts(policy_of(read_node_config(folder), own.name))
         files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
         if invitation.schema:
             files[invitation.schema["name"]] = invitation.schema["text"]
@@ -200,7 +199,7 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
             # What somebody has changed stays.
             if read_node_config(folder).get(key) in (None, before.get(key)):
                 set_key(folder, key, value)
-        pin_parts(folder, policy_of(read_node_config(folder), own.name))
+        pin_parts(folder, parts)
         # Last the one that says that all are there.
         write(folder / INVITATION_FILE, invitation.to_json(), overwrite=True)
         return invitation

@@ -6,6 +6,7 @@ a package that has changed since. What a package itself imports, as numpy, no ha
 """
 
 import json
+from collections.abc import Mapping
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,9 +58,9 @@ def _files(package: str) -> dict[str, bytes]:
     }
 
 
-def pin_parts(folder: Path, policy: HospitalPolicy) -> None:
-    """Write into a hospital's folder what its policy takes from other packages."""
-    write(folder / PARTS_FILE, json.dumps(outside_parts(policy), indent=2) + "\n", overwrite=True)
+def pin_parts(folder: Path, parts: Mapping[str, str]) -> None:
+    """Write into a hospital's folder what its policy takes from other packages, as :func:`outside_parts` returns it."""
+    write(folder / PARTS_FILE, json.dumps(parts, indent=2) + "\n", overwrite=True)
 
 
 def check_parts(folder: Path, policy: HospitalPolicy) -> dict[str, str]:

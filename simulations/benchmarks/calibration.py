@@ -4,7 +4,6 @@ Of true test records, at each level. At level `perturbed` probabilities are fitt
 anew and cells have noise, and are corrected for both.
 """
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.comparison import NOISES
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
-from simulations.engines.running import in_process_grid
-from strategies.app import run
+from simulations.engines.running import train_in_process
 from strategies.results import describe
 from strategies.settings import settings_from
 
@@ -26,19 +24,11 @@ def lines(data_dir: Path, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
     for data in DATA:
         for level, noise in ((level, noise) for level, noises in NOISES.items() for noise in noises):
             for seed in range(repeats):
-                with tempfile.TemporaryDirectory() as folder:
-                    asked: dict[str, Scalar] = {
-                        "data": data,
-                        "data-dir": str(data_dir),
-                        "privacy": level,
-                        "noise": noise,
-                        "seed": seed,
-                    }
-                    settings = settings_from(
-                        {**asked, "probability": True, "test-fraction": 0.5, "out": folder}
-                    )
-                    strategy = run(in_process_grid(settings), settings, Path(folder))
-                    agreement = describe(strategy, settings)["agreement"]
+                asked: dict[str, Scalar] = {"data": data, "data-dir": str(data_dir), "privacy": level}
+                settings = settings_from(
+                    {**asked, "noise": noise, "seed": seed, "probability": True, "test-fraction": 0.5}
+                )
+                agreement = describe(train_in_process(settings), settings)["agreement"]
                 yield {
                     "data": data,
                     "level": level,
