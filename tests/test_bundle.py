@@ -48,7 +48,11 @@ def test_the_bundle_holds_what_hospital_and_coordinator_run(checkout: Path) -> N
     }
     needed = {name for name in modules if not name.startswith(NO_TASKS)}
     assert all(any(name.startswith(one) for name in modules) for one in NO_TASKS)
-    tables = {f"simulations/data/{file.name}" for file in (checkout / "simulations" / "data").glob("*.py")}
+    tables = {
+        f"simulations/data/{file.name}"
+        for file in (checkout / "simulations" / "data").iterdir()
+        if file.is_file()
+    }
     assert held == needed | tables | {
         "simulations/__init__.py",
         "simulations/app.py",

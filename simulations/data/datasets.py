@@ -20,6 +20,7 @@ from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.printable import plain_name
 from simulations.data.partition import column_index, rows_of
+from simulations.data.sets import FOLDER_SUFFIXES, file_in, how_to_get
 
 SHIPPED = {
     "breast_cancer": sklearn.datasets.load_breast_cancer,
@@ -29,7 +30,6 @@ SHIPPED = {
 }
 OPENML = "openml:"
 FOLDER_VARIABLE = "PANSVM_DATA"
-FOLDER_SUFFIXES = (".csv.gz", ".libsvm.gz")
 
 
 def load_dataset(
@@ -124,24 +124,24 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
         raise SettingError(
             f"There is no data set '{name}' in scikit-learn, and no folder of data sets is set. "
             f"{near_matches(name, SHIPPED)} For a data set in a folder, name the folder with the setting data-dir or "
-            f"the environment variable {FOLDER_VARIABLE}; a file must end in {', '.join(SOURCES)}."
+            f"the environment variable {FOLDER_VARIABLE}; a file must end in {', '.join(SOURCES)}. "
+            f"{how_to_get(name)}"
         )
     if not folder.is_dir():
         raise SettingError(
             f"The folder of data sets '{folder}' does not exist. Correct the setting data-dir or the environment "
             f"variable {FOLDER_VARIABLE}."
         )
-    for suffix in FOLDER_SUFFIXES:
-        path = folder / f"{name}{suffix}"
-        if path.is_file():
-            return path
+    path = file_in(folder, name)
+    if path is not None:
+        return path
     available = [
         file.name.removesuffix(suffix) for suffix in FOLDER_SUFFIXES for file in folder.glob(f"*{suffix}")
     ]
     raise SettingError(
         f"There is no data set '{name}' in scikit-learn, nor "
         f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)} in '{folder}'. "
-        f"{near_matches(name, [*SHIPPED, *available])} docs/comparing.md describes the papers' data sets."
+        f"{near_matches(name, [*SHIPPED, *available])} {how_to_get(name)}"
     )
 
 
