@@ -24,7 +24,7 @@ OTHER = "OTHER CELLS"
 
 
 @dataclass(frozen=True)
-class DataSet:
+class PublicSet:
     """A data set of the papers."""
 
     size: str  # rows × columns, the labels among them
@@ -34,10 +34,10 @@ class DataSet:
 
 
 @cache
-def data_sets() -> dict[str, DataSet]:
+def public_sets() -> dict[str, PublicSet]:
     """Return the papers' data sets by name."""
     described = tomllib.loads(files(__package__).joinpath("sets.toml").read_text("utf-8"))
-    return {name: DataSet(**one) for name, one in described.items()}
+    return {name: PublicSet(**one) for name, one in described.items()}
 
 
 def digest(frame: pd.DataFrame) -> str:
@@ -66,7 +66,7 @@ def file_in(folder: Path, name: str) -> Path | None:
 
 def how_to_get(name: str) -> str:
     """Return in a sentence where a data set of the papers is from; of another one, where they are described."""
-    known = data_sets().get(name)
+    known = public_sets().get(name)
     if known is None:
         return "docs/comparing.md describes the papers' data sets."
     made = f" ({known.made})" if known.made else ""
@@ -82,15 +82,15 @@ def verdict(folder: Path, name: str) -> str:
         frame = read_frame(path)
     except TableError as error:
         return f"{name}: {OTHER}. {error} {how_to_get(name)}"
-    if digest(frame) == data_sets()[name].sha256:
+    if digest(frame) == public_sets()[name].sha256:
         return f"{name}: the same cells"
     size = " × ".join(map(str, frame.shape))
-    return f"{name}: {OTHER}: {size}, where the papers' are {data_sets()[name].size}. {how_to_get(name)}"
+    return f"{name}: {OTHER}: {size}, where the papers' are {public_sets()[name].size}. {how_to_get(name)}"
 
 
 def main(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)]) -> None:
     """Print a line for each data set; the exit code is 1 if one has other cells."""
-    lines = [verdict(folder, name) for name in data_sets()]
+    lines = [verdict(folder, name) for name in public_sets()]
     sys.stdout.write("\n".join(lines) + "\n")
     if any(OTHER in line for line in lines):
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ import typer
 
 from flower_pansvm.errors import SettingError
 from simulations.data.datasets import locate
-from simulations.data.sets import OTHER, data_sets, digest, main, verdict
+from simulations.data.sets import OTHER, digest, main, public_sets, verdict
 
 
 def frame(*columns: list[object]) -> pd.DataFrame:
@@ -32,8 +32,8 @@ def test_an_empty_folder_has_none_and_each_line_says_where_it_is_from(
 ) -> None:
     main(tmp_path)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(data_sets())
-    for line, (name, one) in zip(lines, data_sets().items(), strict=True):
+    assert len(lines) == len(public_sets())
+    for line, (name, one) in zip(lines, public_sets().items(), strict=True):
         assert line.startswith(f"{name}: not there")
         assert one.source in line
 
@@ -46,7 +46,7 @@ def test_other_cells_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         main(tmp_path)
     lines = [line for line in capsys.readouterr().out.splitlines() if OTHER in line]
     assert [line.partition(":")[0] for line in lines] == ["colon", "dlbcl"]
-    assert data_sets()["colon"].size in lines[0]
+    assert public_sets()["colon"].size in lines[0]
 
 
 def test_a_missing_set_is_told_with_its_source(tmp_path: Path) -> None:
