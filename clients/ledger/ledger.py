@@ -152,7 +152,7 @@ def check_joined(hospital: Hospital, ledger: Ledger) -> None:
             "the ledger that it has now: another run has begun since, the ledger was exchanged, or the run was not to "
             "be private. Start a new run. If each run ends so, another hospital of this account has the same "
             "ledger, as tables count as one that have the same rows, or the same column of numbers of which each row "
-            "has another, such as a counter: give each hospital an account of its own."
+            "has another: give each hospital an account of its own."
         )
 
 

@@ -5,9 +5,10 @@ smallest digests of the rows. The digest of a cell is AES-256 of its column's na
 precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
 values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
 and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
-differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a thirtieth of
-a large table, and a table under another account. Where all rows look alike, other patients' tables count as it; so do
-those with the same column of numbers of which each row has another, such as a counter.
+differ: of the file, and not only of the columns that a study has. What it does not notice: a file in which nearly all
+columns have other names or cells, less than a thirtieth of a large table, and a table under another account. Where all
+rows look alike, other patients' tables count as it; so do those with the same column of numbers of which each row has
+another, unless it is a counter.
 
 The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
 cells that they can write down are in a row. So the place is for the account alone, as the table is.
@@ -47,7 +48,10 @@ Sketch = dict[str, Digests]  # the smallest digests, in order, by those of some 
 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
 WHOLE, PARTS = TABLE = "whole", "parts"  # sketches of all columns that a table has had, and of some of them
-WHOLE_FILE = ("file",)  # and of all columns of its file
+WHOLE_FILE = (
+    "file",
+    PARTS,
+)  # and of all columns of its file; some of them are compared with those of tables, too
 VARIED, SMALLEST = 7, 256
 
 SHARE, FEWEST = 0.25, 8
@@ -105,13 +109,12 @@ class KnownTables:
     def add(self, folder: Path) -> None:
         """Add the rows to those that a ledger is found by: all that its table ever had."""
         known = (
-            _read(folder) if (folder / ROWS_FILE).exists() else {kind: {} for kind in (*TABLE, *WHOLE_FILE)}
+            _read(folder) if (folder / ROWS_FILE).exists() else {kind: {} for kind in {*TABLE, *WHOLE_FILE}}
         )
         whole = " ".join(sorted(self.columns))
         if whole not in known[self._kinds[0]]:
             known[self._kinds[0]][whole] = np.empty(0, np.uint64)
-            if PARTS in self._kinds:
-                known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
+            known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
         for kind in self._kinds:
             self._look(known[kind])
             for some, before in [*known[kind].items()]:
@@ -123,10 +126,13 @@ class KnownTables:
         write_own(folder / ROWS_FILE, lists)
 
     def _parts(self) -> list[str]:
-        """Return of which columns there is a sketch besides that of all."""
-        values = [len(np.unique(column)) for column in self._X[:BLOCK_ROWS].T]
-        varied = [[self.columns[index]] for index in np.argsort(values)[::-1][:VARIED]]
-        quarters = [[tag for tag in self.columns if int(tag, 16) % 4 == rest] for rest in range(4)]
+        """Return of which columns there is a sketch besides that of all: of counters none."""
+        values = np.array(
+            [0 if counts_up(cells) else len(np.unique(cells)) for cells in self._X[:BLOCK_ROWS].T]
+        )
+        varied = [[self.columns[index]] for index in np.argsort(values)[::-1][:VARIED] if values[index]]
+        told = [tag for tag, many in zip(self.columns, values, strict=True) if many]
+        quarters = [[tag for tag in told if int(tag, 16) % 4 == rest] for rest in range(4)]
         some = (
             one for units in (varied, quarters) for size in (1, 2, 3) for one in combinations(units, size)
         )
@@ -159,6 +165,16 @@ class KnownTables:
             some for some, (one, counts) in found.items() if np.count_nonzero(counts == 1) >= ONCE * len(one)
         }
         self._sketch |= {some: one for some, (one, _) in found.items()}
+
+
+def counts_up(cells: NDArray[np.float64]) -> bool:
+    """Tell whether each row has another whole number, so near to the others' that tables of other patients have many.
+
+    As row numbers are, some of which may be gone.
+    """
+    reach = np.max(cells, initial=-np.inf) - np.min(cells, initial=np.inf)
+    near = reach < 2 * len(cells) / SHARE and np.array_equal(cells, np.rint(cells))
+    return bool(near and len(np.unique(cells)) >= ONCE * len(cells))
 
 
 def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests, Counts]:

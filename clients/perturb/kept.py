@@ -241,13 +241,8 @@ def settled_column(
 def _measured(column: KeptColumn, x: Floats, ends: tuple[float, float] | None, normal: Floats) -> KeptColumn:
     """Return a column with mean and deviation of its measurements; without them if they do not differ."""
     low, high = ends or (-math.inf, math.inf)
-    x, before, many = x.clip(low, high), math.inf, len(x)
-    while True:  # a wrong cell such as 9999 would make noise of all others'
-        mean, deviation = float(x.mean()), float(x.std())
-        if not 0 < deviation < before * 0.99:
-            break
-        before, far = deviation, FARTHEST * deviation
-        x = x.clip(mean - far, mean + far)
+    # Before ends are pulled in: a range that is too narrow would leave hardly any noise.
+    (mean, deviation), many = moments_of(x), len(x)
     if deviation == 0:  # of equal numbers, or such as 1e-200, whose squares are 0
         return KeptColumn([], floor=column.floor)
     # As much noise as the sampling error. What it tells of a measurement 4 deviations away is paid by more noise there.
@@ -256,6 +251,20 @@ def _measured(column: KeptColumn, x: Floats, ends: tuple[float, float] | None, n
         deviation = max(deviation, RANGE_SHARE * (high - low))
     mean += deviation * normal[1] / math.sqrt(many)
     return replace(column, measured=True, mean=mean, deviation=deviation, low=low, high=high)
+
+
+def moments_of(x: Floats) -> tuple[float, float]:
+    """Return mean and deviation of numbers, those farther than `FARTHEST` deviations pulled in, again and again.
+
+    A wrong cell such as 9999 would make noise of all others'.
+    """
+    before = math.inf
+    while True:
+        mean, deviation = float(x.mean()), float(x.std())
+        if not 0 < deviation < before * 0.99:
+            return mean, deviation
+        before, far = deviation, FARTHEST * deviation
+        x = x.clip(mean - far, mean + far)
 
 
 def settled_labels(labels: NDArray[np.str_], classes: Sequence[str], least: int, bits: Bits) -> KeptColumn:

@@ -39,6 +39,7 @@ from clients.perturb.kept import (
     KeptColumn,
     bits_of,
     kept_of,
+    moments_of,
     noise_of_counts,
     settle,
     settled_column,
@@ -69,6 +70,9 @@ from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import replaced_share
 
 SETTLING = 2**14  # records of whose copies shares, quantiles and ends are settled
+LARGER = (
+    1.5  # times the settled deviation, that of later copies may not be: chance makes it 1.3 times as large
+)
 
 
 def settled_of(
@@ -165,17 +169,18 @@ def _check_deviations(
 ) -> None:
     """Raise a TableError if settled deviations, by which noise is measured, are those of records more alike than most.
 
-    At most a sixteenth of a column's copies is farther than four of their own deviations from their mean. Here twice as
-    many may be. Copies are counted before their ends are pulled in, so that the refusal tells no more than they do.
+    The deviation of a column's copies, before their ends are pulled in, may be half as large again as the settled one:
+    the refusal tells no more than copies do.
     """
     for place, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
         of_column = cells[:, place], bits[:, place], column, cipher_of(kept.secret()), words[..., place]
         codes, x = drawn(*of_column, noise)
         x = x[codes == len(column.values) + 1]
-        farthest = FARTHEST * column.deviation * math.sqrt(1 + noise**2)
-        far = np.count_nonzero(np.abs(x - column.mean) > farthest)
-        if column.measured and far > max(2 * len(x) / FARTHEST**2, FEWEST_RECORDS / 3):
-            begun = f"The copy was begun with records whose '{unit.name}' hardly differs, and has too little noise."
+        most = LARGER * column.deviation * math.sqrt(1 + noise**2)
+        if column.measured and len(x) >= FEWEST_RECORDS and moments_of(x)[1] > most:
+            begun = (
+                f"The copy was begun with records whose '{unit.name}' differs less, and has too little noise."
+            )
             raise TableError(CHANGED, begun)
 
 

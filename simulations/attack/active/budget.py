@@ -51,7 +51,8 @@ def export_again(folder: Path) -> Attempt:
 @attack(
     "other-columns",
     promise="All runs of all studies together spend at most a table's epsilon.",
-    tries="Invites a hospital to a second study, whose schema file has only columns that the first one lacks.",
+    tries="Invites a hospital to a second study, whose schema file has only columns that the first one lacks. Since then "
+    "each age in the file has changed, and so has the date of the export.",
 )
 def choose_other_columns(folder: Path) -> Attempt:
     """Spend the whole budget of one table in each of two studies without a common column."""
@@ -60,9 +61,10 @@ def choose_other_columns(folder: Path) -> Attempt:
     def study(
         name: str, rows: Mapping[str, int], columns: Sequence[str], earlier: Hospitals | None
     ) -> Hospitals:
+        exported = whole.assign(x0=whole["x0"] + 0.01 * (earlier is not None), exported=2026 + len(name))
         tables = {site: drawn_table(count, site)[[*columns, LABEL]] for site, count in rows.items()}
         hospitals = Hospitals(folder / name, tables, earlier=earlier)
-        whole.to_csv(str(hospitals.nodes["victim"]["data"]), index=False)
+        exported.to_csv(str(hospitals.nodes["victim"]["data"]), index=False)
         return hospitals
 
     first = study("first", TABLES, COLUMNS[:6], None)
