@@ -57,13 +57,13 @@ def true_table(hospital: Hospital) -> Table:
     return table
 
 
-def link_own_table(hospital: Hospital) -> None:
-    """Find the ledger of a hospital's table as it joins a run; BudgetError if there is none, or another's."""
+def link_own_table(hospital: Hospital, joins: bool = True) -> None:
+    """Find the ledger of a hospital's table as it joins a run, or before; BudgetError if it has none, or another's."""
     from clients.ledger.tables import link_table  # noqa: PLC0415 - once a run
 
     folder = state_folder(hospital)
     if folder is not None:
-        link_table(folder, true_table(hospital), lambda: open_table(hospital, whole_file=True))
+        link_table(folder, true_table(hospital), lambda: open_table(hospital, whole_file=True), joins)
 
 
 def _read(hospital: Hospital, identity: Hashable) -> Table:

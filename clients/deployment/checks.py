@@ -170,7 +170,7 @@ def _check_table(hospital: Hospital, level: str) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
     # Of the true records: a copy is begun by a run, and not by a check of a table that is not ready.
     site, dp = Site.of(hospital, "exact"), level == "dp"
-    link_own_table(site)
+    link_own_table(site, joins=False)
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
@@ -216,7 +216,7 @@ def _check_budget(hospital: Hospital) -> str:
     if not policy.epsilon:
         return "budget: none, no differentially private answers"
     epsilon, delta = policy.epsilon, policy.delta
-    link_own_table(hospital)
+    link_own_table(hospital, joins=False)
     ledger = read_ledger(state_folder(hospital) or Path())
     asked = float(hospital.terms.config.get("epsilon", 0.0))
     if asked > epsilon:

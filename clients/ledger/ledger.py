@@ -60,6 +60,7 @@ class Ledger:
     columns: dict[str, str] = field(default_factory=dict)
     by_ids: bool = False  # whether it is told by its id instead
     by_patients: bool = False  # whether its side of the split is its patient's
+    joined: bool = False  # whether a run was joined with these: before that, nothing follows from them
     # What is settled of the copy at level `perturbed` (:mod:`clients.perturb.kept`).
     copy: dict[str, Any] = field(default_factory=dict)
     copies_ended: tuple[str, ...] = ()  # when a person has ended a copy: the next one has another key
@@ -160,6 +161,12 @@ OTHER_PATIENTS = (
     "The schema file names a patient-id and did not when the table was first used, or the other way round: rows that "
     "were kept for evaluation would be trained on. Put the schema file back as it was. If it was wrong, as patients "
     "have several rows, its operator can end this table's budget: pansvm budget --help"
+)
+LACKS = (
+    "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read otherwise, "
+    "and rows that were kept for evaluation would be trained on. Put the columns back, and in the schema file and node "
+    "config kinds, categories, 'missing', 'below-limit', 'decimal' and 'thousands'; columns may be added. If that "
+    "cannot be, its operator can end this table's budget: pansvm budget --help"
 )
 NOT_LINKED = "This site's table was not looked at when it joined the run. Start a new run."
 BEHIND = (

@@ -30,6 +30,7 @@ from clients.ledger.cell_digests import BLOCK_ROWS, Digests, cell_digests
 from clients.ledger.home import read_own, write_own
 from clients.ledger.ledger import (
     BEHIND,
+    LACKS,
     LINK,
     OTHER_PATIENTS,
     Ledger,
@@ -206,8 +207,12 @@ def _read(folder: Path) -> dict[str, Sketch]:
     }
 
 
-def link_table(folder: Path, table: Table, whole_file: Callable[[], Table] | None = None) -> Ledger:
+def link_table(
+    folder: Path, table: Table, whole_file: Callable[[], Table] | None = None, joins: bool = True
+) -> Ledger:
     """Return the ledger of a state folder after checking that it is this table's; the first time, find or make it.
+
+    The first run that is joined, and no check before, settles by which columns or ids records are told apart.
 
     A coordinator chooses which columns of the file its schema file has. Were a ledger found by these only, a study with
     others had a new budget, and a second copy of labels and codes; so it is found by the whole file, too.
@@ -248,22 +253,15 @@ def link_table(folder: Path, table: Table, whole_file: Callable[[], Table] | Non
                 detail=f"The state folder is {folder}.",
             )
         columns = {name: table.readings.get(name, "") for name in table.columns}
-        lacks = table.ids is None if ledger.by_ids else not columns.items() >= ledger.columns.items()
-        by_patients = table.patients is not None
-        if ledger.columns and by_patients != ledger.by_patients:
-            lacks = True
-            if ledger.charges or not ledger.ended:
-                raise BudgetError(OTHER_PATIENTS)
-        if lacks and (ledger.charges or not ledger.ended):
-            raise BudgetError(
-                "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read "
-                "otherwise, and rows that were kept for evaluation would be trained on. Put the columns back, and in "
-                "the schema file and node config kinds, categories, 'missing', 'below-limit', 'decimal' and "
-                "'thousands'; columns may be added. If that cannot be, its operator can end this table's budget: "
-                "pansvm budget --help"
+        by_ids, by_patients = table.ids is not None, table.patients is not None
+        lacks = not by_ids if ledger.by_ids else not columns.items() >= ledger.columns.items()
+        others = by_patients != ledger.by_patients
+        if ledger.joined and (lacks or others) and (ledger.charges or not ledger.ended):
+            raise BudgetError(OTHER_PATIENTS if others else LACKS)
+        if lacks or others or not ledger.joined:
+            ledger = replace(
+                ledger, columns=columns, by_ids=by_ids, by_patients=by_patients, joined=ledger.joined or joins
             )
-        if lacks or not ledger.columns:
-            ledger = replace(ledger, columns=columns, by_ids=table.ids is not None, by_patients=by_patients)
             write_ledger(home / name, ledger)
         for one in known:
             one.add(home / name)

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from clients.perturb import PerturbedTerms, settling
-from clients.perturb.kept import FARTHEST, FEWEST_RECORDS, Kept
+from clients.perturb.kept import FEWEST_RECORDS, Kept, KeptColumn, moments_of
+from clients.perturb.settling import LARGER
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import TableError
@@ -87,21 +89,26 @@ def test_ends_tell_no_more_of_a_record_than_its_copy(
 def test_the_refusal_of_records_unlike_the_first_tells_no_more_of_one_than_its_copy(
     noisy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A coordinator that knows all other records read of one whether it is farther than four settled deviations."""
+    """A coordinator that knows all other records read of one whether deviations had been settled by too little."""
     generator, how = np.random.default_rng(0), PerturbedTerms(NOISE)
     alike = generator.normal(50, 0.7, (FEWEST_RECORDS, 1))
-    unlike = np.resize([10.0, 90.0], (FEWEST_RECORDS // 3, 1))  # as many as are not refused
     refused = np.zeros(2)
     if not noisy:
         monkeypatch.setattr(settling, "drawn", without_noise(settling.drawn))
     for key in range(TRIES):
-        kept = settled(alike, key)
-        (column,) = kept.features
+        (column,) = settled(alike, key).features
+        most = column.deviation * np.sqrt(LARGER**2 * (1 + NOISE**2) - NOISE**2 * noisy)
+
+        def later(far: float, moved: float, column: KeptColumn = column) -> Floats:
+            """Return a table of ten records that are so far from the mean, and of one that is moved."""
+            ten = np.resize([column.mean - far, column.mean + far], (10, 1))
+            cell = column.mean + far + moved * NOISE * column.deviation
+            return np.vstack([alike, ten, [[cell]], alike[:20] + 0.01])
+
+        far = brentq(lambda far: moments_of(later(far, 0))[1] - most, 0, 10)  # noqa: B023 - it is called here
         for place, moved in enumerate((-MOVED / 2, MOVED / 2)):
-            cell = column.mean + column.deviation * (FARTHEST * np.sqrt(1 + NOISE**2) + moved * NOISE)
-            later = table_of(np.vstack([alike, unlike, [[cell]], alike[:20] + 0.01]))
             try:
-                settling._settled(kept, later, "label", how, None)
+                settling._settled(settled(alike, key), table_of(later(far, moved)), "label", how, None)
             except TableError:
                 refused[place] += 1
     assert tells(tuple(refused / TRIES)) == (not noisy)
