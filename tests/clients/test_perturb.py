@@ -288,7 +288,7 @@ def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns_nor_on_blocks
 @pytest.mark.parametrize("with_ids", [False, True])
 def test_the_copy_is_the_same_after_a_restart_and_beside_new_rows(folder: Path, with_ids: bool) -> None:
     X = np.column_stack([normal(300, 2), np.resize([0, 1, 1], 300)])
-    X[280:, 0] *= 3
+    X[280:, 0] += 2 * (X[280:, 0] - 50)
     X[250:, 2] = 7
     own = table(X, ids=ids_of(300) if with_ids else None)
     before = rows_of(own, slice(200))
