@@ -12,6 +12,7 @@ from clients.checking.cells import FEW
 from clients.checking.finding import NOTE, WARNING, Finding
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.draws import units_of
+from clients.perturb.kept import moments_of
 from clients.table.table import LABEL, Table, columns_text
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.table_schema import CATEGORY, TableSchema
@@ -148,8 +149,9 @@ def told_by_others(table: Table, schema: TableSchema | None) -> Bools:
 
 
 def standardised(X: Floats) -> Floats:
-    """Return columns with mean 0 and deviation 1, a missing cell as 0."""
-    Z: Floats = np.nan_to_num((X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0))
+    """Return columns less their means, in the deviations by which noise is measured, a missing cell as 0."""
+    means, deviations = np.array([moments_of(cells[~np.isnan(cells)]) for cells in X.T]).T
+    Z: Floats = np.nan_to_num((X - means) / deviations)
     return Z
 
 

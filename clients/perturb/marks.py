@@ -8,8 +8,9 @@ when it was last accepted, among which are those that came later. Which records 
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -21,12 +22,19 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.labels import MOST_CLASSES
 
 MARKED = 64  # records of the first use, and as many of the last one
-MOVED, LEAST_MOVED = 0.05, 4  # share and number of a column's marks that may not have changed at once
-OF_A_LABEL, FREQUENT = 32, 8  # marked records of a label at most, and of one by which a column is known
+MOVED, LEAST_MOVED = (
+    0.05,
+    4,
+)  # share and number of a column's marks that may not have changed at once; of few, half
+OF_A_LABEL, FREQUENT = 32, 8  # marked records of a label at most, and of a pair by which a column is known
+FOLLOW = 0.9  # share of a label's records that go to one of two others where the others follow from it
 GONE = 0.5  # share of the last table's marked records that may not be gone at once
+UNLIKE = 0.25  # by how much more of those that are gone may be there under another id than records are alike
+SPARSE = 0.75  # share of a column's cells that are equal, from which on only the others count
 GONE_WITHOUT_IDS = 0.25  # a record without an id that was changed looks as if it was gone
 
 Words = NDArray[np.uint64]
+Cells = NDArray[np.uint16]
 Found = dict[str, str]  # by the fingerprint of a record: the marks of its cells
 
 CHANGED = (
@@ -69,8 +77,10 @@ def rows_to_mark(found: Words, marks: Marks) -> Ints:
     return np.unique(np.concatenate([first, known, order[-MARKED:]]))
 
 
-def accepted(marks: Marks, now: Found, names: Sequence[str], by_ids: bool) -> Marks:
+def accepted(marks: Marks, now: Found, empty: str, names: Sequence[str], by_ids: bool) -> Marks:
     """Return the marks of a table after a comparison with those of its copy; TableError if it has changed.
+
+    A cell that is filled in has one copy, as before. A cell that is emptied keeps its mark: it may come back converted.
 
     Parameters
     ----------
@@ -78,6 +88,8 @@ def accepted(marks: Marks, now: Found, names: Sequence[str], by_ids: bool) -> Ma
         What is kept; empty at the first use.
     now : dict
         Of the rows that :func:`rows_to_mark` returns.
+    empty : str
+        The marks of a record without any cell.
     names : sequence of str
         The columns, for the hospital's own log.
     by_ids : bool
@@ -88,25 +100,72 @@ def accepted(marks: Marks, now: Found, names: Sequence[str], by_ids: bool) -> Ma
     gone = 1 - len(now.keys() & marks.last.keys()) / max(len(marks.last), 1)
     if known and gone > (GONE if by_ids else GONE_WITHOUT_IDS):
         cause = (
-            "the row ids (blanks, upper and lower case, leading zeros, another column)"
+            "many patients have left the table, or the row ids are written otherwise (blanks, upper and lower case, "
+            "leading zeros, another column)"
             if by_ids
             else "at least one cell of each, as no row-id tells records apart: a unit, a format, a corrected column"
         )
-        raise TableError(CHANGED, f"Of the records {gone:.0%} are gone. Else what changed is {cause}.")
-    before, after = (_cells([of[one] for one in there]) for of in (known, now))
-    changed = (before != after).sum(axis=0) if there else np.zeros(len(names))
-    moved = changed >= max(LEAST_MOVED, MOVED * len(there))
+        raise TableError(CHANGED, f"Of the records {gone:.0%} are gone. What has changed is: {cause}.")
+    before, after = (_cells([of[one] for one in there], len(names)) for of in (known, now))
+    filled = np.logical_and(*(cells != _cells([empty], len(names)) for cells in (before, after)))
+    changed = ((before != after) & filled).sum(axis=0)
+    telling = _telling(before, after, filled)
+    moved = changed >= np.maximum((telling / 2).clip(2, LEAST_MOVED), MOVED * telling)
     if moved.any():
         which = columns_text([name for name, one in zip(names, moved, strict=True) if one])
         cause = "Have the row ids moved" if moved.mean() > 0.5 else "Was it exported in another unit"
         raise TableError(
             CHANGED,
-            f"In {which}, at least {changed[moved].min() / len(there):.0%} of the cells have changed. {cause}, or "
-            "calibrated, rounded or coded anew? Convert it back.",
+            f"In {which}, {(changed / filled.sum(axis=0).clip(1))[moved].min():.0%} or more of the cells have changed. "
+            f"{cause}, or calibrated, rounded or coded anew? Convert it back.",
         )
+    lasting = np.where(after == _cells([empty], len(names)), before, after)
+    now = now | {one: row.tobytes().hex() for one, row in zip(there, lasting, strict=True)}
     order = sorted(now)
     first = {one: now.get(one, "") or marks.first[one] for one in marks.first or order[:MARKED]}
     return replace(marks, first=first, last={one: now[one] for one in order[-MARKED:]})
+
+
+def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
+    """Return of how many cells of each column a share may change: of a sparse one's, not of its many equal ones."""
+    counted = filled.sum(axis=0)
+    for place in range(before.shape[1]):
+        values, counts = np.unique(before[filled[:, place], place], return_counts=True)
+        if counts.max(initial=0) > SPARSE * counted[place]:
+            usual = filled[:, place] & (before[:, place] == values[counts.argmax()])
+            counted[place] -= (usual & (after[:, place] == before[:, place])).sum()
+    return counted
+
+
+def check_not_moved(known: Found, found: Words, rows: Iterable[list[str]]) -> None:
+    """Check that records whose ids are gone are not there under other ids; else TableError.
+
+    Other ids may be those of some records only: capital letters in one half of them.
+
+    Parameters
+    ----------
+    known : dict
+        Marks of records that were there.
+    found : ndarray of shape (rows,)
+        Fingerprints of the records that are there now.
+    rows : iterable of list of str
+        Marks of these, some rows at a time.
+    """
+    still = np.isin(as_words([*known]), found)
+    if still.all():
+        return
+    wanted, times = {*known.values()}, Counter[str]()
+    for texts in rows:
+        times.update(text for text in texts if text in wanted)
+    others = np.array([times[text] for text in known.values()]) - still
+    gone, alike = others[~still] > 0, others[still] > 0
+    # Where many records are alike, those that have left the table have others like them.
+    if gone.sum() >= LEAST_MOVED and gone.mean() > (alike.mean() if len(alike) else 0.0) + UNLIKE:
+        raise TableError(
+            CHANGED,
+            f"Of the records whose row ids are gone, {gone.mean():.0%} are there under other ids. Are ids written "
+            "otherwise (blanks, upper and lower case, leading zeros)? Put them back.",
+        )
 
 
 def label_rows(found: Words, labels: NDArray[np.str_]) -> Ints:
@@ -126,26 +185,39 @@ def labels_moved(before: Found, now: Found) -> bool:
 def same_labels(before: Found, now: Found) -> bool | None:
     """Tell whether labels are those of a settled column; None if so, but written otherwise.
 
-    They are if those of one tell those of the other: two of its frequent labels go to two of the other, but for one
-    record in ten.
+    They are if of two labels nearly all records have one of two others each, or the other way round. Records with a
+    third label do not count: outcomes that are pending, in another part of the records in each export.
     """
-    pairs = Counter((before[one], now[one]) for one in before.keys() & now.keys())
-    for side in (0, 1):
-        of: dict[str, Counter[str]] = {}
-        for pair, count in pairs.items():
-            of.setdefault(pair[side], Counter())[pair[1 - side]] += count
-        frequent = sorted(of, key=lambda name: -of[name].total())
-        frequent = [one for place, one in enumerate(frequent) if place < 2 or of[one].total() >= FREQUENT]
-        most = {name: of[name].most_common(1)[0] for name in frequent}
-        told = {name: other for name, (other, count) in most.items() if count >= 0.9 * of[name].total()}
-        if len({*told.values()}) > 1:
-            return all(name == other for name, other in told.items()) or None
+    there = before.keys() & now.keys()
+    pairs = Counter((before[one], now[one]) for one in there)
+    often = [
+        {label for label, _ in Counter(side[one] for one in there).most_common(2)} for side in (before, now)
+    ]
+
+    def counted(pair: tuple[str, str]) -> bool:
+        return pairs[pair] >= FREQUENT or (pair[0] in often[0] and pair[1] in often[1])
+
+    alike = [
+        pair + other
+        for pair, other in combinations(filter(counted, pairs), 2)
+        if pair[0] != other[0] and pair[1] != other[1] and _follow(pairs, pair, other)
+    ]
+    return all(a == b and c == d for a, b, c, d in alike) or None if alike else False
+
+
+def _follow(pairs: Counter[tuple[str, str]], pair: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Tell whether of two labels each goes to one of two others, or the other way round."""
+    (a, b), (c, d) = pair, other
+    both = pairs[pair], pairs[other]
+    for crossed in ((pairs[a, d], pairs[c, b]), (pairs[c, b], pairs[a, d])):
+        if all(one >= FOLLOW * (one + more) for one, more in zip(both, crossed, strict=True)):
+            return True
     return False
 
 
-def _cells(texts: Sequence[str]) -> NDArray[np.uint16]:
+def _cells(texts: Sequence[str], columns: int) -> Cells:
     """Return the marks of records' cells, shape (records, columns)."""
-    return np.array([np.frombuffer(bytes.fromhex(text), "<u2") for text in texts], dtype=np.uint16)
+    return np.frombuffer(bytes.fromhex("".join(texts)), "<u2").reshape(-1, columns)
 
 
 def as_texts(found: Words) -> list[str]:

@@ -51,6 +51,7 @@ from clients.perturb.marks import (
     accepted,
     as_texts,
     as_words,
+    check_not_moved,
     fingerprints,
     label_rows,
     labels_moved,
@@ -79,9 +80,9 @@ def settled_of(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
 ) -> Kept:
     """Return what is settled of a table's copy, at first use for good; parameters and errors as above."""
-    _check_ids(table)
 
     def settled(kept: Kept) -> Kept:
+        _check_ids(table, not kept.columns)
         if isinstance(key, Path) and not kept.columns:
             _check_first(linked_ledger(key), table)
         return _settled(kept, table, label, how, schema)
@@ -93,9 +94,9 @@ def check_settled(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, folder: Path
 ) -> None:
     """Raise the error that a run would end with for a table's copy, and settle nothing."""
-    _check_ids(table)
     ledger = linked_ledger(folder)
     kept = kept_of(ledger)
+    _check_ids(table, not kept.columns)
     if not kept.columns:
         _check_first(ledger, table)
     _settled(kept, table, label, how, schema)
@@ -142,11 +143,19 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
             features, cells, bits_of_cells(cells, units), kept.secret(), words, how, bits
         )
         kept = replace(kept, features=features)
+
+    def marks_in(cells: Floats) -> list[str]:
+        return marks_of(by, bits_of_cells(cells, units))
+
+    if table.ids is not None:
+        own = (marks_in(cells) for _, cells, _ in blocks_of(table, units))
+        check_not_moved({**kept.marks.first, **kept.marks.last}, found, own)
     rows = rows_to_mark(found, kept.marks)
     marked = table.X[rows]
     cells = canonical(np.column_stack([cells_of(marked, unit) for unit in units]))
-    now = dict(zip(as_texts(found[rows]), marks_of(by, bits_of_cells(cells, units)), strict=True))
-    marks = accepted(kept.marks, now, [unit.name for unit in units], table.ids is not None)
+    now = dict(zip(as_texts(found[rows]), marks_in(cells), strict=True))
+    (empty,) = marks_in(np.full((1, len(units)), np.nan))
+    marks = accepted(kept.marks, now, empty, [unit.name for unit in units], table.ids is not None)
     kept = replace(kept, units={**said, **kept.units}, marks=marks)
     if table.labels is None:
         return kept
@@ -217,8 +226,11 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words
         if same is None or (of_it and not same):
             raise TableError(
                 CHANGED,
-                f"The labels of column '{label}' follow from those of '{settled}' and would get a second copy. "
-                "Write them as before. If row ids have moved, put them back.",
+                f"Too many labels of column '{label}' have changed. Leave records out until their outcome is known; "
+                "put row ids that have moved back."
+                if same is False
+                else f"The labels of column '{label}' follow from those of '{settled}' and would get a second copy. "
+                "Write them as before.",
             )
         if same:
             break
@@ -315,8 +327,8 @@ def _check_tells_apart(ledger: Ledger, table: Table) -> None:
         )
 
 
-def _check_ids(table: Table) -> None:
-    """Check that ids, if there are any, differ and can last; else TableError."""
+def _check_ids(table: Table, first: bool) -> None:
+    """Check that ids, if there are any, differ, and at first use that they can last; else TableError."""
     if table.ids is None:
         return
     ids = table.ids.tolist()
@@ -325,7 +337,7 @@ def _check_ids(table: Table) -> None:
             "Two rows have the same id and would get the same noise. Give each an id of its own."
         )
     numbers = [int(one) for one in (text.removesuffix(".0") for text in ids) if one.isdecimal()]
-    if len(ids) > 1 and len(numbers) == len(ids) and max(numbers) - min(numbers) == len(ids) - 1:
+    if first and len(ids) > 1 and len(numbers) == len(ids) and max(numbers) - min(numbers) == len(ids) - 1:
         raise TableError(
             "The row ids are whole numbers without a gap, as row numbers are. With a row more or less each record "
             "would have another one's noise, and both copies together would tell it. Name a column of ids that stay "

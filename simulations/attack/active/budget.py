@@ -51,8 +51,8 @@ def export_again(folder: Path) -> Attempt:
 @attack(
     "other-columns",
     promise="All runs of all studies together spend at most a table's epsilon.",
-    tries="Invites a hospital to a second study, whose schema file has only columns that the first one lacks. Since then "
-    "each age in the file has changed, and so has the date of the export.",
+    tries="Invites a hospital to a second study, whose schema file has only columns that the first one lacks. Since "
+    "then each age in the file has changed, and so has the date of the export.",
 )
 def choose_other_columns(folder: Path) -> Attempt:
     """Spend the whole budget of one table in each of two studies without a common column."""

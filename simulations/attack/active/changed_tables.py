@@ -13,7 +13,7 @@ from simulations.attack.active.hospitals import Hospitals, drawn_table
 from simulations.attack.active.nearness import NOISE, asked_at
 from simulations.attack.active.registry import Attempt, attack, refusal
 
-ROWS, PILOT, PENDING = 200, 30, 4
+ROWS, PILOT, PENDING = 200, 30, 30
 NAME, ROW_ID = "first", "mrn"
 OTHERS = {"second": 40, "third": 40}
 
@@ -82,7 +82,8 @@ def rename_label(folder: Path) -> Attempt:
     copies, why = _copies(folder, exports, labels=NAMES)
     right = [float((one["label"].to_numpy() == table[LABEL].to_numpy()).mean()) for one in copies]
     alone = float(np.mean(right)) * ROWS / (ROWS - PENDING)
-    most = np.mean([one["label"] for one in copies], axis=0) > 0.5
+    known = np.array([one["label"] for one in copies])  # 2 is pending
+    most = (known == 1).sum(axis=0) > (known == 0).sum(axis=0)
     voted = float((most == table[LABEL].to_numpy()).mean())
     return Attempt(
         f"{voted:.0%} of the labels from {len(copies)} copies{why}",

@@ -175,7 +175,7 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draws, "drawn", drawn)
     monkeypatch.setattr(settling, "drawn", drawn)
     monkeypatch.setattr(marks, "MOVED", 2.0)
-    for check in ("_check_ids", "_check_deviations"):
+    for check in ("_check_ids", "_check_deviations", "check_not_moved"):
         monkeypatch.setattr(settling, check, lambda *_: None)
     monkeypatch.setattr(settling, "same_labels", lambda *_: False)
 

@@ -1,0 +1,162 @@
+"""What happens to tables in hospitals' hands: which exports go on with their copy, and which are refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clients.budget import new_ledger
+from clients.ledger.ledger import read_ledger
+from clients.ledger.tables import link_table
+from clients.perturb import PerturbedTerms, perturbed_table
+from clients.perturb.kept import bits_of, noise_of_counts, settled_column
+from clients.table.table import Table
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import BudgetError, TableError
+
+ROWS = 400
+
+
+def own_table(rows: int = ROWS) -> Table:
+    generator = np.random.default_rng(3)
+    X = np.column_stack(
+        [generator.gamma(9, 20, rows), generator.normal(50, 7, rows), generator.integers(0, 3, rows)]
+    )
+    ids = np.array([f"P{number:05d}" for number in generator.permutation(rows)])
+    return Table(("chol", "age", "code"), X, np.where(X[:, 1] > 55, "yes", "no"), ids=ids)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    new_ledger(tmp_path / "state", 0.2)
+    return tmp_path / "state"
+
+
+def copy_of(table: Table, folder: Path, label: str = "label", joins: bool = True) -> Table:
+    link_table(folder, table, joins=joins)
+    return perturbed_table(table, label, None, PerturbedTerms(0.5), folder)
+
+
+def without(table: Table, share: float, column: int = 0) -> Table:
+    """Return a table with a share of one column's cells empty."""
+    X = table.X.copy()
+    X[np.random.default_rng(5).random(len(X)) < share, column] = np.nan
+    return replace(table, X=X)
+
+
+def times(table: Table, factor: float, column: int = 0) -> Table:
+    X = table.X.copy()
+    X[:, column] *= factor
+    return replace(table, X=X)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_results_that_come_later_are_no_other_unit(share: float, folder: Path) -> None:
+    table = own_table()
+    before, after = copy_of(without(table, share), folder), copy_of(table, folder)
+    assert np.array_equal(before.X[:, 1], after.X[:, 1])
+    assert np.isnan(after.X[:, 0]).mean() < share / 2 < np.isnan(before.X[:, 0]).mean()
+
+
+def test_a_column_that_was_empty_in_between_may_not_come_back_converted(folder: Path) -> None:
+    table = own_table()
+    for export in (table, without(table, 1.0)):
+        copy_of(export, folder)
+    with pytest.raises(TableError):
+        copy_of(times(table, 0.95), folder)
+    copy_of(table, folder)
+
+
+@pytest.mark.parametrize("filled", [0.04, 0.1])
+@pytest.mark.parametrize("factor", [0.5, 1.05, 2.0])
+def test_a_column_that_few_records_have_is_not_converted_unnoticed(
+    filled: float, factor: float, folder: Path
+) -> None:
+    table = without(own_table(2000), 1 - filled)
+    copy_of(table, folder)
+    with pytest.raises(TableError):
+        copy_of(times(table, factor), folder)
+
+
+@pytest.mark.parametrize("written", [str.lower, lambda one: one.replace("P0", "P"), lambda one: f" {one}-"])
+@pytest.mark.parametrize("share", [0.1, 0.45])
+def test_ids_that_some_records_have_otherwise_are_refused(
+    share: float, written: Callable[[str], str], folder: Path
+) -> None:
+    table = own_table()
+    copy_of(table, folder)
+    others = np.random.default_rng(1).random(ROWS) < share
+    ids = [written(one) if other else one for one, other in zip(table.ids.tolist(), others, strict=True)]
+    with pytest.raises(TableError):
+        copy_of(replace(table, ids=np.array(ids)), folder)
+
+
+def part(table: Table, rows: slice) -> Table:
+    return replace(table, X=table.X[rows], labels=table.labels[rows], ids=table.ids[rows])
+
+
+@pytest.mark.parametrize("codes", [False, True])
+def test_patients_may_come_and_go(codes: bool, folder: Path) -> None:
+    """Of codes alone many records are alike: those that have gone are there under other ids."""
+    table = own_table()
+    table = (
+        replace(table, X=np.random.default_rng(0).integers(0, 2, (ROWS, 3)).astype(float)) if codes else table
+    )
+    copy_of(part(table, slice(300)), folder)
+    copy_of(part(table, slice(100, ROWS)), folder)
+
+
+def test_numbers_in_which_a_gap_is_closed_later_stay_ids(folder: Path) -> None:
+    table = own_table()
+    numbered = replace(table, ids=np.arange(1, ROWS + 1).astype(str))
+    gap = np.delete(np.arange(ROWS), 57)
+    copy_of(replace(numbered, X=table.X[gap], labels=table.labels[gap], ids=numbered.ids[gap]), folder)
+    copy_of(numbered, folder)
+
+
+@pytest.mark.parametrize("pending", [0.1, 0.3])
+def test_labels_of_another_name_have_one_copy_however_many_are_pending(pending: float, folder: Path) -> None:
+    table, generator = own_table(), np.random.default_rng(2)
+    copies = [copy_of(table, folder)]
+    for name in ("outcome 1", "outcome 2", "outcome 3"):
+        labels = np.where(generator.random(ROWS) < pending, "pending", table.labels)
+        copies.append(copy_of(replace(table, labels=labels), folder, name))
+    assert len(read_ledger(folder).copy["labels"]) == 1
+
+
+def test_outcomes_that_are_alike_in_part_are_two(folder: Path) -> None:
+    table, other = own_table(), np.random.default_rng(2).random(ROWS) < 0.25
+    copy_of(table, folder)
+    for name in ("relapse", "label", "relapse"):
+        labels = np.where(other & (name == "relapse"), "yes", table.labels)
+        copy_of(replace(table, labels=labels), folder, name)
+    assert len(read_ledger(folder).copy["labels"]) == 2
+
+
+@pytest.mark.parametrize("draw", ["normal", "exponential", "two kinds"])
+def test_a_narrow_range_takes_no_noise_away(draw: str) -> None:
+    """A coordinator's schema file names the range; cells beyond it show as its ends."""
+    generator = np.random.default_rng(4)
+    x: Floats = {
+        "normal": generator.normal(0.5, 0.12, ROWS),
+        "exponential": generator.exponential(0.1, ROWS),
+        "two kinds": np.where(generator.random(ROWS) < 0.6, generator.normal(0.3, 0.01, ROWS), 0.8),
+    }[draw] + generator.normal(0, 0.002, ROWS)
+    ends = tuple(np.quantile(x, [0.02, 0.55]).tolist())
+    bits = bits_of(bytes(32))
+    column = settled_column(x, 0, ends, 5, noise_of_counts(bits), bits)
+    assert column.deviation > 0.8 * x.std()
+    assert (column.low, column.high) == ends
+
+
+def test_what_a_check_looks_at_settles_nothing(folder: Path) -> None:
+    """A check says that ids are missing; they can be named until a run has begun."""
+    table = own_table()
+    link_table(folder, replace(table, ids=None), joins=False)
+    fewer = replace(table, columns=table.columns[:2], X=table.X[:, :2])
+    link_table(folder, fewer, joins=False)
+    copy_of(table, folder)
+    with pytest.raises(BudgetError):
+        link_table(folder, replace(table, ids=None), joins=False)
