@@ -76,8 +76,9 @@ def secure_client_app(
     min_difference : int
         Fewest sites of which the coordinator may compute the sum from several sums of a run. With 1, it may sum over
         all sites in one round and over all but one in the next, and subtract, or claim that a site has dropped out.
-        With a larger number the site refuses such rounds, and so most of those from which a site has in fact dropped
-        out.
+        With a larger number, which all sites should have, the site takes part only in sums over the sites of its first
+        one in the run. So it refuses rounds over sampled or further sites, or without one that is gone, with every
+        protocol.
     most_examples : float
         Largest weight of a site, as in `SecureAggregation`.
     weighted_by : str
@@ -179,10 +180,8 @@ class SiteSums:
         protocol, task = member.protocol(), digest_of(kind, message.content)
         sum_round, run_member = member.sum_of(public, request.number, task)
         memory = member.admitted(sum_round, public, self._least(member))
-        if not protocol.survives:
-            member.check_difference(sum_round.roster, self.min_difference)
         check_bound(message.content, self.terms)
-        member.count_up(request.number, 0)
+        member.count_up(sum_round, 0, self.min_difference)
         reply = call_next(message, member.context)
         if reply.has_error():
             log(ERROR, "the app answers with an error: %s", printable(reply.error.reason or ""))
@@ -203,8 +202,8 @@ class SiteSums:
         if protocol.survives:
             over = protocol.opened_over(step.payload, sum_round)
             memory = admit_opening(memory, sum_round, member.name, over)
-            member.check_difference(over, self.min_difference)
-        member.count_up(request.number, step.step)
+            member.check_opening(over, sum_round, self.min_difference)
+        member.count_up(sum_round, step.step, self.min_difference)
         answer, step_state = protocol.respond(step.step, step.payload, step_state, sum_round, run_member)
         member.remember(memory, step_state)
         reply = RecordDict()

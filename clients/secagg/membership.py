@@ -1,16 +1,15 @@
 """A site's keys in a run of another Flower app, and its checks of the run's sums.
 
 A site's memory of a run is in Flower's ``Context.state``. A SuperNode may answer two messages at once, each in a
-process that has the same state. So a site that is not simulated also counts its sums and steps in a file, and answers
-none twice.
+process that has the same state. So a site that is not simulated counts its sums and steps in a file, and answers none
+twice.
 """
 
+import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from logging import WARNING
 from pathlib import Path
 
@@ -82,7 +81,7 @@ class RunMember:
             "secret": secret,
             "kept": b"",
             "task": "",
-            "sums": "[]",
+            "counted": "",
         }
         records.put(self.context.state, STATE, {**stored, "memory": Memory(run).to_json()})
         records.put(self.context.state, PROTOCOL, config)
@@ -120,24 +119,13 @@ class RunMember:
         new = admit(replace(memory, roster=(), keys=pinned), sum_round, self.name, published, min_sites)
         return replace(new, keys={**memory.keys, **new.keys})
 
-    def check_difference(self, over: tuple[str, ...], least: int) -> None:
-        """Note over which sites a sum is; SumError if sums of this run could then be taken apart into fewer sites.
-
-        From sums over some sets of sites, of replies that are alike, a coordinator may compute the sum over the sites
-        that are in the same sets, and over no others: each of these groups has to have at least ``least`` sites.
-        So, Ali et al. (2023), Securing secure aggregation: mitigating multi-round privacy leakage, AAAI.
-        """
-        if least < 2:
-            return
-        stored = records.get(self.context.state, STATE)
-        sums = {*map(tuple, json.loads(stored["sums"])), over}
-        groups = Counter(tuple(name in sites for sites in sums) for name in {*chain(*sums)})
-        if (fewest := min(groups.values())) < least:
+    def check_opening(self, over: tuple[str, ...], sum_round: SumRound, least: int) -> None:
+        """Raise a SumError if a sum is opened without some of its sites, unless ``least`` is 1: see `count_up`."""
+        if least > 1 and over != sum_round.roster:
             raise SumError(
-                f"Site '{self.name}' refuses the sum: together with the run's other sums it reveals the sum over "
-                f"{fewest} sites, fewer than {least} (min_difference). Choose the same sites in each round."
+                f"Site '{self.name}' helps to open no sum without some of its sites, since another sum with them would "
+                "reveal theirs (min_difference). Sites dropped out: wait for the next round."
             )
-        records.put(self.context.state, STATE, {**stored, "sums": json.dumps(sorted(sums))})
 
     def last_sum(self, round_trip: int) -> tuple[SumRound, Member]:
         """Return the last sum that the site has answered, for a step of it; SumError if the request is of another."""
@@ -155,21 +143,30 @@ class RunMember:
         member = signed_member(self.name, run, stored, self.node_text("roster"), public)
         return SumRound(run, task, round_trip, 0, tuple(public), keys_digest(as_bytes(public))), member
 
-    def count_up(self, round_trip: int, step: int) -> None:
-        """Note the number of a sum and step before the answer; SumError unless it comes after the last one noted."""
+    def count_up(self, sum_round: SumRound, step: int, least: int) -> None:
+        """Note the number of a sum and step before the answer, and the sites of the run's first sum.
+
+        SumError unless it comes after the last one noted and, with ``least`` above 1, is over the sites of the first
+        sum and over at least so many.
+
+        Where all sites have such a ``least``, the coordinator learns a sum over these sites and over no part of them:
+        a sum needs the answers of all its sites (`check_opening`), and each site answers for one set. So the sets of a
+        run do not overlap, and no sum can be subtracted from another. A rule by the differences of the sums that a site
+        takes part in would not do: it does not know the others, over one half of the sites and over the other half.
+        """
         if is_simulated(self.context):
+            stored = records.get(self.context.state, STATE)
+            noted = self._counted(str(stored["counted"]), sum_round, step, least)
+            records.put(self.context.state, STATE, {**stored, "counted": noted})
             return
         try:
             folder = self._state_folder()
             path = folder / f"{self.context.run_id}-{self.context.node_id}.sums"
             with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
                 lock(file, wait=True)
-                if (round_trip, step) <= tuple(map(int, file.read().split())):
-                    raise SumError(
-                        f"Site '{self.name}' refuses a sum or step that it has answered, or answers now. {NOT_FOLLOWED}"
-                    )
+                noted = self._counted(file.read(), sum_round, step, least)
                 file.seek(0)
-                file.write(f"{round_trip:020d} {step:020d}")
+                file.write(noted)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -177,6 +174,22 @@ class RunMember:
                 f"Site '{self.name}' cannot write the numbers of answered sums ({type(error).__name__}). Write "
                 "state='/an/absolute/path' into its node config: a folder of this SuperNode's account."
             ) from None
+
+    def _counted(self, noted: str, sum_round: SumRound, step: int, least: int) -> str:
+        """Return what is noted after a sum or step; SumError if the site refuses it."""
+        number, last_step, *first = noted.split() or ("0", "0")
+        if (sum_round.round_trip, step) <= (int(number), int(last_step)):
+            raise SumError(
+                f"Site '{self.name}' refuses a sum or step that it has answered, or answers now. {NOT_FOLLOWED}"
+            )
+        sites = hashlib.sha256(json.dumps(sum_round.roster).encode()).hexdigest()
+        if least > 1 and (first not in ([], [sites]) or len(sum_round.roster) < least):
+            raise SumError(
+                f"Site '{self.name}' refuses the sum: it is over fewer sites than {least}, or over others than the "
+                "run's first sum, and the difference of two sums reveals that of few sites (min_difference). Have the "
+                "strategy choose all sites in each round, and set min_available_nodes to their number."
+            )
+        return f"{sum_round.round_trip:020d} {step:020d} {first[0] if first else sites}"
 
     def _state_folder(self) -> Path:
         """Return the folder for the numbers of answered sums, made if need be; OSError if it cannot be used."""

@@ -115,15 +115,37 @@ def test_nor_do_they_open_a_sum_without_a_site_that_is_said_to_have_dropped_out(
     assert strategy.skipped == [(2, "train")]
 
 
-def test_three_rounds_are_taken_apart_though_no_two_are() -> None:
-    """Any two of these differ by two sites, and all three by one."""
-    grid, strategy = secured(sites=8, min_difference=2), secure(FedAvg(**ALL_NODES))
+@pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
+@pytest.mark.parametrize(
+    "rosters",
+    [
+        # No two of these are seen by one site whose difference is a site; all three give the first site's reply.
+        ((0, 1, 2, 3, 4, 5, 6), (1, 2, 3), (4, 5, 6)),
+        ((0, 1, 2, 3), (0, 1, 4, 5), (0, 2, 4, 6)),
+        # Others that join later may as well be the coordinator's.
+        ((0, 1, 2, 3), (0, 1, 2, 3, 4, 5)),
+    ],
+    ids=str,
+)
+def test_sites_that_ask_for_a_difference_answer_for_the_same_sites_only(
+    rosters: tuple[tuple[int, ...], ...], protocol: str
+) -> None:
+    grid, strategy = secured(sites=7, min_difference=2), secure(FedAvg(), protocol)
     nodes = list(grid.get_node_ids())
-    for places, skipped in (((0, 1, 2, 3), 0), ((0, 1, 4, 5), 0), ((0, 2, 4, 6), 1)):
+    for number, places in enumerate(rosters):
         grid.get_node_ids = lambda places=places: [nodes[place] for place in places]  # type: ignore[misc]
-        strategy.strategy = FedAvg(min_train_nodes=4, fraction_evaluate=0.0)
+        strategy.strategy = FedAvg(min_train_nodes=len(places), fraction_evaluate=0.0)
         run(strategy, grid, rounds=1)
-        assert len(strategy.skipped) == skipped
+        assert len(strategy.skipped) == number
+    grid.get_node_ids = lambda: [nodes[place] for place in rosters[0]]  # type: ignore[method-assign]
+    strategy.strategy = FedAvg(min_train_nodes=len(rosters[0]), fraction_evaluate=0.0)
+    run(strategy, grid, rounds=1)
+    assert len(strategy.skipped) == len(rosters) - 1
+
+
+def test_a_sum_over_fewer_sites_than_the_difference_is_refused() -> None:
+    with pytest.raises(SumError):
+        run(secure(FedAvg(**ALL_NODES)), secured(min_difference=SITES + 1))
 
 
 # A coordinator that hands out keys of its own
@@ -230,6 +252,26 @@ def test_a_step_is_answered_once_though_two_processes_have_the_same_state(tmp_pa
     again = grid.app(copy.deepcopy(message), copy.deepcopy(context))
     assert first.has_content()
     assert again.error.code == SumError.code
+
+
+@pytest.mark.parametrize(("least", "refused"), [(1, False), (2, True)])
+def test_sums_over_other_sites_are_refused_though_two_processes_have_the_same_state(
+    least: int, refused: bool, tmp_path: Path
+) -> None:
+    """The coordinator asks for a sum over all, and at once for one without the victim."""
+    grid, strategy = secured(min_difference=least), secure(FedAvg(**ALL_NODES))
+    nodes = list(grid.get_node_ids())
+    strategy.sites.join(grid, nodes, 1.0)
+    asked = nodes[0]
+    contexts = [deployed(grid._contexts[asked], tmp_path) for _ in range(2)]
+    replies = []
+    for number, chosen in enumerate((nodes, [node for node in nodes if node != VICTIM]), start=1):
+        _, groups = strategy.sites.sum_of(str(grid.run.run_id), "", number, chosen)
+        message = Message(RecordDict({"arrays": start_arrays(), "config": CONFIG, **groups}), asked, "train")
+        message.metadata.__dict__["_message_id"] = str(number)
+        replies.append(grid.app(message, contexts[number - 1]))
+    assert replies[0].has_content()
+    assert replies[1].has_error() == refused
 
 
 def test_a_state_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
