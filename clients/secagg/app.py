@@ -105,11 +105,23 @@ def secure_client_app(
         read("min_difference", min_difference, whole(1)),
         frozenset(protocols),
     )
-    app = ClientApp(mods=[sums, *mods])
+    app = _SecureApp(mods=[sums, *mods])
     for action in (JOIN, STEP):
         # Flower asks no mod about a type without a handler. The mod answers, and these are never called.
         app.query(action)(lambda message, _: message)
     return app
+
+
+class _SecureApp(ClientApp):
+    """The app: Flower runs its lifespan function around the mods, and would send the text of what that raises."""
+
+    def __call__(self, message: Message, context: Context) -> Message:
+        """Answer a message."""
+        try:
+            return super().__call__(message, context)
+        except (Exception, SystemExit) as error:  # anybody's lifespan function
+            where = f"outside of its handlers: in its lifespan, or it has none for '{message.metadata.message_type}'"
+            return _failed(RunMember(context), message, error, f", {where}")
 
 
 class SiteSums:
@@ -138,10 +150,7 @@ class SiteSums:
             text = str(error) if f"'{member.name}'" in str(error) else f"Site '{member.name}': {error}"
             return Message(Error(error.code, printable(text)), reply_to=message)
         except (Exception, SystemExit) as error:  # anybody's handler
-            # Its text could hold data, and the last line of a traceback has it.
-            places = "".join(traceback.format_tb(error.__traceback__))
-            log(ERROR, "The app failed with %s at:\n%s", type(error).__name__, places)
-            return _failure(member, message, type(error).__name__)
+            return _failed(member, message, error)
 
     def _join(self, member: RunMember, content: RecordDict) -> RecordDict:
         """Check the coordinator's terms, and make the site's keys of a run."""
@@ -214,6 +223,14 @@ class SiteSums:
         """Return the fewest sites in a sum: of the app, or more if the node config asks for more."""
         minimum = read("min-sites", member.context.node_config.get("min-sites", 0), whole(0))
         return max(self.min_sites, int(minimum))
+
+
+def _failed(member: RunMember, message: Message, error: BaseException, where: str = "") -> Message:
+    """Log the places of an error of the app's, and return the reply about it."""
+    # Its text could hold data, and the last line of a traceback has it.
+    places = "".join(traceback.format_tb(error.__traceback__))
+    log(ERROR, "The app failed with %s at:\n%s", type(error).__name__, places)
+    return _failure(member, message, f"{type(error).__name__}{where}")
 
 
 def _failure(member: RunMember, message: Message, kind: str) -> Message:

@@ -8,7 +8,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, 
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAdagrad, FedAdam, FedAvg, FedAvgM, FedProx, FedYogi, Strategy
 
-from flower_pansvm.errors import SumError
+from flower_pansvm.errors import PanSVMError, SumError
 from flower_pansvm.secagg import secure_client_app
 from tests.secagg.app import (
     ALL,
@@ -243,6 +243,34 @@ def test_an_exceptions_text_stays_at_the_site(caplog: pytest.LogCaptureFixture) 
     assert "RuntimeError" in errors[0]
     assert "4711" not in errors[0]
     assert "4711" not in caplog.text
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("error", [KeyError("patient 4711"), SystemExit("patient 4711")], ids=str)
+def test_a_lifespans_exception_stays_at_the_site(
+    when: str, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = secure_client_app(bound=BOUND)
+
+    @app.lifespan()
+    def lifespan(context: Context) -> Any:
+        if when == "before":
+            raise error
+        yield
+        raise error
+
+    context = next(iter(grid_of(app)._contexts.values()))
+    message = Message(RecordDict(), 2, "train")
+    message.metadata.__dict__["_message_id"] = "1"
+    reply = app(message, context)
+    assert reply.error.code == PanSVMError.code
+    assert type(error).__name__ in reply.error.reason
+    assert "4711" not in reply.error.reason + caplog.text
+
+
+def test_a_step_without_a_handler_is_named() -> None:
+    grid = grid_of(secure_client_app(bound=BOUND))
+    assert "'evaluate'" in ask(grid, 2, "evaluate", RecordDict()).error.reason
 
 
 def test_the_apps_own_mods_run_inside_the_mask() -> None:
