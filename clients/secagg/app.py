@@ -143,7 +143,7 @@ class SiteSums:
             if (category, action) == ("query", STEP):
                 return Message(self._step(member, message.content), reply_to=message)
             if category == "query":
-                return call_next(message, context)
+                return _app_answers(message, context, call_next)
             return self._answer(member, message, call_next)
         except PanSVMError as error:
             log(ERROR, "%s", printable(error.with_detail()))
@@ -191,7 +191,7 @@ class SiteSums:
         memory = member.admitted(sum_round, public, self._least(member))
         check_bound(message.content, self.terms)
         member.count_up(sum_round, 0, self.min_difference)
-        reply = call_next(message, member.context)
+        reply = _app_answers(message, member.context, call_next)
         if reply.has_error():
             log(ERROR, "the app answers with an error: %s", printable(reply.error.reason or ""))
             return _failure(member, message, "an error reply")
@@ -223,6 +223,15 @@ class SiteSums:
         """Return the fewest sites in a sum: of the app, or more if the node config asks for more."""
         minimum = read("min-sites", member.context.node_config.get("min-sites", 0), whole(0))
         return max(self.min_sites, int(minimum))
+
+
+def _app_answers(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    """Have the app answer; a handler that clears or replaces the state leaves the site's keys of the run in it."""
+    ours = {name: record for name, record in context.state.items() if name.startswith(GROUP)}
+    try:
+        return call_next(message, context)
+    finally:
+        context.state.update(ours)
 
 
 def _failed(member: RunMember, message: Message, error: BaseException, where: str = "") -> Message:

@@ -295,6 +295,22 @@ def test_the_apps_own_mods_run_inside_the_mask() -> None:
     np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
 
 
+@pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
+@pytest.mark.parametrize("how", ["replaced", "cleared"])
+def test_a_handler_may_do_what_it_likes_with_the_state(how: str, protocol: str) -> None:
+    def forgetful(message: Message, context: Context, call_next: Any) -> Message:
+        if how == "replaced":
+            context.state = RecordDict({"mine": ConfigRecord({"round": 1})})
+        else:
+            context.state.clear()
+        return call_next(message, context)
+
+    strategy, grid = secure(inner(), protocol), secured(mods=[forgetful])
+    run(strategy, grid)
+    assert strategy.skipped == []
+    assert {"mine"} <= {*grid._contexts[2].state} or how == "cleared"
+
+
 def test_an_answer_with_an_error_of_the_apps_own_tells_nothing() -> None:
     def failing(message: Message, context: Context, call_next: Any) -> Message:
         return Message(Error(77, "patient 4711"), reply_to=message)
