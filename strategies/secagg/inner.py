@@ -1,7 +1,8 @@
 """The check that a strategy needs only the mean of the replies, which is all that a secure sum gives.
 
 Flower's strategies that need single replies are listed by name. A strategy of the app's own is tested once, with the
-first mean: it must aggregate three artificial replies with that mean as it aggregates the mean.
+first mean: it must aggregate three artificial replies with that mean as it aggregates the mean. What it does with
+replies that these do not resemble, such as leave out those of fewer examples than any of them has, is not found out.
 """
 
 from copy import deepcopy
@@ -34,12 +35,13 @@ SINGLE_REPLIES = {
 AROUND = "DifferentialPrivacyClientSideFixedClipping"
 """The wrapper that works around a `SecureAggregation`."""
 
-WEIGHTS, SHIFTS = (1, 2, 1), (4.0, -1.0, -2.0)
-"""Of the artificial replies: their weighted mean is the mean; their median and each reply differ from it."""
+WEIGHTS, SHIFTS = (1, 8, 11), (10.0, -4.0, 2.0)
+"""Of the artificial replies: their weighted mean is the mean; their median, each reply, and the mean of any two differ
+from it. One has few examples, as strategies may leave such replies out."""
 
 
 def check_strategy(strategy: Strategy) -> None:
-    """Raise a SettingError if a strategy is one of Flower's that use single replies."""
+    """Raise a SettingError if a strategy is one of Flower's that use single replies, or runs its rounds itself."""
     for kind in type(strategy).__mro__:
         if kind.__module__.startswith("flwr.") and kind.__name__ in SINGLE_REPLIES:
             instead = (
@@ -49,13 +51,20 @@ def check_strategy(strategy: Strategy) -> None:
                 f"{kind.__name__} {SINGLE_REPLIES[kind.__name__]}, and a secure sum gives only their mean.{instead} "
                 "Choose FedAvg, FedProx, FedAvgM, FedAdam, FedAdagrad, FedYogi, or another that takes a weighted mean."
             )
+    if getattr(strategy.start, "__func__", None) is not Strategy.start:
+        raise SettingError(
+            f"{type(strategy).__name__} has a method 'start' of its own, which is never called: SecureAggregation runs "
+            "the rounds. Move what it does into the methods configure_train and aggregate_train, or around the call "
+            "of SecureAggregation.start."
+        )
 
 
 def is_flowers_own(strategy: Strategy, step: str) -> bool:
     """Return whether only Flower's code aggregates in ``step``, 'train' or 'evaluate'."""
-    method = getattr(type(strategy), f"aggregate_{step}")
+    kind = type(strategy)
+    replaced = any(callable(getattr(kind, name, None)) for name in vars(strategy))
     metrics = getattr(strategy, f"{step}_metrics_aggr_fn", aggregate_metricrecords)
-    return bool(method.__module__.startswith("flwr.")) and metrics is aggregate_metricrecords
+    return kind.__module__.startswith("flwr.") and not replaced and metrics is aggregate_metricrecords
 
 
 def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Message, weighted_by: str) -> None:

@@ -119,6 +119,23 @@ class Demanding(FedAvg):
         return super().aggregate_train(server_round, replies)
 
 
+class LeavingOut(FedAvg):
+    """Leaves out sites of few examples where Flower looks at the replies, before it aggregates them."""
+
+    def _check_and_log_replies(
+        self, replies: Iterable[Message], is_train: bool, validate: bool = True
+    ) -> Any:
+        valid, errors = super()._check_and_log_replies(replies, is_train, validate)
+        return [reply for reply in valid if reply.content["metrics"]["num-examples"] >= 40], errors
+
+
+def with_a_function(kind: type[FedAvg]) -> FedAvg:
+    """Return Flower's strategy with a function that aggregates in place of its method."""
+    strategy, other = FedAvg(**ALL_NODES), kind(**ALL_NODES)
+    strategy.aggregate_train = other.aggregate_train  # type: ignore[method-assign]
+    return strategy
+
+
 class HalfWay(FedAvg):
     """Takes a step half as long: a strategy of one's own that takes the weighted mean."""
 
@@ -141,7 +158,8 @@ def worst(contents: list[RecordDict], weighted_by: str) -> MetricRecord:
 @pytest.mark.parametrize(
     "strategy",
     [
-        *(kind(**ALL_NODES) for kind in (Largest, Median, Unweighted, Demanding)),
+        *(kind(**ALL_NODES) for kind in (Largest, Median, Unweighted, Demanding, LeavingOut)),
+        with_a_function(Largest),
         FedAvg(**ALL_NODES, train_metrics_aggr_fn=worst),
     ],
     ids=lambda strategy: type(strategy).__name__,
@@ -155,6 +173,24 @@ def test_ones_own_strategy_that_takes_the_mean_gives_what_it_gives_in_flower() -
     ours = run(secure(HalfWay(**ALL_NODES)), secured())
     own = run(HalfWay(**ALL_NODES), grid_of(with_handlers(ClientApp())))
     np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+
+
+class Starting(FedAvg):
+    """Does something before its rounds."""
+
+    def start(self, *given: Any, **named: Any) -> Any:
+        return super().start(*given, **named)
+
+
+def test_a_strategy_that_runs_its_rounds_itself_is_refused_at_once() -> None:
+    with pytest.raises(SettingError, match="Starting"):
+        secure(Starting(**ALL_NODES))
+    strategy = FedAvg(**ALL_NODES)
+    strategy.start = Starting(**ALL_NODES).start  # type: ignore[method-assign]
+    with pytest.raises(SettingError, match="'start'"):
+        secure(strategy)
+    with pytest.raises(SettingError, match="SecureAggregation"):
+        secure(secure(FedAvg(**ALL_NODES)))
 
 
 class Locked(HalfWay):
