@@ -1,4 +1,8 @@
-"""Secure sums for any Flower strategy that takes a weighted mean: who keeps to it learns the mean, and no reply.
+"""Secure sums for any Flower strategy that takes a weighted mean: the coordinator gets the mean, and no reply.
+
+From means over different sites, sampled ones for instance, even a coordinator that keeps to the protocol computes by
+linear equations what does not change between rounds, such as each site's number of examples and its counts of classes:
+choose the same sites in each round, or weights that are no secret.
 
 In the ServerApp::
 
