@@ -30,6 +30,7 @@ from flower_pansvm.weighted_mean import MeanTerms
 from simulations.benchmarks.results import RESULTS, Out, in_new_process, run_benchmark, write_results
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.exchange import message_size
+from strategies.secagg.strategy import REQUESTED
 
 SITES, FEATURES, BOUND = 5, 30, 16.0
 ROUNDS = 5
@@ -220,8 +221,8 @@ def mean_over(strategy: SecureAggregation, grid: InProcessGrid, nodes: list[int]
     """Return the mean that a coordinator has of these sites' replies in one more round; None if they refuse."""
     strategy.strategy = FedAvg(min_train_nodes=len(nodes), fraction_evaluate=0.0)
     grid.get_node_ids = lambda: nodes  # type: ignore[method-assign]
-    messages = strategy.configure_train(strategy._requested + 1, start, ConfigRecord(), grid)
-    mean = strategy._mean("train", strategy._requested, grid.send_and_receive(messages))
+    messages = strategy.configure_train(1, start, ConfigRecord(), grid)
+    mean = strategy._mean("train", 1, grid.send_and_receive(messages))
     return None if mean is None else mean.content
 
 
@@ -236,7 +237,7 @@ def attacks(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
             whole = mean_over(strategy, grid, nodes, zeros())
             others = [node for node in nodes if node != nodes[VICTIM]]
             if attack == "same sum again":
-                strategy._requested -= 1
+                REQUESTED[grid.run.run_id] -= 1
             second = ArrayRecord({"w": Array(np.full(FEATURES, moved, np.float32))})
             rest = mean_over(strategy, grid, others, second)
             line = {"protocol": protocol, "attack": attack, "min_difference": least}

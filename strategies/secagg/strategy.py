@@ -7,6 +7,7 @@ A round without all replies is skipped, since the masks do not cancel; with a pr
 ``double-mask``, the sum is over the sites that have answered. No sum is requested twice.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
@@ -40,6 +41,9 @@ from strategies.secagg.sites import MeanSites
 
 TIMEOUT = 3600.0
 """Seconds to wait for replies, as in Flower's strategies."""
+
+REQUESTED: Counter[int] = Counter()
+"""How many sums this process has requested, by run: sites answer no number twice, of whichever strategy in the run."""
 
 
 class SecureAggregation(Strategy):
@@ -101,7 +105,7 @@ class SecureAggregation(Strategy):
         self.sites = MeanSites(config, self.terms)
         self.skipped: list[tuple[int, str]] = []
         self.timeout = TIMEOUT
-        self._requested = self._opened = 0  # numbers of sums
+        self._opened = 0  # number of sums
         self._checked: set[str] = set()  # steps whose aggregation needs only the mean
         self._sum: tuple[Grid, SumRound] | None = None
 
@@ -190,9 +194,9 @@ class SecureAggregation(Strategy):
         messages = [message for message in messages if message.metadata.dst_node_id in self.sites.joined]
         nodes = [message.metadata.dst_node_id for message in messages]
         self._check_enough(nodes)
-        self._requested += 1
-        run, (task,) = str(grid.run.run_id), tasks
-        sum_round, groups = self.sites.sum_of(run, task, self._requested, nodes)
+        run, (task,) = grid.run.run_id, tasks
+        REQUESTED[run] += 1
+        sum_round, groups = self.sites.sum_of(str(run), task, REQUESTED[run], nodes)
         for message in messages:
             message.content = RecordDict({**message.content, **groups})
         self._sum = grid, sum_round

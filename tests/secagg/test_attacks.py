@@ -20,7 +20,7 @@ from flower_pansvm.errors import PanSVMError, SumError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.summing import AllKeys
 from flower_pansvm.weighted_mean import ALL_KEYS, SUM
-from strategies.secagg.strategy import SecureAggregation
+from strategies.secagg.strategy import REQUESTED, SecureAggregation
 from tests.secagg.app import BOUND, SITES, losing, rows, run, secure, secured, start_arrays, trained
 
 ALL_NODES: dict[str, Any] = {"min_available_nodes": SITES, "min_train_nodes": SITES, "fraction_evaluate": 0.0}
@@ -69,7 +69,8 @@ def test_no_site_answers_a_sum_again_without_another(protocol: str) -> None:
     strategy, grid = secure(FedAvg(**ALL_NODES), protocol), secured()
     run(strategy, grid, rounds=1)
     nodes = [node for node in grid.get_node_ids() if node != VICTIM]
-    _, groups = strategy.sites.sum_of(str(grid.run.run_id), "", 1, nodes)
+    number = REQUESTED[grid.run.run_id]
+    _, groups = strategy.sites.sum_of(str(grid.run.run_id), "", number, nodes)
     content = RecordDict({"arrays": start_arrays(), "config": copy.deepcopy(CONFIG), **groups})
     replies = list(grid.send_and_receive([Message(content, node, "train") for node in nodes]))
     assert [reply.error.code for reply in replies] == [SumError.code] * len(nodes)

@@ -100,6 +100,18 @@ def test_low_bounds_halve_the_bytes() -> None:
     assert found[100.0] < 0.51 * found[2.0**24]
 
 
+@pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
+def test_a_second_strategy_goes_on_where_the_first_has_ended(protocol: str) -> None:
+    grid = secured()
+    first = run(secure(inner(), protocol), grid, rounds=1)
+    second = secure(inner(FedAdam), protocol)
+    ours = second.start(grid, first.arrays, num_rounds=2)
+    assert second.skipped == []
+    own = run(inner(), grid_of(with_handlers(ClientApp())), rounds=1)
+    own = inner(FedAdam).start(grid_of(with_handlers(ClientApp())), own.arrays, num_rounds=2)
+    np.testing.assert_allclose(weights(ours), weights(own), atol=5e-7)
+
+
 # Drop-outs
 
 
