@@ -109,7 +109,12 @@ class Costs:
 
 
 def exchange(
-    grid: Grid, messages: Iterable[Message], timeout: float, costs: Costs, names: Mapping[int, str]
+    grid: Grid,
+    messages: Iterable[Message],
+    timeout: float,
+    costs: Costs,
+    names: Mapping[int, str],
+    needed: int | None = None,
 ) -> dict[int, Message]:
     """Send messages and return the replies: one round trip.
 
@@ -123,6 +128,8 @@ def exchange(
         Counts the round trip and its bytes.
     names : mapping of int to str
         Known names of the sites by node id.
+    needed : int, optional
+        How many replies are enough for errors of other sites to be logged only; by default no number is.
 
     Returns
     -------
@@ -153,7 +160,10 @@ def exchange(
             log(WARNING, "%s cannot be reached (Flower's error code %d)", node_name, reply.error.code)
     costs.bytes_up += up
     costs.note(**{"bytes-up": up, "bytes-down": down, "seconds": time.monotonic() - begun})
-    if errors:
+    if needed is not None and len(replies) >= needed:
+        for _, reason in errors:
+            log(WARNING, "%s", reason)
+    elif errors:
         codes = {code for code, _ in errors}
         error = _error_class(codes.pop()) if len(codes) == 1 else FederationError
         raise error("\n".join(sorted({reason for _, reason in errors})))

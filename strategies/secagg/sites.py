@@ -1,6 +1,6 @@
 """The sites of another Flower app at the coordinator: their names, keys, and the queries to them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from logging import WARNING
 
@@ -66,47 +66,60 @@ class MeanSites:
         self.joined: dict[int, Joined] = {}
         self.costs = Costs()
 
-    def join(self, grid: Grid, nodes: Iterable[int], timeout: float) -> None:
+    def join(self, grid: Grid, nodes: Iterable[int], timeout: float, late: bool = False) -> None:
         """Have new nodes make their keys; a node that does not answer is asked again when it is next chosen.
 
         Raises
         ------
         PanSVMError
-            If a node refuses, for example because of another bound, or its reply is invalid.
+            If a node refuses, for example because of another bound, or its reply is invalid. A ``late`` node, new to a
+            run that has had a mean, is left out instead.
         """
         content = RecordDict()
         records.put(content, PROTOCOL, self.config)
         records.write(content, MEAN, self.terms)
         new = {node: content for node in nodes if node not in self.joined}
         names = {site.name for site in self.joined.values()}
-        for node, reply in self.ask(grid, new, JOIN, timeout).items():
-            site = _read_joined(reply, f"Node {node}")
-            if site.name in names:
-                raise FederationError(
-                    f"Two nodes have the name '{site.name}', or one was started again in the run. Give each another "
-                    "name in its node config, and start a new run."
-                )
+        for node, reply in self.ask(grid, new, JOIN, timeout, needed=0 if late else None).items():
+            try:
+                site = _read_joined(reply, f"Node {node}", names)
+            except FederationError as error:
+                if not late:
+                    raise
+                log(WARNING, "%s", error)
+                continue
             names.add(site.name)
             self.joined[node] = site
         for node in new:
             if node not in self.joined:
-                log(WARNING, "node %d does not answer, and is left out of this round", node)
+                log(WARNING, "node %d has not joined, and is left out of this round", node)
 
     def ask(
-        self, grid: Grid, contents: Mapping[int, RecordDict], action: str, timeout: float
+        self,
+        grid: Grid,
+        contents: Mapping[int, RecordDict],
+        action: str,
+        timeout: float,
+        needed: int | None = None,
     ) -> dict[int, RecordDict]:
-        """Send a query to each node and return the replies that come in time, by node."""
+        """Send a query to each node and return the replies that come in time, by node; errors as in `exchange`."""
         if not contents:
             return {}
         messages = [Message(content, node, f"query.{action}") for node, content in contents.items()]
         names = {node: site.name for node, site in self.joined.items()}
-        replies = exchange(grid, messages, timeout, self.costs, names)
+        replies = exchange(grid, messages, timeout, self.costs, names, needed)
         return {node: reply.content for node, reply in replies.items()}
 
     def relay(
-        self, grid: Grid, sum_round: SumRound, step: int, payloads: Mapping[str, bytes], timeout: float
+        self,
+        grid: Grid,
+        sum_round: SumRound,
+        step: int,
+        payloads: Mapping[str, bytes],
+        timeout: float,
+        needed: int | None = None,
     ) -> dict[str, bytes]:
-        """Take a relay step with some sites and return the replies that come in time, by name."""
+        """Take a relay step with some sites and return the replies that come in time, by name; errors as in `ask`."""
         nodes = {site.name: node for node, site in self.joined.items()}
         contents = {}
         for name, payload in payloads.items():
@@ -115,7 +128,7 @@ class MeanSites:
             records.write(content, STEP, RelayStep(step, payload))
         return {
             self.joined[node].name: records.read(reply, SUM, Payload, f"Node {node}").payload.tobytes()
-            for node, reply in self.ask(grid, contents, STEP, timeout).items()
+            for node, reply in self.ask(grid, contents, STEP, timeout, needed).items()
         }
 
     def sum_of(
@@ -130,8 +143,8 @@ class MeanSites:
         return SumRound(run, task, round_trip, 0, tuple(sites), keys_digest(as_bytes(sites))), groups
 
 
-def _read_joined(reply: RecordDict, sender: str) -> Joined:
-    """Return a site's keys, name and terms after a check; FederationError if they are invalid."""
+def _read_joined(reply: RecordDict, sender: str, names: Collection[str]) -> Joined:
+    """Return a site's keys, name and terms after a check; FederationError if they are invalid, or the name is taken."""
     keys, terms = records.read(reply, KEYS, PublicKeys, sender), records.read(reply, SITE, SiteTerms, sender)
     valid_keys = (
         len(keys.public_key) == KEY_BYTES
@@ -143,5 +156,10 @@ def _read_joined(reply: RecordDict, sender: str) -> Joined:
         raise FederationError(
             f"{sender} sent invalid keys or an invalid name: at most {MOST_NAME} printable characters. Check that it "
             "runs the same version of flower-pansvm."
+        )
+    if terms.name in names:
+        raise FederationError(
+            f"Two nodes have the name '{terms.name}', or one was started again in the run. Give each another name in "
+            "its node config, and start a new run."
         )
     return Joined(terms.name, terms.min_sites, keys)

@@ -190,7 +190,8 @@ class SecureAggregation(Strategy):
                 f"{type(self.strategy).__name__} sends different requests to different nodes, whose replies have no "
                 "common sum. Use a strategy that sends the same content to all nodes."
             )
-        self.sites.join(grid, [message.metadata.dst_node_id for message in messages], self.timeout)
+        chosen = [message.metadata.dst_node_id for message in messages]
+        self.sites.join(grid, chosen, self.timeout, late=self._opened > 0)
         messages = [message for message in messages if message.metadata.dst_node_id in self.sites.joined]
         nodes = [message.metadata.dst_node_id for message in messages]
         self._check_enough(nodes)
@@ -278,7 +279,8 @@ class SecureAggregation(Strategy):
         return mean
 
     def _relay(self, grid: Grid, sum_round: SumRound, step: int, payloads: Any) -> dict[str, bytes]:
-        answers = self.sites.relay(grid, sum_round, step, payloads, self.timeout)
+        needed = self.protocol.fewest(sum_round) if self.protocol.survives else None
+        answers = self.sites.relay(grid, sum_round, step, payloads, self.timeout, needed)
         missing = [name for name in payloads if name not in answers]
         if missing and not self.protocol.survives:
             raise DropoutError(f"{', '.join(missing)} did not answer a relay step of the sum.")

@@ -219,6 +219,52 @@ def test_a_site_that_connects_later_joins_the_next_round() -> None:
     assert len(strategy.sites.joined) == 6
 
 
+def test_a_site_that_joins_late_and_cannot_does_not_stop_the_others() -> None:
+    """Its node config names a key that is not there; another has the name of a site that is."""
+    grid = secured(sites=6)
+    nodes = grid.get_node_ids
+    strategy = secure(FedAvg(min_available_nodes=4, min_train_nodes=4, fraction_evaluate=0.0))
+    grid.get_node_ids = lambda: list(nodes())[: 6 if strategy._opened else 4]  # type: ignore[method-assign]
+    grid._contexts[6].node_config["identity"] = "/nowhere/id.pem"
+    grid._contexts[7].node_config["name"] = "node-00000000000000000003"
+    result = run(strategy, grid, rounds=4)
+    assert strategy.skipped == []
+    assert sorted(result.train_metrics_clientapp) == [1, 2, 3, 4]
+    assert sorted(strategy.sites.joined) == [2, 3, 4, 5]
+
+
+def test_with_the_first_sum_each_error_is_told() -> None:
+    grid = secured()
+    grid._contexts[6].node_config["identity"] = "/nowhere/id.pem"
+    with pytest.raises(PanSVMError):
+        run(secure(inner(), "double-mask"), grid)
+
+
+@pytest.mark.parametrize(("forgetful", "rounds"), [([3], [1, 2, 3]), ([3, 4, 5], [])])
+def test_sites_that_are_started_again_while_a_sum_is_opened(forgetful: list[int], rounds: list[int]) -> None:
+    """Of seven sites, of which five have to answer."""
+    grid = secured(sites=7)
+    answer = grid._answer
+
+    def forgetting(number: str, message: Message) -> Message:
+        if (
+            message.metadata.message_type == "query.pansvm_mean_step"
+            and message.metadata.dst_node_id in forgetful
+        ):
+            grid._contexts[message.metadata.dst_node_id].state = RecordDict()
+        return answer(number, message)
+
+    grid._answer = forgetting  # type: ignore[method-assign]
+    sites: dict[str, Any] = {"min_available_nodes": 7, "min_train_nodes": 7, "fraction_evaluate": 0.0}
+    strategy = secure(FedAvg(**sites), "double-mask")
+    if not rounds:
+        with pytest.raises(SumError, match="has not joined"):
+            run(strategy, grid)
+        return
+    assert sorted(run(strategy, grid).train_metrics_clientapp) == rounds
+    assert strategy.skipped == []
+
+
 # What a site does not let through
 
 
