@@ -1,10 +1,10 @@
 """What can be chosen by name: a literal table says what there is here, and other packages add to it by entry points."""
 
 from collections import UserDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import entry_points
-from itertools import chain
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
@@ -25,6 +25,8 @@ class Registry(UserDict[str, T]):
         The place of each thing by its name: ``"module:attribute"``.
     group : str
         Group of the entry points by which installed packages add to it; none if it is empty.
+    fits : callable
+        Tells whether what a package adds is one of these things.
 
     Examples
     --------
@@ -36,37 +38,63 @@ class Registry(UserDict[str, T]):
     flower_pansvm.errors.SettingError: There is no shape 'fracton'. Did you mean 'fraction'?
     """
 
-    def __init__(self, kind: str, table: Mapping[str, str], group: str = "") -> None:
+    def __init__(
+        self, kind: str, table: Mapping[str, str], group: str = "", fits: Callable[[Any], bool] = callable
+    ) -> None:
         super().__init__()
         self.data: dict[str, Any] = {**table}
-        self.kind, self.group = kind, group
+        self.kind, self.group, self.fits = kind, group, fits
 
     def __getitem__(self, name: str) -> T:
-        """Return the thing of a name; SettingError, which names the near matches, if there is none."""
-        found = self.data.get(name) or self.places().get(name)
+        """Return the thing of a name; SettingError if there is none, with the near matches, or it cannot be loaded."""
+        found = self.data.get(name) or self._added().get(name)
         if found is None:
             raise SettingError(f"There is no {self.kind} '{name}'. {near_matches(name, self.places())}")
+        if isinstance(found, EntryPoint):
+            found = self._load(found)
         thing: T = resolve_name(found) if isinstance(found, str) else found
+        return thing
+
+    def _load(self, point: EntryPoint) -> Any:
+        try:
+            thing, why, detail = point.load(), f"it is no {self.kind}", ""
+        except (Exception, SystemExit) as error:  # anybody's module
+            thing, why, detail = None, type(error).__name__, str(error)
+        if thing is None or not self.fits(thing):
+            package = point.dist.name if point.dist else "an installed package"
+            raise SettingError(
+                f"The {self.kind} '{point.name}' of {package}, {point.value}, cannot be loaded: {why}. Install "
+                "another version of that package, or uninstall it.",
+                detail,
+            )
         return thing
 
     def name_of(self, thing: type) -> str | None:
         """Return the name of a class; None if it has none."""
         places = (thing, f"{thing.__module__}:{thing.__qualname__}")
-        by_place = (name for name, place in self.places().items() if place in places)
+        by_place = next((name for name, place in self.places().items() if place in places), None)
         # An entry point may name a package that has it from one of its modules.
-        return next(chain(by_place, (name for name in self if self[name] is thing)), None)
+        return by_place or next((name for name in self if self._is(name, thing)), None)
+
+    def _is(self, name: str, thing: type) -> bool:
+        with suppress(SettingError):
+            return self[name] is thing
+        return False
 
     def places(self) -> dict[str, Any]:
         """Return the places of all that there is, by name; SettingError if a package adds a name that is taken."""
+        return {**self.data, **{name: point.value for name, point in self._added().items()}}
+
+    def _added(self) -> dict[str, EntryPoint]:
         added = _installed(self.group) if self.group else ()
-        taken = [(name, place) for name, place in added if name in self.data]
-        taken += [row for index, row in enumerate(added) if row[0] in dict(added[:index])]
-        if taken:
-            raise SettingError(
-                f"There are two of the {self.kind} '{taken[0][0]}', and an installed package has one of them: "
-                f"{taken[0][1]}. Uninstall that package, or ask its author for another name."
-            )
-        return {**self.data, **dict(added)}
+        names = [*self.data, *(point.name for point in added)]
+        for point in added:
+            if names.count(point.name) > 1:
+                raise SettingError(
+                    f"There are two of the {self.kind} '{point.name}', and an installed package has one of them: "
+                    f"{point.value}. Uninstall that package, or ask its author for another name."
+                )
+        return {point.name: point for point in added}
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is a thing of a name."""
@@ -82,6 +110,6 @@ class Registry(UserDict[str, T]):
 
 
 @cache
-def _installed(group: str) -> tuple[tuple[str, str], ...]:
-    """Return names and places that installed packages have in a group of entry points."""
-    return tuple((point.name, point.value) for point in entry_points(group=group))
+def _installed(group: str) -> tuple[EntryPoint, ...]:
+    """Return what installed packages have in a group of entry points."""
+    return tuple(entry_points(group=group))

@@ -27,7 +27,7 @@ from simulations.engines.running import in_process_grid
 from strategies.app import run as run_strategy
 from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
-from strategies.registry import STRATEGIES, check_classes
+from strategies.registry import STRATEGIES, check_classes, usable
 from strategies.settings import SEPARATOR, Settings, settings_from
 from strategies.steps.schema import check_rows_per_patient
 from strategies.steps.subgroups import groups_by
@@ -61,7 +61,7 @@ def check_strategy(settings: Settings, classes: Sequence[str]) -> None:
     """Check that a strategy can train on these classes, split and patients; SettingError if it cannot."""
     of_columns = settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1
     if of_columns and not STRATEGIES[settings.strategy].by_columns:
-        able = [name for name, kind in STRATEGIES.items() if kind.by_columns]
+        able = [name for name in usable(STRATEGIES) if STRATEGIES[name].by_columns]
         raise SettingError(
             f"The split gives each site a block of columns, and the strategy {settings.strategy} needs all columns. "
             f"Choose one of {', '.join(able)}; or one block of columns, such as checkerboard:4x1."

@@ -13,6 +13,7 @@ from flower_pansvm.models.model import Model
 from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.terms import PREFIX, Terms, own_keys
 from strategies.federation.exchange import Costs
+from strategies.registry import usable
 from strategies.settings import Settings, given_by, options_class, setting_fields, settings_from
 
 OnRound = Callable[[int, Mapping[str, Any]], None]
@@ -65,7 +66,7 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
     read_by_sites = {
         "label",
         *setting_fields(Terms),
-        *(key for name in PROTOCOLS for key in setting_fields(options_class(name))),
+        *(key for name in usable(PROTOCOLS) for key in setting_fields(options_class(name))),
     }
     for key in sorted(in_code.keys() & read_by_sites):
         if config.get(key) != in_code[key]:

@@ -1,9 +1,12 @@
 """The strategies by name: a new one is a row in the table."""
 
 from collections.abc import Sequence
+from functools import cache
+from logging import WARNING
 from typing import Any, Protocol
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.log import log
 from flower_pansvm.registry import Registry
 
 
@@ -42,8 +45,27 @@ STRATEGIES: Registry[StrategyClass] = Registry(
         "voted-wrapper": "strategies.selection.voted_wrapper:VotedWrapper",
     },
     "flower_pansvm.strategies",
+    lambda thing: isinstance(thing, type) and hasattr(thing, "settings_class"),
 )
 """All strategies by name: those of this package, and those of installed packages."""
+
+
+def usable(registry: Registry[Any]) -> list[str]:
+    """Return the names in a registry but those of installed packages that cannot be loaded, of which it warns once."""
+    return [name for name in registry if name in registry.data or _is_usable(registry, name)]
+
+
+def _is_usable(registry: Registry[Any], name: str) -> bool:
+    try:
+        return registry[name] is not None
+    except SettingError as error:
+        _warn(error.with_detail())
+        return False
+
+
+@cache
+def _warn(text: str) -> None:
+    log(WARNING, "%s", text)
 
 
 def check_classes(strategy: str, classes: Sequence[str]) -> None:

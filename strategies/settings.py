@@ -20,7 +20,7 @@ from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, Terms
 from strategies.constraints import flag, names, number_text, text
-from strategies.registry import STRATEGIES
+from strategies.registry import STRATEGIES, usable
 
 
 def term(name: str, owner: type = Terms) -> Any:
@@ -239,8 +239,8 @@ def default_config() -> dict[str, Scalar]:
 
 def _owners() -> dict[str, type]:
     """Return the classes of settings by the names of the strategies and of the secure sums."""
-    classes: dict[str, type] = {name: strategy.settings_class for name, strategy in STRATEGIES.items()}
-    return classes | {name: options_class(name) for name in PROTOCOLS}
+    classes: dict[str, type] = {name: STRATEGIES[name].settings_class for name in usable(STRATEGIES)}
+    return classes | {name: options_class(name) for name in usable(PROTOCOLS)}
 
 
 def options_class(name: str) -> type:

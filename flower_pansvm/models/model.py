@@ -98,6 +98,7 @@ MODELS: Registry[type[Model]] = Registry(
         "random-kernel-svc": "flower_pansvm.models.random_kernel_svc:RandomKernelSVC",
     },
     "flower_pansvm.models",
+    lambda thing: isinstance(thing, type) and issubclass(thing, Model),
 )
 """The models by their kind, which is written in the file."""
 

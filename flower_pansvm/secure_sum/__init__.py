@@ -23,6 +23,7 @@ PROTOCOLS: Registry[type[SecureSum]] = Registry(
         "ring-hops": "flower_pansvm.secure_sum.protocols.ring_hops:RingHops",
     },
     "flower_pansvm.protocols",
+    lambda thing: isinstance(thing, type) and issubclass(thing, SecureSum),
 )
 """All protocols by name, loaded only when a run names them."""
 

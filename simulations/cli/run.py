@@ -128,12 +128,12 @@ def select(
 
     --step 1 removes one feature at a time, --features 10 stops at ten.
     """
-    from strategies.registry import STRATEGIES  # noqa: PLC0415
+    from strategies.registry import STRATEGIES, usable  # noqa: PLC0415
 
     training = Training("select", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     settings = training.settings({"strategy": DEFAULT_SELECTION})
     if not settings.selects:
-        able = [name for name in STRATEGIES if make_settings(strategy=name).selects]
+        able = [name for name in usable(STRATEGIES) if make_settings(strategy=name).selects]
         raise SettingError(
             f"The strategy {settings.strategy} selects no features. Select with one of {', '.join(able)}, or train "
             "with 'pansvm run'."

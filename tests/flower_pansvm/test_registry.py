@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from flwr.app import Context, RecordDict
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import MODELS
@@ -12,7 +13,9 @@ from flower_pansvm.registry import Registry, _installed
 from flower_pansvm.secure_sum import PROTOCOLS
 from simulations.attack.active.registry import ATTACKS
 from simulations.baselines.registry import BASELINES
-from strategies.registry import STRATEGIES
+from strategies.pan_svm.strategy import PanSVM
+from strategies.registry import STRATEGIES, _warn
+from strategies.settings import default_config, settings_from
 
 GROUP = "flower_pansvm.shapes"
 TABLE = {"fraction": "fractions:Fraction"}
@@ -27,6 +30,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "circles.py").write_text("class Circle: ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     _installed.cache_clear()
+    _warn.cache_clear()
     yield folder / "entry_points.txt"
     _installed.cache_clear()
     sys.modules.pop("circles", None)
@@ -62,6 +66,51 @@ def test_a_class_has_a_name_wherever_its_place_says_that_it_is(package: Path) ->
     shapes: Registry[type] = Registry("shape", TABLE, GROUP)
     assert shapes.name_of(shapes["circle"]) == "circle"
     assert shapes.name_of(int) is None
+
+
+BROKEN = {
+    "no module": "squares:Square",
+    "no class": "circles:Square",
+    "no attribute": "circles",
+    "another kind": "circles:PI",
+    "fails": "failing:Circle",
+    "ends": "ending:Circle",
+}
+
+
+@pytest.fixture(params=BROKEN)
+def broken(request: pytest.FixtureRequest, package: Path) -> str:
+    """Return the place of what an installed package adds to shapes, strategies, secure sums and models."""
+    folder, place = package.parents[1], BROKEN[request.param]
+    folder.joinpath("circles.py").write_text("PI = 3\n")
+    folder.joinpath("failing.py").write_text("raise RuntimeError('no licence')\n")
+    folder.joinpath("ending.py").write_text("raise SystemExit('no licence')\n")
+    groups = (GROUP, *(f"flower_pansvm.{kind}" for kind in ("strategies", "protocols", "models")))
+    package.write_text("".join(f"[{group}]\nghost = {place}\n" for group in groups))
+    return place
+
+
+def test_what_a_package_adds_and_cannot_be_used_is_named(broken: str) -> None:
+    shapes: Registry[type] = Registry("shape", TABLE, GROUP)
+    assert list(shapes) == ["fraction", "ghost"]
+    assert shapes["fraction"] is Fraction
+    for registry in (shapes, STRATEGIES, PROTOCOLS, MODELS):
+        with pytest.raises(SettingError, match=f"'ghost' of circles, {broken}"):
+            _ = registry["ghost"]
+        assert registry.name_of(int) is None
+
+
+def test_a_package_that_cannot_be_used_stops_no_run_that_does_not_name_it(
+    broken: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = {key: value for key, value in default_config().items() if key != "strategy"}
+    assert settings_from(config).strategy == "pan-svm"
+    assert broken in caplog.text
+    context = Context(1, 0, {}, RecordDict(), {"pansvm.sites": 3})
+    assert type("Own", (PanSVM,), {}).from_context(context, C=3).settings.sites == 3
+    for key in ("strategy", "aggregation"):
+        with pytest.raises(SettingError, match=broken):
+            settings_from({key: "ghost"})
 
 
 def test_a_name_is_given_once(package: Path) -> None:
