@@ -145,8 +145,8 @@ class _OwnSettings:
             _context.reset(token)
 
 
-_read: dict[tuple[int, int, int, Rows], Table] = {}
-"""This process's tables of the latest run."""
+_read: dict[tuple[int, int, int], Table] = {}
+"""This process's tables of the latest run, whose only function Flower copies for each message if it is a lambda."""
 
 
 def _form() -> TableForm:
@@ -184,7 +184,7 @@ class _Tables:
 
     def table_of_node(self, config: Mapping[str, Scalar], site: int, count: int) -> Table:  # noqa: ARG002
         """Return the site's table; TableError if the function fails or returns no table."""
-        key = _context.get().run_id, site, count, self.rows
+        key = _context.get().run_id, site, count
         if key not in _read:
             if any(run != key[0] for run, *_ in _read):
                 _read.clear()

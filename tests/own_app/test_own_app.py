@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -105,6 +106,42 @@ def test_cells_and_labels_are_as_good_as_a_frame() -> None:
     assert set(named.model.schema_.columns) == set(as_frame.model.schema_.columns)
     accuracy = [one.evaluate_metrics_clientapp.popitem()[1]["accuracy"] for one in (as_frame, as_pair)]
     assert accuracy[0] == accuracy[1]
+
+
+class Rows:
+    """A function that has no hash."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, context: Context) -> pd.DataFrame:
+        return read_once(context)
+
+
+reads: list[Any] = []
+
+
+def read_once(context: Context, more: int = 0) -> pd.DataFrame:
+    reads.append(context.node_config["partition-id"])
+    return wine(context)
+
+
+def nested() -> Any:
+    def rows(context: Context) -> pd.DataFrame:
+        return read_once(context)
+
+    return rows
+
+
+@pytest.mark.parametrize("rows", [lambda: read_once, nested, lambda: partial(read_once, more=1), Rows])
+def test_a_site_reads_its_rows_once_whatever_the_function_is(rows: Any) -> None:
+    """Flower's simulation hands a worker another copy of the app with each message."""
+    reads.clear()
+
+    def copied(message: Message, context: Context) -> Message:
+        return client_app(data=rows())(message, context)
+
+    PanSVM.from_context(context(), C=10).start(grid_of(copied))  # type: ignore[arg-type]
+    assert sorted(reads) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("by", ["code", "run config"])
