@@ -88,12 +88,20 @@ def installed_function(data: str) -> Callable[[], Any]:
                 "Rename that; or start in another folder, and without PYTHONPATH."
             )
     try:
-        function: Callable[[], Any] = attrgetter(name)(import_module(module))
+        found = import_module(module)
+    except (Exception, SystemExit) as error:  # anybody's module
+        raise TableError(
+            f"The module {module} of '{data}' cannot be imported ({type(error).__name__}). Correct it where it is "
+            "installed, or its name: python:module:function.",
+            detail=str(error),
+        ) from None
+    try:
+        function: Callable[[], Any] = attrgetter(name)(found)
         if not callable(function):
             raise TypeError("it cannot be called")
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError) as error:
         raise TableError(
-            f"'{data}' names no function that can be imported ({type(error).__name__}). Write it as "
+            f"'{data}' names no function of the module {module} ({type(error).__name__}). Write it as "
             "python:module:function.",
             detail=str(error),
         ) from None

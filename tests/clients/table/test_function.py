@@ -80,6 +80,25 @@ def test_what_cannot_be_used_is_an_error_without_what_it_raised(data: str) -> No
 
 
 @pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("raise RuntimeError('password of the database')", "RuntimeError"),
+        ("import sys\nsys.exit('password of the database')", "SystemExit"),
+        ("import nowhere_at_all", "ModuleNotFoundError"),
+        ("patients =", "SyntaxError"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_named_without_what_it_raised(
+    code: str, kind: str, tmp_path: Path
+) -> None:
+    (tmp_path / "site" / "our_fhir.py").write_text(code)
+    with pytest.raises(TableError, match=f"our_fhir.*{kind}") as raised:
+        read_table(Path("python:our_fhir:patients"))
+    assert "password" not in str(raised.value).replace(raised.value.detail, "")
+
+
+@pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("place", ["our_fhir.py", "our_fhir/__init__.py", "our_fhir/tables.py"])
 def test_a_folder_that_comes_first_is_refused_and_not_executed(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
