@@ -22,7 +22,7 @@ from flower_pansvm.outside import parse as parse_document
 from flower_pansvm.records import Octets
 from flower_pansvm.secure_sum.contract import Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
-from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT, encode
 
 GROUP = "pansvm-mean-"
 """How the groups of a message begin that belong to the secure sum and not to the app."""
@@ -137,6 +137,11 @@ def read_reply(content: RecordDict, terms: MeanTerms) -> SiteReply:
     if not np.isfinite(values).all():
         raise SumError(
             "A metric of the reply is not finite. A mean with it would not be, either: leave it out."
+        )
+    if weight * float(np.abs(values).max(initial=0.0)) > WIDE_LIMIT:
+        raise SumError(
+            f"A metric of the reply, times '{terms.weighted_by}', is above {WIDE_LIMIT:.0e} in absolute value, which "
+            "no sum can contain. Did the training diverge? If it may be so large, report its logarithm."
         )
     parts = (*(part for part, _ in arrays), *(part for part, _ in metrics))
     return SiteReply(parts, tuple(array for _, array in arrays), values, weight)

@@ -251,6 +251,11 @@ def infinite_metric(reply: RecordDict, site: int, server_round: int) -> None:
         reply["metrics"]["loss"] = float("inf")
 
 
+def huge_metric(reply: RecordDict, site: int, server_round: int) -> None:
+    if site == 1:
+        reply["metrics"]["loss"] = 2.0**119
+
+
 def above_the_bound(reply: RecordDict, site: int, server_round: int) -> None:
     if site == 1:
         reply["arrays"]["b"] = Array(np.array([16.5], np.float32))
@@ -285,6 +290,7 @@ BROKEN = (
     other_name,
     not_a_number,
     infinite_metric,
+    huge_metric,
     above_the_bound,
     no_weight,
     negative_weight,
@@ -301,6 +307,8 @@ def test_a_reply_without_a_mean_is_refused_with_a_reason(change: Change) -> None
     with pytest.raises(SumError) as caught:
         run(secure(FedAvg(**ALL_NODES, fraction_evaluate=0.0)), grid)
     assert "4711" not in str(caught.value)
+    if change in (infinite_metric, huge_metric):
+        assert "metric" in str(caught.value)
     if change in (other_shape, not_a_number, above_the_bound):
         # Which array, and which site; and no value.
         assert "node-00000000000000000003" in str(caught.value)
