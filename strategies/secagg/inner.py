@@ -42,6 +42,10 @@ from it. One has few examples, as strategies may leave such replies out."""
 
 def check_strategy(strategy: Strategy) -> None:
     """Raise a SettingError if a strategy is one of Flower's that use single replies, or runs its rounds itself."""
+    if not isinstance(strategy, Strategy):
+        raise SettingError(
+            "The strategy of SecureAggregation is none of Flower's. Give it an instance, such as FedAvg()."
+        )
     for kind in type(strategy).__mro__:
         if kind.__module__.startswith("flwr.") and kind.__name__ in SINGLE_REPLIES:
             instead = (
@@ -84,9 +88,7 @@ def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Messa
                 f"that test whether it takes a weighted mean: {error}"
             ) from error
     several, single = results
-    if several.shape != single.shape or not np.allclose(
-        several, single, rtol=1e-3, atol=1e-3 * _largest(single)
-    ):
+    if len(several) != len(single) or not all(map(_alike, several, single)):
         raise SettingError(
             f"{type(strategy).__name__}.aggregate_{step} returns different results for three replies and for their "
             "weighted mean, or random results. A secure sum gives only the mean: use a strategy, and functions for "
@@ -141,14 +143,19 @@ def _largest(values: "np.ndarray[Any, Any]") -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def _numbers(result: Any) -> Floats:
-    """Return all numbers of a strategy's result: arrays, metrics or both."""
+def _alike(several: Floats, single: Floats) -> bool:
+    """Return whether two results are the same but for rounding, which is small beside what `_moved` adds."""
+    tolerance = 1e-3 * (1 + _largest(single))
+    return several.shape == single.shape and np.allclose(several, single, rtol=1e-3, atol=tolerance)
+
+
+def _numbers(result: Any) -> list[Floats]:
+    """Return the arrays of a strategy's result, metrics among them, each in one dimension."""
     records = [
         record for record in (result if isinstance(result, tuple) else (result,)) if record is not None
     ]
-    values = [
+    return [
         np.asarray(value.numpy() if isinstance(value, Array) else value, dtype=np.float64).ravel()
         for record in records
         for _, value in sorted(record.items())
     ]
-    return np.concatenate([np.empty(0), *values])

@@ -129,6 +129,14 @@ class LeavingOut(FedAvg):
         return [reply for reply in valid if reply.content["metrics"]["num-examples"] >= 40], errors
 
 
+class Largeness(FedAvg):
+    """Takes the largest of the weights, beside a metric that is far larger."""
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        arrays, _ = Largest().aggregate_train(server_round, replies)
+        return arrays, MetricRecord({"seconds": 1e9})
+
+
 def with_a_function(kind: type[FedAvg]) -> FedAvg:
     """Return Flower's strategy with a function that aggregates in place of its method."""
     strategy, other = FedAvg(**ALL_NODES), kind(**ALL_NODES)
@@ -158,7 +166,7 @@ def worst(contents: list[RecordDict], weighted_by: str) -> MetricRecord:
 @pytest.mark.parametrize(
     "strategy",
     [
-        *(kind(**ALL_NODES) for kind in (Largest, Median, Unweighted, Demanding, LeavingOut)),
+        *(kind(**ALL_NODES) for kind in (Largest, Median, Unweighted, Demanding, LeavingOut, Largeness)),
         with_a_function(Largest),
         FedAvg(**ALL_NODES, train_metrics_aggr_fn=worst),
     ],
@@ -173,6 +181,26 @@ def test_ones_own_strategy_that_takes_the_mean_gives_what_it_gives_in_flower() -
     ours = run(secure(HalfWay(**ALL_NODES)), secured())
     own = run(HalfWay(**ALL_NODES), grid_of(with_handlers(ClientApp())))
     np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+
+
+class Renamed(FedAvg):
+    """Flower's by another name."""
+
+
+def test_ones_own_strategy_may_have_a_mean_of_zero() -> None:
+    def zero(reply: RecordDict, site: int, server_round: int) -> RecordDict:
+        arrays = ArrayRecord({"zero": Array(np.zeros(3))})
+        return RecordDict({"arrays": arrays, "metrics": MetricRecord({"num-examples": 20})})
+
+    strategy = secure(Renamed(**ALL_NODES, fraction_evaluate=0.0))
+    assert not run(strategy, secured(zero), rounds=1).arrays["zero"].numpy().any()
+    assert strategy.skipped == []
+
+
+@pytest.mark.parametrize("strategy", [FedAvg, None, object()], ids=str)
+def test_what_is_no_strategy_is_refused_at_once(strategy: Any) -> None:
+    with pytest.raises(SettingError):
+        secure(strategy)
 
 
 class Starting(FedAvg):
