@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from clients.checking.cells import FEW
 from clients.checking.finding import NOTE, WARNING, Finding
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.draws import units_of
-from clients.perturb.kept import moments_of
+from clients.perturb.kept import settled_column
 from clients.table.table import LABEL, Table, columns_text
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.table_schema import CATEGORY, TableSchema
@@ -150,8 +151,13 @@ def told_by_others(table: Table, schema: TableSchema | None) -> Bools:
 
 def standardised(X: Floats) -> Floats:
     """Return columns less their means, in the deviations by which noise is measured, a missing cell as 0."""
-    means, deviations = np.array([moments_of(cells[~np.isnan(cells)]) for cells in X.T]).T
-    Z: Floats = np.nan_to_num((X - means) / deviations)
+
+    def deviation(cells: Floats) -> float:
+        middle = np.full(2, 2**63, np.uint64)  # of which no noise is made
+        column = settled_column(cells, 0, None, MIN_CLUSTER, repeat(0), lambda _: middle)
+        return column.deviation if column.measured else float(np.nanstd(cells))
+
+    Z: Floats = np.nan_to_num((X - np.nanmean(X, axis=0)) / [deviation(cells) for cells in X.T])
     return Z
 
 

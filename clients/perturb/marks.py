@@ -128,7 +128,7 @@ def accepted(marks: Marks, now: Found, empty: str, names: Sequence[str], by_ids:
 
 def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
     """Return of how many cells of each column a share may change: of a sparse one's, not of its many equal ones."""
-    counted = filled.sum(axis=0)
+    counted: Ints = filled.sum(axis=0)
     for place in range(before.shape[1]):
         values, counts = np.unique(before[filled[:, place], place], return_counts=True)
         if counts.max(initial=0) > SPARSE * counted[place]:

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -407,10 +408,10 @@ def test_an_open_state_folder_ends_the_run_before_anything_is_sent(
 def test_a_secure_sum_of_another_package_is_refused_and_not_imported_unless_the_hospital_names_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    place = "a_package_that_raises_when_it_is_imported:Sum"
-    monkeypatch.setattr("flower_pansvm.registry._installed", lambda _: (("theirs", place),))
+    point = EntryPoint("theirs", "a_package_that_raises_when_it_is_imported:Sum", "flower_pansvm.protocols")
+    monkeypatch.setattr("flower_pansvm.registry._installed", lambda _: (point,))
     asked = Terms(aggregation="theirs")
     with pytest.raises(SumError, match="'theirs'"):
         check_terms(HospitalPolicy(), asked, "north")
-    with pytest.raises(ModuleNotFoundError):
+    with pytest.raises(SettingError, match="ModuleNotFoundError"):
         check_terms(HospitalPolicy(aggregation="theirs"), asked, "north")
