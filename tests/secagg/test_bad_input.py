@@ -197,7 +197,7 @@ def test_ones_own_strategy_may_have_a_mean_of_zero() -> None:
     assert strategy.skipped == []
 
 
-@pytest.mark.parametrize("strategy", [FedAvg, None, object()], ids=str)
+@pytest.mark.parametrize("strategy", [FedAvg, None, object()], ids=["a class", "nothing", "an object"])
 def test_what_is_no_strategy_is_refused_at_once(strategy: Any) -> None:
     with pytest.raises(SettingError):
         secure(strategy)
