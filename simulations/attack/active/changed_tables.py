@@ -13,7 +13,8 @@ from simulations.attack.active.hospitals import Hospitals, drawn_table
 from simulations.attack.active.nearness import NOISE, asked_at
 from simulations.attack.active.registry import Attempt, attack, refusal
 
-ROWS, PILOT, PENDING = 200, 30, 30
+ROWS, PENDING = 200, 30
+PILOTS = 30, 80, 120, 140, 160
 NAME, ROW_ID = "first", "mrn"
 OTHERS = {"second": 40, "third": 40}
 
@@ -23,8 +24,9 @@ EXACT, CHANCE = 0.001, 0.02
 NEAR, MOST_NEAR = 0.1, 0.25
 """The same of sums of differences, whose noise grows from record to record."""
 
-CLIPPED = 0.8
-"""Share of the noise that is left where copies are clipped at the ends of the column."""
+CLIPPED = 0.6
+"""Share of the noise that is left at the least: the first records may have two thirds of the table's deviation, and
+copies are clipped at the ends of the column."""
 
 NAMES = tuple(f"outcome {number}" for number in range(1, 9))
 """Further names of the label column."""
@@ -94,20 +96,22 @@ def rename_label(folder: Path) -> Attempt:
 
 @attack(
     "grown-pilot",
-    promise="perturbed: the noise is that of the table, whatever small table was exported first.",
-    tries=f"Has the {PILOT} records that differ least exported first, so that the noise is sized for these.",
+    promise="perturbed: the noise is at least six tenths of the table's, whatever small table was exported first.",
+    tries="Has the records that differ least exported first, so that the noise is sized for these: "
+    f"{', '.join(map(str, PILOTS))} of {ROWS}.",
 )
 def grow_pilot(folder: Path) -> Attempt:
-    """Measure the noise of the whole table's copy."""
-    table = _with_ids(_table())
-    alike = np.argsort((table["x0"] - table["x0"].median()).abs())[:PILOT]
-    copies, why = _copies(folder, [table.iloc[np.sort(alike)], table], row_id=ROW_ID, go_on=True)
-    noise = (
-        float(np.std(copies[-1][0] - table["x0"]) / table["x0"].std()) if len(copies[-1]) == ROWS else np.inf
-    )
-    return Attempt(
-        f"noise of {noise:.2f} deviations{why}", f"at least {CLIPPED * NOISE:.2f}", noise >= CLIPPED * NOISE
-    )
+    """Measure the noise of the whole table's copy, the least of all that were begun so."""
+    table, found, why = _with_ids(_table()), {}, ""
+    nearest = np.argsort((table["x0"] - table["x0"].median()).abs())
+    for pilot in PILOTS:
+        exports = [table.iloc[np.sort(nearest[:pilot])], table]
+        copies, refused = _copies(folder / str(pilot), exports, row_id=ROW_ID, go_on=True)
+        why = why or refused
+        if len(copies[-1]) == ROWS:
+            found[pilot] = float(np.std(copies[-1][0] - table["x0"]) / table["x0"].std())
+    noise, least = min(found.values(), default=np.inf), CLIPPED * NOISE
+    return Attempt(f"noise of {noise:.2f} deviations{why}", f"at least {least:.2f}", noise >= least)
 
 
 def _table() -> pd.DataFrame:
