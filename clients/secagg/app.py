@@ -57,7 +57,7 @@ def secure_client_app(
     min_difference: int = 1,
     most_examples: float = MeanTerms.most_examples,
     weighted_by: str = MeanTerms.weighted_by,
-    protocols: Sequence[str] = (),
+    protocols: str | Sequence[str] = (),
     mods: Sequence[Mod] = (),
 ) -> ClientApp:
     """Return a ClientApp whose replies to *train* and *evaluate* leave in secure sums.
@@ -83,7 +83,7 @@ def secure_client_app(
         Largest weight of a site, as in `SecureAggregation`.
     weighted_by : str
         The metric that is the weight.
-    protocols : sequence of str
+    protocols : str or sequence of str
         The secure sums that the site takes part in. By default all that no coordinator breaks alone.
     mods : sequence
         Flower mods, which run inside the mask.
@@ -91,7 +91,7 @@ def secure_client_app(
     Returns
     -------
     ClientApp
-        An app without handlers of the app's own; SettingError if one of the numbers is invalid.
+        An app without handlers of the app's own; SettingError if a number is invalid or there is no such secure sum.
 
     Examples
     --------
@@ -103,8 +103,10 @@ def secure_client_app(
         MeanTerms(bound, most_examples, weighted_by),
         read("min_sites", min_sites, whole(2)),
         read("min_difference", min_difference, whole(1)),
-        frozenset(protocols),
+        frozenset([protocols] if isinstance(protocols, str) else protocols),
     )
+    for name in sums.protocols:
+        protocol_of(Terms(aggregation=name))
     app = _SecureApp(mods=[sums, *mods])
     for action in (JOIN, STEP):
         # Flower asks no mod about a type without a handler. The mod answers, and these are never called.

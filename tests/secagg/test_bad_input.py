@@ -197,6 +197,13 @@ def test_ones_own_strategy_may_have_a_mean_of_zero() -> None:
     assert strategy.skipped == []
 
 
+@pytest.mark.parametrize("protocols", ["rings", ["ring", "k-secured"]])
+def test_a_secure_sum_that_does_not_exist_is_refused_at_once(protocols: Any) -> None:
+    with pytest.raises(SettingError):
+        secure_client_app(bound=1.0, protocols=protocols)
+    secure_client_app(bound=1.0, protocols="ring")
+
+
 @pytest.mark.parametrize("strategy", [FedAvg, None, object()], ids=["a class", "nothing", "an object"])
 def test_what_is_no_strategy_is_refused_at_once(strategy: Any) -> None:
     with pytest.raises(SettingError):
