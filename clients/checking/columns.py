@@ -9,7 +9,7 @@ import pandas as pd
 
 from clients.checking.cells import COMMAS, PERCENT, UNIT, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, ColumnFinding, Finding, grouped
-from clients.checking.sentinels import piled_up, sentinels
+from clients.checking.sentinels import beside_scale, piled_up, sentinels
 from clients.table.cells import written
 from clients.table.encoding import LIMIT
 from clients.table.form import TableForm
@@ -158,6 +158,16 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             f"missing = [{texts}].",
         )
     there = cells.values[~np.isnan(cells.values) & ~np.isin(cells.values, codes)]
+    if asked := beside_scale(there):
+        texts = ", ".join(f"{code:g}" for code in asked)
+        yield ColumnFinding(
+            WARNING,
+            cells.name,
+            f"holds {texts} beside a scale of few numbers",
+            f", in {np.count_nonzero(np.isin(there, asked))} of {len(there)} cells",
+            "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
+            f"missing = [{texts}]. If it is a step of the scale, leave it.",
+        )
     measured = cells.values[~cells.is_limit]  # <5 is what below-limit says, and no filling
     for number, may_be_limit in piled_up(measured[~np.isin(measured, codes)]):
         yield ColumnFinding(

@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
+from clients.checking.labels import unknown
 from clients.checking.misfits import misfits
 from clients.checking.patients import candidates
-from clients.checking.sentinels import sentinels
+from clients.checking.sentinels import beside_scale, sentinels
 from clients.checking.texts import LONG, why_not_written
 from clients.table.file import read_frame
 from clients.table.form import TableForm
@@ -88,6 +89,9 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
         lines.append(f"# classes = []  # {why_not}: write all that there can be")
     else:
         lines.append(f"classes = [{', '.join(map(_text, classes))}]")
+        lines += [
+            f"# {_text(name)} may mean that nobody knows: leave it out then" for name in unknown(classes)
+        ]
         lines.append("# positive = []  # those that count as positive, to make two classes of all")
     lines.append(STUDY)
     lines += [
@@ -186,6 +190,10 @@ def _of_numbers(cells: Cells) -> list[str]:
     missing = [f"{code:g}" for code in codes]
     missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
     lines = [f"missing = [{', '.join(missing)}]"] if missing else []
+    asked = [f"{code:g}" for code in beside_scale(values) if np.count_nonzero(values == code) >= COMMON]
+    if asked:
+        both = ", ".join([*missing, *asked])
+        lines.append(f"# missing = [{both}]  # if {' and '.join(asked)} mean that nobody knows")
     if cells.column.below_limit:
         lines.append(f'below-limit = "{HALF}"  # <5 counts as 2.5; "limit": as 5')
     if len(values) < FEW or values[MIN_CLUSTER] == values[-MIN_CLUSTER - 1]:

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import balanced_accuracy_score
 
-from clients.checking.cells import FEW, Cells
+from clients.checking.cells import FEW, KNOWN_WORDS, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding
+from clients.checking.sentinels import beside_scale
 from clients.classes import check_labels
 from clients.patients import patients_of_labels
 from clients.table.cells import NO_NUMBER
 from clients.table.table import columns_text
 from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import spelling
+from flower_pansvm.labels import is_number, spelling
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import MIN_CLUSTER
 
@@ -69,6 +70,13 @@ def of_labels(
             f"The {place} has a class that is called as missing cells often are (None, a point, a dash). If it is one, "
             "list the classes in a schema file; if these labels are missing, leave the rows out.",
         )
+    for name in unknown([*counts]):
+        if not classes or name in classes:
+            yield Finding(
+                WARNING,
+                f"The {place} has a class that may mean that nobody knows the outcome: {name}. If so, leave these rows "
+                "out of the table, and the class out of the schema file; else they are learnt as an outcome.",
+            )
     rare = [
         name for name, count in counts.items() if count < MIN_CLUSTER and (not classes or name in classes)
     ]
@@ -93,6 +101,14 @@ def of_labels(
                 f"The {place} has a rare label that is spelt nearly as a frequent one: a typing error? The first is in "
                 f"data row {first}.",
             )
+
+
+def unknown(names: Sequence[str]) -> list[str]:
+    """Return the classes that are called as unknown outcomes are: by a word, or by a code beside numbers."""
+    if not all(map(is_number, names)):
+        return [name for name in names if name.strip().casefold() in KNOWN_WORDS - {"none", "nil"}]
+    codes = beside_scale(np.repeat([float(name) for name in names], 2))
+    return [name for name in names if float(name) in codes and float(name) != -1]
 
 
 def _alike(one: str, other: str) -> bool:

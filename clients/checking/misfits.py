@@ -29,7 +29,13 @@ def misfits(frame: pd.DataFrame, schema: TableSchema, form: TableForm) -> Iterat
             "no number is infinite. Add to the file what can be, as a category, in missing or as below-limit; correct "
             "what is a typing error; or leave the column out."
         )
-    labels = [label for label in canonical_labels(frame[schema.label], schema.classes) if label is not None]
+    named = canonical_labels(frame[schema.label], schema.classes)
+    labels = [label for label in named if label is not None]
+    if len(labels) < len(named):
+        yield (
+            f"{len(named) - len(labels)} rows have no label, and 'pansvm check' will refuse the table. Leave them out "
+            "of it until their outcome is known."
+        )
     others = np.count_nonzero(~np.isin(labels, schema.classes)) if schema.classes else 0
     if others:
         yield (

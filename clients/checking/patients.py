@@ -28,16 +28,22 @@ LARGE = 0.1
 MOST_COLUMNS = 1000
 """Of a wider table only columns are looked at whose name is that of an id."""
 
+WHO = (
+    "patient(en|e)?|pat|subject|subj|person|participant|proband(en)?|case|fall|record|individual|member|donor|study|"
+    "studien|paciente|paziente"
+)
+NUMBER = "id|identifier|no|nr|num|number|nummer|code|key|kennung|num[eé]ro|número|codice|c[oó]digo"
 NAMES = re.compile(
-    r"(patient|pat|subject|subj|person|participant|proband|case|record|individual|member|donor)s?"
-    r"([ _.-]*(id|identifier|no|nr|num|number|code|key))?|(.*[ _.-])?(ids?|mrn|pid|ssn|nhs|pseudonym|patnr|patid)"
+    rf"({WHO})s?([ _.-]*({NUMBER})[.]?)?|({NUMBER})[ _.-]*((de|du|del)[ _.-]*)?({WHO})|"
+    "(.*[ _.-])?(ids?|mrn|pid|ssn|nhs|ipp|nip|pseudonym|patnr|patid)"
 )
 """Names of columns that say whose a row is, in small letters."""
 
 LEADING_ZEROS = re.compile("(?<![0-9.,])0+(?=[0-9])")
 
-ALIKE, BY_CHANCE = 0.95, 0.8
-"""Share of pairs of rows of one id that agree in a column of few values, such as sex, and the share by chance."""
+ALIKE, MORE, DIFFERENT = 0.95, 0.8, 10
+"""Share of pairs of rows of one id that agree in a column of few values, such as sex; by how much of what chance leaves
+this is more than chance; and how many pairs would differ by chance."""
 
 
 def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
@@ -162,6 +168,10 @@ def _goes_together(numbers: Ints, few: list[Ints]) -> bool:
         # Missing ones agree, too.
         chance = float(np.square(np.bincount(values + 1) / len(values)).sum())
         agree = float(np.mean(values[order][pairs] == values[order][pairs + 1]))
-        if agree >= ALIKE and chance <= BY_CHANCE:
+        if (
+            agree >= ALIKE
+            and agree - chance >= MORE * (1 - chance)
+            and len(pairs) * (1 - chance) >= DIFFERENT
+        ):
             return True
     return False

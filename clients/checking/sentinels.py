@@ -38,6 +38,9 @@ NEAREST = 10
 TWICE_A_DIGIT = [float(digit * times) for times in (2, 3, 4) for digit in "789"]
 """Codes that can lie among what is measured, such as 88 and 99 among ages: only how often they come tells them."""
 
+OF_SCALES = (-9.0, -8.0, -7.0, -1.0, 7.0, 8.0, 9.0, 77.0, 88.0, 96.0, 97.0, 98.0, 99.0)
+"""Written beside a scale, or yes and no, where nobody knows, refuses or has not been asked."""
+
 VARIED = 20
 """Different numbers from which a column is one of measurements, which hardly repeat."""
 
@@ -73,6 +76,37 @@ def sentinels(values: Floats) -> list[float]:
         if _is_far_out(code, rest, np.subtract(*np.quantile(rest, [0.75, 0.25]))):
             found.append(code)
     return [*found, *_repeated(there[~np.isin(there, found)])]
+
+
+def beside_scale(values: Floats) -> list[float]:
+    """Return the numbers beside a scale of few whole numbers that may be codes for a missing cell: only people know.
+
+    They are at the end of the scale and more than two of its steps away, or the only negative ones.
+
+    Parameters
+    ----------
+    values : ndarray of shape (rows,)
+        Numbers; NaN is missing.
+
+    Examples
+    --------
+    >>> beside_scale(np.array([0.0, 1, 0, 1, 9, 9]))
+    [9.0]
+    >>> beside_scale(np.array([1.0, 2, 3, 4, 5, 6, 7, 7]))
+    []
+    """
+    numbers, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if len(numbers) >= VARIED or not (np.isfinite(numbers).all() and (numbers % 1 == 0).all()):
+        return []
+    known = np.isin(numbers, OF_SCALES) & (counts >= LEAST)
+    negative = numbers < 0
+    low = int(negative.sum()) if (known | ~negative).all() else 0
+    high = len(numbers) - int(np.argmin(known[::-1])) if not known.all() else len(numbers)
+    scale = numbers[low:high]
+    if len(scale) < 2:
+        return []
+    far = high < len(numbers) and numbers[high] - scale[-1] > 2 * np.diff(scale).max()
+    return [*numbers[:low].tolist(), *(numbers[high:].tolist() if far else [])]
 
 
 def _is_far_out(code: float, rest: Floats, spread: float) -> bool:
