@@ -64,6 +64,7 @@ class Predictions:
     threshold: str = ""
     caution: str = ""  # what to keep in mind of the probabilities
     contradicted: int = 0  # rows that are predicted as another of several classes than the most probable one
+    lacks_patients: str = ""  # the column of patients' ids, if the schema file names one that the file lacks
 
 
 def predict_file(
@@ -156,6 +157,9 @@ def predict_file(
     return replace(
         found,
         right=_share_right(truth, np.array(said), judged, _patients(frame, agreed), len(schema.classes)),
+        lacks_patients=agreed.patient_id
+        if agreed and agreed.patient_id and agreed.patient_id not in frame.columns
+        else "",
         unlabelled=int(np.count_nonzero(truth == NO_LABEL)),
         no_class=int(np.count_nonzero(truth == NO_CLASS)),
     )

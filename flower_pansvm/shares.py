@@ -146,18 +146,6 @@ def effective_rows(result: Mapping[str, Any], right: Sequence[int], wrong: Seque
     return min(found * (Z / float(student.isf((1 - LEVEL) / 2, max(patients - 1, 1.0)))) ** 2, rows)
 
 
-def patients_that_tell_as_much(result: Mapping[str, Any]) -> float | None:
-    """Return of how many patients, with as many rows each, the test rows could be; None if each row is a patient."""
-    cells = cells_of(result)
-    if not result.get("patient_id") or cells is None:
-        return None
-    if result.get("count_noise"):
-        return float(np.maximum(cells, 0.0).sum()) / float(result["config"]["rows-per-patient"])
-    if result.get("patient_squares") is None:
-        return 0.0
-    return float(cells.sum() ** 2 / np.sum(result["patient_squares"]))
-
-
 def share_of_cells(result: Mapping[str, Any], right: Sequence[int], wrong: Sequence[int]) -> Share | None:
     """Return the share of some cells' test rows in these and other cells, with its interval by patient."""
     cells = cells_of(result)
@@ -178,10 +166,35 @@ def share_by_patient(
     return share(right, wrong, noise, _part_that_counts(result) * (max(right, 0.0) + max(wrong, 0.0)))
 
 
-def _part_that_counts(result: Mapping[str, Any]) -> float:
-    """Return the patients that tell as much as the test rows, as a share of these; 1 if each row is a patient."""
-    alike, cells = patients_that_tell_as_much(result), cells_of(result)
-    return 1.0 if alike is None or cells is None else min(alike / float(cells.sum()), 1.0)
+def share_by_class(
+    result: Mapping[str, Any], number: int, right: float, wrong: float, noise: float = 0.0
+) -> Share | None:
+    """Return the share of a class's test rows by whatever they were counted: as many of a patient as of the class.
+
+    ``number`` is the place of the class; ``noise`` is as of :func:`share`.
+    """
+    part = _part_that_counts(result, [2 * number, 2 * number + 1])
+    return share(right, wrong, noise, part * (max(right, 0.0) + max(wrong, 0.0)))
+
+
+def _part_that_counts(result: Mapping[str, Any], picked: Sequence[int] | None = None) -> float:
+    """Return how many patients tell as much as the rows of some cells or of all, as a share of these.
+
+    As in :func:`effective_rows`; by class, as ill patients may come more often than others.
+    """
+    cells, squares = cells_of(result), result.get("patient_squares")
+    if not result.get("patient_id") or cells is None:
+        return 1.0
+    if result.get("count_noise"):
+        return 1 / float(result["config"]["rows-per-patient"])
+    if squares is None:
+        return 0.0
+    own = list(range(len(cells)) if picked is None else picked)
+    rows, together = float(cells[own].sum()), float(np.asarray(squares)[np.ix_(own, own)].sum())
+    if together <= rows:
+        return 1.0
+    patients = rows**2 / together
+    return patients / rows * (Z / float(student.isf((1 - LEVEL) / 2, max(patients - 1, 1.0)))) ** 2
 
 
 def all_right(result: Mapping[str, Any]) -> Share | None:
@@ -263,7 +276,7 @@ def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
 
     Of two classes Newcombe's (2006, method 5): the areas whose standard error by Hanley and McNeil (1982), with both
     classes' numbers replaced by their mean in its second part, reaches to the one that was found. It holds for areas
-    near 1, too. Where patients have several rows, as many rows count as there are patients that tell as much. Of
+    near 1, too. Where patients have several rows, as many of a class count as there are patients that tell as much. Of
     several classes the means of the ends of each class's interval: they hold however much the areas have in common.
     Noise in the counts adds its variance.
     """
@@ -271,12 +284,14 @@ def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
     areas = [area] if confusion and len(confusion) == 2 else result.get("auc_by_class")
     if area is None or confusion is None or not areas:
         return None
-    part, rows = _part_that_counts(result), [float(sum(row)) for row in confusion]
-    ends = [
-        _area_ends(one, part * own, part * (sum(rows) - own))
-        for one, own in zip(areas, rows[-len(areas) :], strict=True)
-        if one is not None
-    ]
+    rows, classes = [float(sum(row)) for row in confusion], range(len(confusion))
+    ends = []
+    for number, one in zip(classes[-len(areas) :], areas, strict=True):
+        own = [2 * number, 2 * number + 1]
+        others = [cell for other in classes if other != number for cell in (2 * other, 2 * other + 1)]
+        if one is not None:
+            parts = _part_that_counts(result, own), _part_that_counts(result, others)
+            ends.append(_area_ends(one, parts[0] * rows[number], parts[1] * (sum(rows) - rows[number])))
     noise = Z * (result.get("auc_noise") or 0.0)
     low, high = (sum(end) / len(ends) for end in zip(*ends, strict=True))
     return max(area - math.hypot(area - low, noise), 0.0), min(area + math.hypot(high - area, noise), 1.0)
@@ -311,7 +326,11 @@ def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, flo
         for name in ("intercept", "slope", "brier")
         if found[name] is not None
     }
-    return {name: (found[name], found[name] - half, found[name] + half) for name, half in halves.items()}
+    ends = {name: (found[name], found[name] - half, found[name] + half) for name, half in halves.items()}
+    # A mean of squares of differences of probabilities; noise can take the estimate itself beyond.
+    return (
+        ends | {"brier": tuple(min(max(one, 0.0), 1.0) for one in ends["brier"])} if "brier" in ends else ends
+    )
 
 
 def classes_not_tested(result: Mapping[str, Any]) -> list[str]:

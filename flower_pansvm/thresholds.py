@@ -12,7 +12,7 @@ from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import Model
 from flower_pansvm.result_file import RESULT_FILE, read_result
-from flower_pansvm.shares import Share, agreement_intervals, share_by_patient
+from flower_pansvm.shares import Share, agreement_intervals, share_by_class, share_by_patient
 
 COUNTED = ("of_class", "others")
 """The rows of a group: with the positive class, and others."""
@@ -79,9 +79,8 @@ def _point(result: Mapping[str, Any], first: int) -> OperatingPoint | None:
     found, alarms = sum(own[first:]), sum(others[first:])
     missed, spared = sum(own) - found, sum(others) - alarms
     noise = _noise(result, groups, first)
-    sensitive, specific = (
-        share_by_patient(result, *counts, noise) for counts in ((found, missed), (spared, alarms))
-    )
+    sensitive = share_by_class(result, 1, found, missed, noise)
+    specific = share_by_class(result, 0, spared, alarms, noise)
     assert sensitive is not None
     assert specific is not None
     return OperatingPoint(
@@ -188,6 +187,10 @@ def caution_of(model: Model, result: Mapping[str, Any]) -> str:
     return caution_of_copies(result) if hasattr(model, "predict_proba") else ""
 
 
+UNTOLD = 1.0
+"""Width of a calibration slope's interval from which on it tells nothing."""
+
+
 def caution_of_copies(result: Mapping[str, Any]) -> str:
     """Return what to keep in mind of probabilities that were fitted on perturbed records; nothing of others."""
     if result.get("level") != "perturbed" or not (result.get("config") or {}).get("probability"):
@@ -209,6 +212,8 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
             if high < 1 and result["agreement"].get("slope_noise")
             else "For true ones they are too extreme: those near 0 or 1 should be less so"
             if high < 1
+            else "The test is too small, or its noise too large, to tell"
+            if high - low > UNTOLD
             else "The test finds no fault in them, but is too small to find a slight one"
         )
         found += f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"

@@ -2,6 +2,7 @@
 
 import logging
 import tempfile
+import warnings
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -163,6 +164,14 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings = self._settings(files, schema, labels)
             check(settings)
             strategy = train_in_process(settings)
+        if lost := strategy.outcome.figures.get("constant_columns"):
+            places = ", ".join(name.removeprefix("x") for name in lost)
+            warnings.warn(
+                f"The model learns nothing of columns {places} of X: they are empty, the same in all rows, or differ "
+                "by less than a millionth of their numbers. Of the last, such as dates, subtract a fixed number.",
+                UserWarning,
+                stacklevel=2,
+            )
         self.model_: PanSVC = strategy.outcome.model  # type: ignore[assignment]
         self.round_trips_ = strategy.federation.costs.round_trips
         return self

@@ -86,6 +86,12 @@ def predict(
         typer.echo(text, err=True)
     if predictions.right is not None:
         typer.echo(_accuracy(predictions.right, predictions.unlabelled), err=out is None)
+    if predictions.lacks_patients:
+        typer.echo(
+            f"Warning: The file lacks the column '{predictions.lacks_patients}', which says whose each row is, so each "
+            "counts as a patient. If some patients have several rows, the interval is too narrow.",
+            err=True,
+        )
     doubts = list(_doubts(predictions))
     for text in doubts:
         typer.echo(text, err=True)

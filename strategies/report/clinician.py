@@ -154,7 +154,12 @@ def _lines(result: Result) -> dict[str, str]:
     about = (result.get("privacy") or {}).get("rows")
     chosen, every = result.get("selected"), result.get("ranking")
     columns = f"{len(chosen)} of {len(every)}: {some(chosen)}" if chosen and every else None
-    data = f"{some(result['config'].get('data', '').split(SEPARATOR))}, partitioned over simulated hospitals"
+    files = result["config"].get("data", "").split(SEPARATOR)
+    data = f"{some(files)}, " + (
+        "each the table of one simulated hospital"
+        if len(files) > 1
+        else "partitioned over simulated hospitals"
+    )
     lines = {
         "method": result["strategy"],
         "finished": f"{datetime.fromisoformat(result['finished']):%d %B %Y, %H:%M} UTC",

@@ -22,6 +22,7 @@ from flower_pansvm.shares import (
     effective_rows,
     right_of_classes,
     share,
+    share_by_class,
 )
 
 TIMES, EACH = 400, 5
@@ -93,6 +94,30 @@ def test_with_five_rows_a_patient_95_percent_intervals_hold_in_95_percent_of_cas
     assert ((held.mean(axis=0) / TIMES > 0.93) & (held.mean(axis=0) / TIMES < 0.97)).all()
     alike = np.array([one[2] >= 0.7 for one in SETTINGS])
     assert naive[alike].mean() / TIMES < 0.75
+
+
+@pytest.mark.parametrize(
+    ("ill", "well"), [((40, 5), (40, 5)), ((6, 30), (300, 1)), ((20, 10), (200, 1)), ((200, 1), (20, 10))]
+)
+def test_intervals_by_class_hold_where_patients_of_one_come_more_often(
+    ill: tuple[int, int], well: tuple[int, int]
+) -> None:
+    """With one design effect for all rows, that of sensitivity held in 82 % of cases."""
+    generator, held, value, times = np.random.default_rng(1), np.zeros(2), 0.8, 400
+    for _ in range(times):
+        true, said, patients = [], [], []
+        for positive, (many, visits) in enumerate((well, ill)):
+            right = generator.random(many) < value  # all rows of a patient alike
+            true += [positive] * many * visits
+            said += np.repeat(np.where(right, positive, 1 - positive), visits).tolist()
+            patients += np.repeat(len(set(patients)) + np.arange(many), visits).tolist()
+        found = result(np.array(true), np.array(said), np.array(patients))
+        for place, (number, right_ones) in enumerate(((1, (3, 2)), (0, (0, 1)))):
+            cells = np.asarray(found["confusion"], dtype=float).ravel()
+            one = share_by_class(found, number, *cells[list(right_ones)])
+            assert one is not None
+            held[place] += one.low <= value <= one.high
+    assert (held / times > 0.93).all()
 
 
 def test_where_each_row_is_a_patient_it_is_wilsons_interval() -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
 
 from flower_pansvm.counts import decision_histogram
@@ -54,14 +56,15 @@ def test_bands_are_groups_put_together_with_the_mean_probability_of_their_patien
 
 
 def test_a_bands_interval_is_by_patient() -> None:
-    """Ten patients with two equal rows each tell as much as ten rows."""
+    """Ten patients with two equal rows each tell as much as ten rows, which Student's quantile makes fewer."""
+    few = (norm.isf(0.025) / student.isf(0.025, 9)) ** 2
     result = {"decision_groups": [THREE], "confusion": [[10, 0], [0, 10]], "patient_id": "mrn"}
     twice = {**result, "patient_squares": np.diag([20, 0, 0, 20]).tolist()}
-    for one, rows in ((twice, 9 / 2), (result, 0)):
+    for one, rows in ((twice, 9 / 2 * few), (result, 0)):
         band = bands_of(one, bands=2)[1].share
         expected = share(8, 1, rows=rows)
         assert expected is not None
-        assert (band.value, band.low, band.high) == (8 / 9, expected.low, expected.high)
+        assert (band.value, band.low, band.high) == pytest.approx((8 / 9, expected.low, expected.high))
     (known, unknown), every = (bands_of(one, bands=2)[1].share for one in (twice, result)), share(8, 1)
     assert every is not None
     assert unknown.low < known.low < every.low
