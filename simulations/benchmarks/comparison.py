@@ -58,15 +58,12 @@ def lines(
         common={"data-dir": str(data_dir)},
         varied={"C": (10.0,)},
     )
-    means = means_of(plan)
-    found = []
-    for split in SPLITS:
-        own = means[means["split"] == split]
-        failed = own.groupby("strategy")["failed"].sum()
-        for name, figures in overview(own).iterrows():
-            known = {str(key): value for key, value in figures.dropna().items()}
-            found.append({"split": split, "system": name, "failed": int(failed[str(name)]), **known})
-    return found
+    runs = runs_of(plan)
+    return [
+        {"split": split, "system": name, **{str(key): value for key, value in figures.dropna().items()}}
+        for split in SPLITS
+        for name, figures in overview(runs[runs["split"] == split]).iterrows()
+    ]
 
 
 def at_levels(
@@ -100,12 +97,17 @@ def figures_of(line: Mapping[Any, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def means_of(plan: Plan) -> pd.DataFrame:
-    """Return the summary of a comparison, whose runs are made on all processors."""
+    """Return the summary of a comparison."""
+    return summary(runs_of(plan))
+
+
+def runs_of(plan: Plan) -> pd.DataFrame:
+    """Return the runs of a comparison, which are made on all processors."""
     plan.check()
     cases = plan.cases()
     # They end in any order.
     ended = sorted(run_each(cases, os.cpu_count() or 1, run_case), key=lambda one: cases.index(one[0]))
-    return summary(frame([line_of(case, result) for case, result in ended]))
+    return frame([line_of(case, result) for case, result in ended])
 
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:

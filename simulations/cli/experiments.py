@@ -66,6 +66,7 @@ def reproduce(
     chosen = {name: all_reproductions()[name] for name in names}
     if rows:
         chosen = {name: reproduction.of_rows(rows) for name, reproduction in chosen.items()}
+    failures = 0
     for name, reproduction in chosen.items():
         count = repeats or reproduction.repeats
         runs = list(dict.fromkeys(run for cell in reproduction.plan(count).values() for run in cell))
@@ -87,10 +88,15 @@ def reproduce(
             f"{len(results)} runs, {count} repeat{'s' * (count > 1)}, {failed} failed; {seconds / 60:.1f} minutes of "
             "computing one after the other."
         ]
+        reasons = dict.fromkeys(str(result["error"]) for result in results.values() if "error" in result)
+        took += [f"Failed: {reason}" for reason in reasons]
+        failures += failed
         took += [f"One of them: {command}" for command in filter(None, (run.command for run in runs[-1:]))]
         files = writing.write(name, reproduction, cells, took, out)
         console.print(files[1].read_text(encoding="utf-8"), soft_wrap=True)
         console.print(f"Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
+    if failures:
+        raise typer.Exit(1)
 
 
 def attack(

@@ -115,6 +115,8 @@ def description(plan: Plan) -> dict[str, Any]:
     data_dir = content["common"].pop("data-dir")
     folder = Path(str(data_dir)) if data_dir else None
     files = {source: locate(source, folder) for name in plan.data for source in name.split(SEPARATOR)}
+    if schema := str(plan.common.get("schema") or ""):
+        files[schema] = Path(schema)
     digests = {
         source: hashlib.sha256(path.read_bytes()).hexdigest() for source, path in files.items() if path
     }

@@ -79,7 +79,7 @@ def write_summary(
                 )
                 for name, group in means.groupby(SCENARIO, sort=False)
             ],
-            overview=_shown(overview(means).reset_index().assign(strategy=_of_finished, failed_runs=_failed)),
+            overview=_shown(overview(runs).reset_index().assign(failed_runs=_failed)),
             ranks={} if pairs is None else mean_ranks(blocks),
             pairs=None if pairs is None else _shown(pairs),
             differ=0 if pairs is None else int((pairs["corrected"] < LEVEL).sum()),

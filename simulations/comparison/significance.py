@@ -15,7 +15,7 @@ LEVEL = 0.05
 """Significance level."""
 
 FEWEST_BLOCKS = 6
-"""Fewest blocks of Wilcoxon's test: with five, the smallest p-value is 0.06."""
+"""Fewest data sets of Wilcoxon's test: with five, the smallest p-value is 0.06."""
 
 FEWEST_REPEATS = 5
 """Fewest repeats of one table for the resampled t-test."""
@@ -55,15 +55,16 @@ def resampled_tests(repeats: pd.DataFrame, test_to_train: float) -> pd.DataFrame
 
     Repeats share rows, so that the variance of their mean is (1 / repeats + test rows / training rows) times that of a
     single repeat (Nadeau and Bengio 2003). Columns are those of `pair_tests`, and ``low`` and ``high``: the 95 %
-    interval of ``apart``, in points, without correction for several pairs.
+    interval of ``apart``, in points, without correction for several pairs. A difference that is the same in each repeat
+    has no variance to go by: neither interval nor p.
     """
     count = len(repeats)
     lines = []
     for better, worse in combinations(repeats.mean().sort_values(ascending=False, kind="stable").index, 2):
         difference = (100 * (repeats[better] - repeats[worse])).round(DIGITS)
         mean, error = difference.mean(), difference.std() * (1 / count + test_to_train) ** 0.5
-        reach = t.ppf(1 - LEVEL / 2, count - 1) * error
-        p = 2 * t.sf(abs(mean) / error, count - 1) if error else float(mean == 0)
+        reach = t.ppf(1 - LEVEL / 2, count - 1) * error if error or mean == 0 else float("nan")
+        p = 2 * t.sf(abs(mean) / error, count - 1) if error else 1.0 if mean == 0 else float("nan")
         lines.append((better, worse, mean, mean - reach, mean + reach, p))
     return _holm(pd.DataFrame(lines, columns=["better", "worse", "apart", "low", "high", "p"]))
 
@@ -71,4 +72,5 @@ def resampled_tests(repeats: pd.DataFrame, test_to_train: float) -> pd.DataFrame
 def _holm(tests: pd.DataFrame) -> pd.DataFrame:
     """Return tests sorted by p, with p after Holm's correction (1979): the smallest times their number, and so on."""
     tests = tests.sort_values(["p", "apart"], ascending=[True, False], kind="stable", ignore_index=True)
-    return tests.assign(corrected=(tests["p"] * (len(tests) - tests.index)).cummax().clip(upper=1.0))
+    known = tests["p"].count()
+    return tests.assign(corrected=(tests["p"] * (known - tests.index)).cummax().clip(upper=1.0))

@@ -78,25 +78,31 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-def overview(means: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each strategy in `summary` over all scenarios, the best first; scenarios have equal weight.
+def overview(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of each strategy over all scenarios, the best first; scenarios have equal weight.
 
-    By strategy: ``runs`` and ``failed`` (sums), ``accuracy``, ``below`` (percentage points below the best strategy of
-    each scenario), ``round_trips``, ``megabytes`` (sent by and to all sites), ``seconds``.
+    By strategy: ``runs`` and ``failed`` (sums); ``accuracy`` and ``below`` (percentage points below the best strategy
+    of each scenario), over repeats in which none failed, as other splits may be easier; ``round_trips``, ``megabytes``
+    (sent by and to all sites) and ``seconds``, over its own runs.
     """
-    best = means.groupby(SCENARIO)["accuracy"].transform("max")
-    table = means.assign(below=100 * (best - means["accuracy"]))
-    columns = ["accuracy", "below", "round_trips", "megabytes", "seconds"]
-    groups = table.groupby("strategy", sort=False)
-    return groups[["runs", "failed"]].sum().join(groups[columns].mean()).sort_values("below", kind="stable")
+    groups, shared = summary(runs).groupby("strategy", sort=False), _scenarios_of(runs)
+    table = groups[["runs", "failed"]].sum().join(groups[["round_trips", "megabytes", "seconds"]].mean())
+    below = 100 * (shared.max(axis=1).to_numpy()[:, None] - shared)
+    return table.assign(accuracy=shared.mean(), below=below.mean()).sort_values("below", kind="stable")
 
 
 def blocks_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracies for tests, by block (row) and strategy (column), without missing ones.
+    """Return accuracies for tests, by data set (row) and strategy (column), without missing ones.
 
-    A block is a scenario's mean over the repeats in which no strategy failed. Repeats share rows, so that tests that
-    take them as independent would find false differences. A strategy without any accuracy is left out.
+    A block is a data set's mean over its splits and settings, and over the repeats in which no strategy failed. They
+    share rows, so that tests that take them as independent would find false differences. A strategy without any
+    accuracy is left out.
     """
+    return _scenarios_of(runs).groupby("data", sort=False).mean()
+
+
+def _scenarios_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of each scenario (row) and strategy (column) over the repeats in which none failed."""
     return repeats_of(runs).groupby(SCENARIO, sort=False).mean()
 
 

@@ -1,5 +1,6 @@
 """Does the runs of a table: trainings of strategies, and what is no training of one."""
 
+import hashlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -64,13 +65,28 @@ def check(data: str, data_dir: Path | None) -> None:
         locate(name, data_dir)
 
 
+def digest_of(data: str, data_dir: Path | None) -> str:
+    """Return the SHA-256 of the files of a data set; empty if scikit-learn ships it."""
+    names = PREPARED[data].files if data in PREPARED else (data,)
+    paths = [path for path in (locate(name, data_dir) for name in names) if path]
+    return _digest(tuple((path, path.stat().st_mtime_ns) for path in paths)) if paths else ""
+
+
+@lru_cache(64)
+def _digest(files: tuple[tuple[Path, int], ...]) -> str:
+    found = hashlib.sha256()
+    for path, _ in files:
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
+
+
 def source(data: str, data_dir: Path | None, folder: Path) -> str:
     """Return the setting ``data`` of a data set: its name if scikit-learn ships it, else a file, maybe made here."""
     if data in SHIPPED:
         return data
     if data not in PREPARED:
         return str(locate(data, data_dir).absolute())  # type: ignore[union-attr]
-    file = folder / "data" / f"{data}.csv.gz"
+    file = folder / "data" / digest_of(data, data_dir)[:8] / f"{data}.csv.gz"
     if not file.exists():
         one = PREPARED[data]
         table = one.make(*(_read(locate(name, data_dir)) for name in one.files))  # type: ignore[arg-type]
@@ -96,7 +112,7 @@ def execute(run: Run, data_dir: Path | None, folder: Path) -> Result:
     word, colon, name = run.strategy.partition(":")
     found = EXPERIMENTS[word].work(name, settings) if colon else federated(settings)
     spent = {"wall": time.perf_counter() - started, "cpu": time.process_time() - used}
-    return {**found, **spent, **origin()}
+    return {**found, **spent, **origin(), "sha256": digest_of(str(run.config["data"]), data_dir)}
 
 
 def federated(settings: Settings) -> dict[str, Any]:
@@ -200,9 +216,26 @@ def do_runs(
         check(data, data_dir)
     with locked(folder):
         check_folder(folder, RUNS_FILE, "reproduction")
-        _check_versions(succeeded(wanted, folder).values(), folder)
+        done = succeeded(wanted, folder)
+        _check_versions(done.values(), folder)
+        _check_data(done, data_dir, folder)
         run = partial(execute, data_dir=data_dir, folder=folder)
         return finish(wanted, folder, processes, run, show, cluster)
+
+
+def _check_data(done: Mapping[Run, Result], data_dir: Path | None, folder: Path) -> None:
+    """Check that runs on file had the data files of today; SettingError if a table would mix data."""
+    here = {data: digest_of(data, data_dir) for data in {str(run.config["data"]) for run in done}}
+    other = {
+        data
+        for run, result in done.items()
+        if result.get("sha256", here[data := str(run.config["data"])]) != here[data]
+    }
+    if other:
+        raise SettingError(
+            f"Runs in '{folder}' were done on other files of {', '.join(sorted(other))}. A table of both would mix "
+            "data. Put those files back (--data-dir), or name another folder by --out."
+        )
 
 
 def _check_versions(done: Iterable[Result], folder: Path) -> None:

@@ -74,6 +74,9 @@ def test_schema_and_dropped_columns_are_those_of_every_run(pansvm: Run, tmp_path
     table = ("--data", "ward.csv", "--schema", "ours.toml", "--drop", "name", "--sites", 3)
     strategies = ("--strategies", "local-only,central:naive-bayes", "--repeats", 1, "--jobs", 1)
     pansvm.output("compare", *table, *strategies, "--out", "c")
+    schema = tmp_path / "ours.toml"
+    schema.write_text(schema.read_text().replace("120", "150"))
+    assert "another comparison" in pansvm.error("compare", *table, *strategies, "--out", "c")
 
 
 @pytest.mark.usefixtures("_in_this_process")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from simulations.comparison.page import PAGE_FILE, SUMMARY_FILE, write_summary
-from simulations.comparison.summary import blocks_of, frame, named, summary
+from simulations.comparison.summary import blocks_of, frame, named, overview, summary
 from tests.simulations.comparison.conftest import line
 
 ORIGIN = {"date": "2026-01-02T03:04Z", "commit": "abc", "versions": {"python": "3.11"}}
@@ -48,6 +48,29 @@ def test_secure_sums_do_not_make_more_blocks() -> None:
     assert blocks_of(frame(lines)).shape == (1, 2)
 
 
+def test_splits_and_settings_of_a_set_make_no_more_blocks() -> None:
+    lines = [
+        line(name, split=split, settings=settings, accuracy=0.8)
+        for name in "ab"
+        for split in ("iid", "dirichlet:1")
+        for settings in ("C=1", "C=2", "C=3")
+    ]
+    assert blocks_of(frame(lines)).shape == (1, 2)
+
+
+def test_a_system_that_fails_on_hard_splits_is_no_better_for_it() -> None:
+    accuracies = [0.95, 0.94, 0.6, 0.55]
+    lines = [line("b", repeat, accuracy=one) for repeat, one in enumerate(accuracies)]
+    lines += [
+        line("a", repeat, accuracy=one - 0.01) if repeat < 2 else line("a", repeat, error="no")
+        for repeat, one in enumerate(accuracies)
+    ]
+    found = overview(frame(lines))
+    assert found.index.tolist() == ["b", "a"]
+    assert found["accuracy"].tolist() == pytest.approx([0.945, 0.935])
+    assert found["failed"].tolist() == [0, 2]
+
+
 def test_a_repeat_that_lacks_a_strategy_is_left_out_and_a_strategy_that_lacks_all() -> None:
     lines = [line(name, repeat, accuracy=0.8 - repeat / 10) for name in ("a", "b") for repeat in range(4)]
     lines += [line("never", repeat, error="no") for repeat in range(4)]
@@ -73,7 +96,7 @@ def test_the_page_has_plots_tests_and_why_runs_failed(tmp_path: Path) -> None:
     assert "https://" not in page.replace("https://www.w3.org", "").replace("https://matplotlib.org", "")
     assert "&lt;b&gt;it&lt;/b&gt; failed" in page
     assert "&lt;i&gt;only&lt;/i&gt;" in page
-    for words in ("1 run has failed", "8 blocks", "3 of 3 pairs", "svm-rfe did not finish a run"):
+    for words in ("1 run has failed", "8 data sets", "3 of 3 pairs", "svm-rfe did not finish a run"):
         assert words in page, words
     assert len(pd.read_csv(tmp_path / SUMMARY_FILE)) == 8 * 3 + 1
 
@@ -87,7 +110,7 @@ def test_a_single_run_makes_a_page(tmp_path: Path) -> None:
 
 
 def test_five_blocks_are_too_few_to_test_and_six_are_enough(tmp_path: Path) -> None:
-    for sets, told in ((5, "too little to test"), (6, "6 blocks")):
+    for sets, told in ((5, "too little to test"), (6, "6 data sets")):
         lines = [
             line(name, data=f"set{number}", accuracy=0.8 - worse)
             for number in range(sets)

@@ -176,7 +176,8 @@ def test_rows_of_b_are_mangasarians_in_all_24_rows(shared_data: Path, tmp_path: 
 def test_the_heart_set_has_mangasarians_rows_and_majority(shared_data: Path, tmp_path: Path) -> None:
     run = make_run("mangasarian:rows 4", "heart-297", seed=0)
     assert execute(run, shared_data, tmp_path)["rows_of_matrix"] == 2
-    whole = load(str(tmp_path / "data" / "heart-297.csv.gz"))
+    (prepared,) = tmp_path.glob("data/*/heart-297.csv.gz")
+    whole = load(str(prepared))
     assert whole.X.shape == (297, 13)
     assert (whole.d == 1).mean() == pytest.approx(0.46, abs=0.005)
     assert sum(len(split(whole, fold)[1].d) for fold in range(10)) == 297

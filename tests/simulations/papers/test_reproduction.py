@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_wine
 
+from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from simulations.baselines.registry import BASELINES, BaselineFigures
 from simulations.comparison.finished import RUNS_FILE, read_runs
@@ -91,6 +92,34 @@ def test_runs_on_file_are_not_done_again(invented: str, pansvm: Command, tmp_pat
     assert "; 1 left" in out
     assert "; 2 left" not in out
     assert 0.125 in [one["accuracy"] for one in read_runs(tmp_path / "out").values()]
+
+
+@pytest.mark.usefixtures("_in_this_process")
+def test_runs_on_other_data_are_not_mixed(tmp_path: Path) -> None:
+    wines = load_wine(as_frame=True).frame.rename(columns={"target": "label"})
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder, frame in zip(folders, (wines, wines[::-1]), strict=True):
+        folder.mkdir()
+        frame.to_csv(folder / "colon.csv.gz", index=False)
+    runs = [make_run("central:tree", "colon", seed=seed, **WINE) for seed in (0, 1)]
+    do_runs(runs[:1], folders[0], tmp_path / "out", 1, lambda *_: None)
+    with pytest.raises(SettingError, match="colon"):
+        do_runs(runs, folders[1], tmp_path / "out", 1, lambda *_: None)
+    do_runs(runs, folders[0], tmp_path / "out", 1, lambda *_: None)
+
+
+@pytest.mark.usefixtures("_in_this_process")
+def test_runs_that_failed_are_told_with_their_reason_and_by_the_exit_code(
+    invented: str, pansvm: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise SettingError("It cannot be.")
+
+    monkeypatch.setitem(BASELINES, "central:tree", fails)
+    code, out, _ = pansvm("reproduce", invented, "--data-dir", tmp_path, "--out", tmp_path / "out")
+    assert code == 1
+    assert "It cannot be." in out
+    assert "2 failed" in (tmp_path / "out" / f"{invented}.md").read_text()
 
 
 @pytest.mark.slow
