@@ -96,7 +96,8 @@ def test_the_refusal_of_records_unlike_the_first_tells_no_more_of_one_than_its_c
     if not noisy:
         monkeypatch.setattr(settling, "drawn", without_noise(settling.drawn))
     for key in range(TRIES):
-        (column,) = settled(alike, key).features
+        kept = settled(alike, key)
+        (column,) = kept.features
         most = column.deviation * np.sqrt(LARGER**2 * (1 + NOISE**2) - NOISE**2 * noisy)
 
         def later(far: float, moved: float, column: KeptColumn = column) -> Floats:
@@ -108,7 +109,7 @@ def test_the_refusal_of_records_unlike_the_first_tells_no_more_of_one_than_its_c
         far = brentq(lambda far: moments_of(later(far, 0))[1] - most, 0, 10)  # noqa: B023 - it is called here
         for place, moved in enumerate((-MOVED / 2, MOVED / 2)):
             try:
-                settling._settled(settled(alike, key), table_of(later(far, moved)), "label", how, None)
+                settling._settled(kept, table_of(later(far, moved)), "label", how, None)
             except TableError:
                 refused[place] += 1
     assert tells(tuple(refused / TRIES)) == (not noisy)
