@@ -128,6 +128,7 @@ def test_results_name_files_and_not_where_they_lie(pansvm: Run, tmp_path: Path) 
     assert "east.csv, north.csv, south.csv" in report
 
 
+@pytest.mark.slow
 def test_what_reads_results_back_needs_no_folders(pansvm: Run, tmp_path: Path) -> None:
     ward(tmp_path / "deep" / "ward.csv")
     ward(tmp_path / "other.csv")
@@ -139,7 +140,7 @@ def test_what_reads_results_back_needs_no_folders(pansvm: Run, tmp_path: Path) -
     assert code == 0
     assert predicted.startswith("prediction")
     assert pansvm("run", *here, "--set=landmarks=5", "--audit=record", "--out", "first")[0] == 0
-    also = ("--audit=attack", "--attack-minutes=0.01", "--audit-also", "first")
+    also = ("--audit=attack", "--attack-minutes=0.1", "--audit-also", "first")
     assert pansvm("run", *here, "--set=landmarks=6", *also, "--out", "second")[0] == 0
     err = pansvm.error("run", *common, "--data=other.csv", "--set=landmarks=6", *also, "--out", "third")
     assert "other records" in err
