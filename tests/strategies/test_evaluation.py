@@ -49,7 +49,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     return dict(json.loads((folder / "result.json").read_text()))
 
 
-@pytest.mark.parametrize("strategy", ["pan-svm", "mixture"])
+@pytest.mark.parametrize("strategy", ["pan-svm", pytest.param("mixture", marks=pytest.mark.slow)])
 def test_hospitals_count_true_records_and_charge_it(
     strategy: str, files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
 ) -> None:
