@@ -190,7 +190,11 @@ def _part_that_counts(result: Mapping[str, Any], picked: Sequence[int] | None = 
     if squares is None:
         return 0.0
     own = list(range(len(cells)) if picked is None else picked)
-    rows, together = float(cells[own].sum()), float(np.asarray(squares)[np.ix_(own, own)].sum())
+    return part_of(float(cells[own].sum()), float(np.asarray(squares)[np.ix_(own, own)].sum()))
+
+
+def part_of(rows: float, together: float) -> float:
+    """Return the same of rows, of which the squares of each patient's number have this sum."""
     if together <= rows:
         return 1.0
     patients = rows**2 / together

@@ -76,10 +76,16 @@ def subgroups(site: Site, question: tasks.SubgroupsQuestion) -> tasks.SubgroupsA
     small = [index for index in range(groups - 1) if sizes[index] < site.least_patients]
     group[np.isin(group, small)] = groups - 1
     if 0 < len(np.unique(patients[group == groups - 1])) < site.least_patients:
-        return tasks.SubgroupsAnswer(np.zeros((groups, classes, classes)))
-    counts = np.zeros((groups, classes, classes))
+        return tasks.SubgroupsAnswer(*np.zeros((2, groups, classes, classes)))
+    counts, products = np.zeros((2, groups, classes, classes))
     np.add.at(counts, (group, rows.classes, predicted), 1.0)
-    return tasks.SubgroupsAnswer(counts)
+    for index in range(groups if site.level != "perturbed" else 0):
+        own = group == index
+        _, of_patient = np.unique(patients[own], return_inverse=True)
+        by_class = np.zeros((of_patient.max(initial=-1) + 1, classes))
+        np.add.at(by_class, (of_patient, rows.classes[own]), 1.0)
+        products[index] = by_class.T @ by_class
+    return tasks.SubgroupsAnswer(counts, products)
 
 
 def _model(site: Site, question: tasks.ModelTestQuestion | tasks.SubgroupsQuestion) -> DecidingModel:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Octets
-from flower_pansvm.tasks import COUNT, Task, dp, summed
+from flower_pansvm.tasks import COUNT, SQUARES, Task, dp, summed
 from flower_pansvm.tested import TestedQuestion, sensitivity, shape
 
 TIME_SHARE = 0.1
@@ -46,13 +46,17 @@ class SubgroupsQuestion(TestedQuestion):
     model: Octets
 
 
+def _by_group(asked: SubgroupsQuestion) -> tuple[int | str, ...]:
+    return asked.groups, "classes", "classes"
+
+
 @dataclass(frozen=True)
 class SubgroupsAnswer:
-    """Test records by group, class and predicted class."""
+    """Test records by group, class and predicted class, and how those of a patient go together."""
 
-    confusion: Floats = summed(
-        COUNT, "subgroups", shape=lambda asked: (asked.groups, "classes", "classes"), count=True
-    )
+    confusion: Floats = summed(COUNT, "subgroups", shape=_by_group, count=True)
+    # Of each group the sum over patients of products of their rows by class; 0 of copies, which hide whose they are.
+    products: Floats = summed(SQUARES, "subgroups", shape=_by_group, count=True)
 
 
 SUBGROUPS = Task("subgroups", "evaluate", SubgroupsQuestion, SubgroupsAnswer)

@@ -1,15 +1,14 @@
 """Sections that a clinician reads: what the model is good for. What they say is in ``clinician.html.j2``."""
 
-import math
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
-from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, share_by_patient
+from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval
 from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
 from strategies.report.section import Result, filled, patient_counts, quoted, simulated, some, svg, unit
-from strategies.report.shares import ClassFigures, class_figures, count
+from strategies.report.shares import ClassFigures, class_figures, count, share_of_group
 from strategies.report.words.system import words_of_tasks
 from strategies.settings import SEPARATOR, owners
 
@@ -209,8 +208,9 @@ def subgroups(result: Result) -> str:
             (sum(line) - line[number], line[number]) for number, line in enumerate(group["confusion"])
         ]
         wrong, right = (sum(part) for part in zip(*pairs, strict=True))
-        shares = [share_by_patient(result, right, wrong, noise * math.sqrt(len(pairs)))]
-        shares += [share_by_patient(result, good, bad, noise) for bad, good in pairs]
+        every = [*range(len(pairs))]
+        shares = [share_of_group(result, group, every, right, wrong)]
+        shares += [share_of_group(result, group, [one], good, bad) for one, (bad, good) in enumerate(pairs)]
         lines.append((group["name"], right + wrong, shares if len(classes) <= MOST_CLASSES else shares[:1]))
     return filled(
         *(TEMPLATES, "subgroups"),

@@ -1,10 +1,13 @@
 """How well a model tells the patients of each class, and shares of patients as text."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flower_pansvm.shares import Share, right_of_classes, share_by_patient, share_of_cells
+import numpy as np
+
+from flower_pansvm.shares import Share, part_of, right_of_classes, share, share_by_patient, share_of_cells
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,18 @@ def _figures_of(result: Mapping[str, Any], name: str, number: int) -> ClassFigur
         ppv=share_by_patient(result, found, wrongly),
         npv=share_by_patient(result, spared, missed),
     )
+
+
+def share_of_group(
+    result: Mapping[str, Any], group: Mapping[str, Any], classes: Sequence[int], right: float, wrong: float
+) -> Share | None:
+    """Return the share of a subgroup's test rows of some classes, by its own patients where they were counted."""
+    products = np.array(group.get("patient_products") or 0.0)
+    if not result.get("patient_id") or not products.any():
+        noise = (result["subgroups"].get("count_noise") or 0.0) * math.sqrt(len(classes))
+        return share_by_patient(result, right, wrong, noise)
+    rows = right + wrong
+    return share(right, wrong, rows=rows * part_of(rows, float(products[np.ix_(classes, classes)].sum())))
 
 
 def percent(value: float) -> str:

@@ -115,13 +115,17 @@ def by_subgroups(federation: Federation, outcome: Outcome) -> Outcome:
     try:
         question = SubgroupsQuestion(np.frombuffer(model.to_bytes(), dtype=np.uint8), **groups.asked)
         with federation.costs.phase("subgroups"):
-            counts = federation.secure_sum(SUBGROUPS, question, relations=wrong_counts).confusion
+            counted = federation.secure_sum(SUBGROUPS, question, relations=wrong_counts)
     except PanSVMError as error:
         log(WARNING, UNKNOWN, error)
         return outcome
     found = [
-        {"name": name, "confusion": own.astype(int).tolist()}
-        for name, own in zip(groups.names, counts, strict=True)
+        {
+            "name": name,
+            "confusion": own.astype(int).tolist(),
+            "patient_products": products.astype(int).tolist(),
+        }
+        for name, own, products in zip(groups.names, counted.confusion, counted.products, strict=True)
     ]
     subgroups = {"column": groups.column, "groups": found}
     return replace(outcome, figures={**outcome.figures, "subgroups": subgroups})

@@ -28,6 +28,7 @@ from simulations.data.pooling import pooled
 from strategies.app import run
 from strategies.pan_svm.strategy import PanSVM
 from strategies.report.page import write_report
+from strategies.report.shares import share_of_group
 from strategies.settings import make_settings
 from strategies.steps.subgroups import REST, by_subgroups, groups_by
 from tests.clients.fake_site import FakeSite
@@ -97,13 +98,32 @@ def test_no_group_of_a_hospital_is_of_fewer_than_five_patients(
     site = CountingSite(rows, 2, columns=("age", "dose"))
     site.level = level
     whose = patients if level == "exact" else np.arange(len(ages))
-    counts = subgroups(cast(Site, site), question).confusion.sum(axis=(1, 2))
+    answer = subgroups(cast(Site, site), question)
+    counts = answer.confusion.sum(axis=(1, 2))
     group = np.where(np.isnan(X[:, 0]), 3, np.searchsorted([30, 60], X[:, 0], side="right"))
     for number in range(3):
         enough = len(np.unique(whose[group == number])) >= 5
         assert counts[number] in (0, np.count_nonzero(group == number) if enough else 0)
     # All or nobody: what is left out of the groups is no difference to the whole test.
     assert counts.sum() in (0, len(ages))
+    for number in range(3):
+        own = (group == number) & (counts[number] > 0) & (level == "exact")
+        by_patient = [np.bincount(rows.classes[own & (patients == one)], minlength=2) for one in {*patients}]
+        assert np.array_equal(answer.products[number], sum(np.outer(one, one) for one in by_patient))
+
+
+@pytest.mark.parametrize(("many", "visits"), [(8, 25), (20, 10), (60, 1)])
+def test_the_interval_of_a_group_is_by_its_own_patients(many: int, visits: int) -> None:
+    """With one design effect of all test rows 61 to 87 % of the intervals of such groups held."""
+    generator, value, held, times = np.random.default_rng(3), 0.8, 0, 400
+    products = {"patient_products": [[0, 0], [0, many * visits**2]]}
+    result = {"patient_id": "pid", "subgroups": {"groups": [products]}}
+    for _ in range(times):
+        right = visits * int(np.count_nonzero(generator.random(many) < value))
+        found = share_of_group(result, products, [1], right, many * visits - right)
+        assert found is not None
+        held += found.low <= value <= found.high
+    assert held / times > 0.93
 
 
 @pytest.mark.parametrize(
