@@ -181,13 +181,14 @@ def _readable(folder: Path) -> dict[str, Asked]:
 def read_runs(folder: Path) -> dict[str, Asked]:
     """Return the log of a state folder, by digest; SettingError if it is damaged."""
     try:
-        found: list[dict[str, Any]] = read_checked(folder / RUNS_FILE)["runs"]
-        runs = [
-            Asked(**{**one, "approved": tuple(one["approved"]), "begun": tuple(one["begun"])})
-            for one in found
-        ]
+        found, times = read_checked(folder / RUNS_FILE)["runs"], ("approved", "begun")
+        runs = [Asked(**{**one, **{key: tuple(one[key]) for key in times}}) for one in found]
     except FileNotFoundError:
         return {}
+    except PermissionError:
+        raise SettingError(
+            f"{RUNS_FILE} in the state folder cannot be read by this account. Use the SuperNode's; chown gives it back."
+        ) from None
     except (ValueError, KeyError, TypeError):
         raise SettingError(
             f"{RUNS_FILE} in the hospital's state folder is damaged, or another version's. Put back its backup; or "

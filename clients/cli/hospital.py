@@ -86,9 +86,10 @@ def accept(
 ) -> None:
     """Check the coordinator's invitation, and take in whom this hospital trusts by it."""
     from clients.deployment import hospital as own  # noqa: PLC0415
+    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from flower_pansvm.study.invitation import Invitation  # noqa: PLC0415
 
-    folder = folder.expanduser().absolute()
+    folder = own_folder(folder)
     read = Invitation.read(invitation)
     own.check_invited(read, own.own_registration(folder))
     own.check_software(read)
@@ -113,8 +114,9 @@ def results(
 ) -> None:
     """Take in what the coordinator hands out after a run: model and figures, checked; the report is made here."""
     from clients.deployment.outcome import receive  # noqa: PLC0415
+    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
 
-    kept = receive(folder.expanduser().absolute(), file, out)
+    kept = receive(own_folder(folder), file, out)
     typer.echo(f"Signed by the coordinator. The model and its figures are in {kept}.")
     # In a process of its own: the report is made by what a coordinator runs, and nothing of that is loaded here.
     raise typer.Exit(subprocess.run([*PANSVM, "report", str(kept)], check=False).returncode)
@@ -124,8 +126,9 @@ def results(
 def check(folder: Folder = FOLDER) -> None:
     """Check everything that start checks before it connects, and send nothing."""
     from clients.deployment.checks import check_hospital  # noqa: PLC0415
+    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
 
-    for line in check_hospital(folder.expanduser().absolute()):
+    for line in check_hospital(own_folder(folder)):
         typer.echo(line if line.startswith("warning: ") else f"ok  {line}")
 
 
@@ -133,11 +136,12 @@ def check(folder: Folder = FOLDER) -> None:
 def start(folder: Folder = FOLDER) -> None:
     """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
     from clients.deployment.hospital import accepted  # noqa: PLC0415
+    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.deployment.supernode import run_supernode  # noqa: PLC0415
     from flower_pansvm.study.connection import wait_for_coordinator  # noqa: PLC0415
     from flower_pansvm.study.log_lines import say  # noqa: PLC0415
 
-    folder = folder.expanduser().absolute()
+    folder = own_folder(folder)
     # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
     checked = subprocess.run([*PANSVM, "hospital", "check", "--folder", str(folder)], check=False)
     if checked.returncode != 0:
@@ -166,10 +170,11 @@ def status(
     json_: Annotated[bool, typer.Option("--json", help="As JSON, for a program.")] = False,
 ) -> None:
     """Say how this hospital's SuperNode is; exit code 0 in order, 1 warning, 2 critical, 3 no hospital's folder."""
+    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.deployment.status import status_of  # noqa: PLC0415
 
     try:
-        lines = status_of(folder.expanduser().absolute())
+        lines = status_of(own_folder(folder))
     except (PanSVMError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(UNKNOWN) from None
@@ -187,13 +192,12 @@ def runs(folder: Folder = FOLDER) -> None:
     """List the runs that this hospital was asked for: when, which system and level, approved and begun how often."""
     from clients.deployment.approvals import when  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
+    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.runs import read_runs  # noqa: PLC0415
 
     line = "{:<12}{:<18}{:<18}{:<11}{:>9}{:>7}  {}".format
     typer.echo(line("run", "asked for last", "system", "level", "approved", "begun", "last begun"))
-    for one in sorted(
-        read_runs(state_of(folder.expanduser().absolute())).values(), key=lambda one: one.asked
-    ):
+    for one in sorted(read_runs(state_of(own_folder(folder))).values(), key=lambda one: one.asked):
         last = when(one.begun[-1]) if one.begun else ""
         typer.echo(
             line(one.code, when(one.asked), one.system, one.level, len(one.approved), len(one.begun), last)
@@ -212,12 +216,13 @@ def approve(
     from clients.deployment.approvals import approve as let_begin  # noqa: PLC0415
     from clients.deployment.approvals import check_waits, find, most_charged, who_asks  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
+    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
     from clients.policy import policy_of  # noqa: PLC0415
     from clients.runs import FILES, OWN_WEIGHTS, read_runs  # noqa: PLC0415
 
-    folder = folder.expanduser().absolute()
+    folder = own_folder(folder)
     state, node = state_of(folder), read_node_config(folder)
     approval = policy_of(node, str(node.get("name", ""))).approval
     found = read_runs(state)

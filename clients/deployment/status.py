@@ -4,7 +4,6 @@ The codes are those of the plugins of Nagios and Icinga.
 """
 
 import fcntl
-import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from clients.node.node_status import RUNNING_FILE, STATUS_FILE
 from clients.policy import policy_of
 from clients.runs import read_runs
 from flower_pansvm.bundle import hash_of, installed_files
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.errors import PanSVMError
 from flower_pansvm.outside import parse
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.private_folder import account_state
@@ -51,10 +50,6 @@ class Line:
 
 def status_of(folder: Path) -> list[Line]:
     """Return how a hospital is; SettingError if the folder is none, is not readable, or has accepted no invitation."""
-    if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
-        raise SettingError(
-            f"{folder} cannot be read by this account. Run this command in the account of the SuperNode."
-        )
     node, invitation = read_node_config(folder), accepted(folder)
     return [
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),

@@ -15,10 +15,14 @@ def read_node_config(folder: Path) -> dict[str, Any]:
     path = folder / NODE_FILE
     try:
         found: dict[str, Any] = parse(path.read_text(encoding="utf-8"), "toml")
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         raise SettingError(
             f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` "
             "made with --folder, or make one."
+        ) from None
+    except OSError as error:
+        raise SettingError(
+            f"{path} cannot be read by this account ({error.strerror}). Use the SuperNode's; chown gives it back."
         ) from None
     except UnicodeDecodeError:
         raise SettingError(

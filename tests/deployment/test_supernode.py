@@ -169,7 +169,7 @@ def test_a_damaged_status_file_says_nothing(content: object, hospital: Path) -> 
 def test_a_folder_of_another_account_is_not_called_critical(
     hospital: Path, monkeypatch: pytest.MonkeyPatch, pansvm: Run
 ) -> None:
-    monkeypatch.setattr("clients.deployment.status.os.access", lambda *_: False)
+    monkeypatch.setattr(os, "getuid", lambda: hospital.stat().st_uid + 1)
     code, _, error = pansvm("hospital", "status", "--folder", hospital)
     assert code == UNKNOWN
     assert "account of the SuperNode" in error

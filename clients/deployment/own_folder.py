@@ -1,0 +1,52 @@
+"""Whose a hospital's folder is: what a command of another account writes there, its SuperNode cannot read."""
+
+import os
+import pwd
+import shlex
+import stat
+from pathlib import Path
+
+from clients.node.node_config import NODE_FILE
+from flower_pansvm.errors import SettingError
+
+
+def own_folder(folder: Path) -> Path:
+    """Return the absolute path of a hospital's folder, which need not be there.
+
+    SettingError if the folder or its node config is another account's, root's too, or others can write to it.
+    """
+    folder = folder.expanduser().absolute()
+    for path in (folder, folder / NODE_FILE):
+        try:
+            status = path.stat()
+        except OSError:  # who reads the node config says what is wrong
+            return folder
+        if status.st_uid != os.getuid():
+            raise SettingError(_of_another(folder, path, status.st_uid))
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise SettingError(
+                f"Other accounts of this machine can write to {path}, and so decide what this hospital agrees to. "
+                f"Close it with: chmod go-w {shlex.quote(str(path))}; and see whether {NODE_FILE} is as you left it."
+            )
+    return folder
+
+
+def _of_another(folder: Path, path: Path, owner: int) -> str:
+    own, other = _name(os.getuid()), _name(owner)
+    if path == folder:
+        return (
+            f"{folder} belongs to the account {other}, and this is {own}: the SuperNode could not read what this "
+            f"command writes. Run it in the account of the SuperNode: sudo -H -u {shlex.quote(other)} pansvm hospital …"
+        )
+    return (
+        f"{path} belongs to the account {other}, and this is {own}: probably a command was run in that account. Give "
+        f"the folder back to the account of the SuperNode, as root: chown -R {own} {shlex.quote(str(folder))}"
+    )
+
+
+def _name(account: int) -> str:
+    """Return the name of an account, or its number as ``sudo`` takes it."""
+    try:
+        return pwd.getpwuid(account).pw_name
+    except KeyError:
+        return f"#{account}"
