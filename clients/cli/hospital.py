@@ -195,9 +195,10 @@ def runs(folder: Folder = FOLDER) -> None:
     from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.runs import read_runs  # noqa: PLC0415
 
+    found = read_runs(state_of(own_folder(folder)))
     line = "{:<12}{:<18}{:<18}{:<11}{:>9}{:>7}  {}".format
     typer.echo(line("run", "asked for last", "system", "level", "approved", "begun", "last begun"))
-    for one in sorted(read_runs(state_of(own_folder(folder))).values(), key=lambda one: one.asked):
+    for one in sorted(found.values(), key=lambda one: one.asked):
         last = when(one.begun[-1]) if one.begun else ""
         typer.echo(
             line(one.code, when(one.asked), one.system, one.level, len(one.approved), len(one.begun), last)

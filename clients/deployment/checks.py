@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from flwr.app import Context, RecordDict
@@ -43,7 +44,7 @@ from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.study.folder import read_private
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.systems.common import JOIN, JoinQuestion
-from flower_pansvm.table_schema import TableSchema
+from flower_pansvm.table_schema import AGREED, TableSchema
 from flower_pansvm.version import VERSION
 
 _PASSWORD = re.compile(r"://[^:/@]*:.+@|[?&](password|passwd|pwd)=")
@@ -65,6 +66,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     _check_roster(node, own.name, invitation)
     others = ", ".join(name for name in invitation.roster if name != own.name)
     yield f"roster: as in the invitation, with {others}"
+    _check_schema(folder, node, invitation)
     yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
     hospital, level = _check_agreed(node, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
@@ -123,6 +125,36 @@ def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) ->
             f"{NODE_FILE} names another identity file than that of '{name}' in the roster: the other hospitals would "
             "refuse its keys. Name this hospital's own identity.pem."
         )
+
+
+def _check_schema(folder: Path, node: Mapping[str, Any], invitation: Invitation) -> None:
+    """Check that the table is read by the invitation's schema file, or one that says the same: else runs are refused.
+
+    How a file is written may differ, and a table of numbers only needs none.
+    """
+    if not node.get("schema"):
+        return
+    own = Path(str(node["schema"]))
+    if not invitation.schema:
+        raise SettingError(
+            f"{NODE_FILE} names the schema file {own}, and the invitation has none: each run would be refused. Take "
+            "'schema' out of the node config; or ask the coordinator to invite again, with --schema."
+        )
+    with TemporaryDirectory() as temporary:
+        file = Path(temporary) / invitation.schema["name"]
+        file.write_text(invitation.schema["text"], encoding="utf-8")
+        agreed, found = TableSchema.read(file), TableSchema.read(own)
+    if agreed.digest != found.digest:
+        differ = [key for key in (*AGREED, "columns") if _entry(agreed, key) != _entry(found, key)]
+        raise SettingError(
+            f"The schema file {own} that {NODE_FILE} names is not the invitation's: they differ in "
+            f"{', '.join(differ)}, and each run would be refused. Accept the invitation again, which writes its file, "
+            f"and write schema = '{folder / invitation.schema['name']}' into the node config."
+        )
+
+
+def _entry(schema: TableSchema, key: str) -> object:
+    return getattr(schema, key.replace("-", "_"))
 
 
 def _check_query_file(path: Path) -> None:

@@ -192,10 +192,8 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
             files[invitation.schema["name"]] = invitation.schema["text"]
         for name, text in files.items():
             write(folder / name, text, overwrite=True)
-        if invitation.schema and "schema" not in read_node_config(folder):
-            set_key(folder, "schema", folder / invitation.schema["name"])
-        before = recommended_pins(accepted(folder)) if (folder / INVITATION_FILE).exists() else {}
-        for key, value in recommended_pins(invitation).items():
+        before = recommended_pins(folder, accepted(folder)) if (folder / INVITATION_FILE).exists() else {}
+        for key, value in recommended_pins(folder, invitation).items():
             # What somebody has changed stays.
             if read_node_config(folder).get(key) in (None, before.get(key)):
                 set_key(folder, key, value)
@@ -205,14 +203,15 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
         return invitation
 
 
-def recommended_pins(invitation: Invitation) -> dict[str, int]:
-    """Return what a hospital insists on in a study with so many hospitals, unless its operator decides otherwise.
+def recommended_pins(folder: Path, invitation: Invitation) -> dict[str, int | str]:
+    """Return what an invitation sets in the node config of a hospital's folder, unless its operator decides otherwise.
 
-    No sum without one of them: else whoever claims that a hospital is lost gets its part, as the difference of two
-    sums. And masks shared with all of them, or, of many, with enough.
+    The study's schema file. No sum without one of the hospitals: else whoever claims that one is lost gets its part, as
+    the difference of two sums. And masks shared with all of them, or, of many, with enough.
     """
     hospitals = len(invitation.hospitals)
-    return {"min-sites": max(hospitals, LEAST_SITES), "k": min(hospitals - 1, FEWEST_ENOUGH)}
+    schema = {"schema": str(folder / invitation.schema["name"])} if invitation.schema else {}
+    return {"min-sites": max(hospitals, LEAST_SITES), "k": min(hospitals - 1, FEWEST_ENOUGH), **schema}
 
 
 def accepted(folder: Path) -> Invitation:

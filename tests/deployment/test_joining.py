@@ -291,6 +291,7 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "another's identity": (copy_key("identity.pem"), "an identity that is not its own"),
     "another's supernode key": (copy_key("supernode.key"), "key"),
     "roster swapped": (swap_roster, "they differ in south, west"),
+    "schema edited": (lambda own: edit(own / "schema.toml", "120", "99"), "not the invitation's: .* in columns"),
     "roster gone": (lambda own: (own / "roster.json").unlink(), "roster file 'roster.json' cannot be read"),
     "empty": (lambda own: (own / "node.toml").write_text(""), r"node\.toml has no 'name'"),
     "not UTF-8": (lambda own: (own / "node.toml").write_bytes(b"# Universit\xe4t\n"), r"toml is not text in UTF-8"),
