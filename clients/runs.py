@@ -71,6 +71,7 @@ class Asked:
     approved: tuple[float, ...] = ()
     begun: tuple[float, ...] = ()
     ready: bool = False  # approved, and has not begun since
+    asks: bool = False  # has asked to join, and not begun since: clocks are set, and times tell no order
 
     @property
     def code(self) -> str:
@@ -116,12 +117,12 @@ def admit(hospital: Hospital, level: str, file: str, *, joins: bool) -> None:
     with locked(folder):
         runs = read_runs(folder) if decides else _readable(folder)
         this = _asked(hospital, level, now)
-        this = replace(runs.get(this.digest, this), asked=now)
+        this = replace(runs.get(this.digest, this), asked=now, asks=True)
         allowed = this.allowed(policy.approval, runs)
-        month = [one for run in runs.values() for one in run.begun if one > now - MONTH]
+        month = [one for run in runs.values() for one in run.begun if now - MONTH < one <= now]
         full = bool(policy.runs_a_month) and len(month) >= policy.runs_a_month
         if allowed and not full and not joins:
-            this = replace(this, begun=(*this.begun, now), ready=False)
+            this = replace(this, begun=(*this.begun, now), ready=False, asks=False)
         # On a full disk the log of a hospital that decides nothing has to wait.
         with contextlib.suppress(*(() if decides else (OSError,))):
             write_runs(folder, {**runs, this.digest: this})

@@ -36,10 +36,11 @@ def check_waits(run: Asked, runs: Mapping[str, Asked], approval: str) -> None:
         )
     elif run.ready:
         reason = "It is approved already, and has not begun. There is nothing to do."
-    elif run.asked <= max(run.begun, default=0.0):
+    elif not run.asks:
+        began = f"began on {when(run.begun[-1])}, and " if run.begun else ""
         reason = (
-            f"It began on {when(run.begun[-1])}, and was not asked for again. To approve it once more, let the "
-            "coordinator start it again first: this hospital refuses it, and then it waits."
+            f"It {began}was not asked for again. To approve it once more, let the coordinator start it again first: "
+            "this hospital refuses it, and then it waits."
         )
     else:
         reason = "It begins by itself: a person has approved a run of its system and level, and 'approval' is 'first'."
@@ -79,8 +80,7 @@ def find(runs: Mapping[str, Asked], code: str) -> Asked:
 
 def waiting(runs: Mapping[str, Asked], approval: str) -> list[Asked]:
     """Return the runs that a person has to approve before they begin, if they were asked for since they last did."""
-    asked_again = [one for one in runs.values() if one.asked > max(one.begun, default=0.0)]
-    return [one for one in asked_again if not one.allowed(approval, runs)]
+    return [one for one in runs.values() if one.asks and not one.allowed(approval, runs)]
 
 
 def most_charged(run: Asked, *, pure: bool) -> str:

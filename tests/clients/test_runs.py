@@ -62,6 +62,13 @@ def approve(hospitals: Hospitals, code: str, name: str = "first") -> None:
     approvals.approve(state(hospitals, name), code, str(hospitals.nodes[name]["approval"]))
 
 
+def asked_first(hospitals: Hospitals) -> float:
+    """Ask for a run, which is refused, and return when."""
+    with pytest.raises(SettingError):
+        begin(hospitals, 1)
+    return asked(hospitals).asked
+
+
 def test_each_run_waits_for_its_approval(hospitals: Hospitals) -> None:
     with pytest.raises(SettingError) as refused:
         begin(hospitals, 1)
@@ -180,6 +187,40 @@ def test_a_month_has_so_many_runs(hospitals: Hospitals, monkeypatch: pytest.Monk
     later = asked(hospitals).asked + 31 * 24 * 3600
     monkeypatch.setattr("clients.runs.time", SimpleNamespace(time=lambda: later))
     begin(hospitals, 4)
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, 3600.0, 40 * 24 * 3600.0])
+def test_a_clock_that_is_set_changes_no_decision(
+    ahead: float, hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ran ahead, or behind, as a run began, and was set right."""
+    hospitals.nodes["first"]["runs-a-month"] = 2
+    right = asked_first(hospitals)
+    monkeypatch.setattr("clients.runs.time", SimpleNamespace(time=lambda: right + ahead))
+    approve(hospitals, asked(hospitals).code)
+    begin(hospitals, 2)
+    assert not waiting(read_runs(state(hospitals)), "always")
+    monkeypatch.setattr("clients.runs.time", SimpleNamespace(time=lambda: right + 1))
+    with pytest.raises(SettingError, match="not asked for again"):
+        approve(hospitals, asked(hospitals).code)
+    with pytest.raises(SettingError, match="nobody has yet"):
+        begin(hospitals, 3)
+    assert waiting(read_runs(state(hospitals)), "always")
+    approve(hospitals, asked(hospitals).code)
+    begin(hospitals, 4)
+
+
+def test_a_run_that_began_in_the_future_is_none_of_this_month(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a clock that was once wrong by years stops all runs for years."""
+    hospitals.nodes["first"].update({"approval": "never", "runs-a-month": 1})
+    with monkeypatch.context() as ahead:
+        ahead.setattr("clients.runs.time", SimpleNamespace(time=lambda: 4e9))
+        begin(hospitals, 1)
+    begin(hospitals, 2)
+    with pytest.raises(SettingError, match="30 days"):
+        begin(hospitals, 3)
 
 
 def test_a_run_stays_at_the_level_that_was_approved(hospitals: Hospitals) -> None:
