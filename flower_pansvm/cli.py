@@ -86,7 +86,7 @@ COMMANDS = {
     "check": Row(
         "clients.cli.tables:check",
         TABLES,
-        "Check whether a table fits the schema file, and name what is doubtful; shows no cell, sends nothing.",
+        "Check whether a table fits the schema file, and what is doubtful; shows no cell but codes, sends nothing.",
     ),
     "schema": Row(
         "clients.cli.tables:schema",

@@ -1,4 +1,4 @@
-"""A finding of ``pansvm check``: how bad it is, and a text that shows no cell."""
+"""A finding of ``pansvm check``: how bad it is, and a text that shows of cells only what may be a code, and classes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """``pansvm check``: what is wrong with a table, or may be, before a hospital takes part with it.
 
-A finding names columns, rows and shares, and never shows a cell: it may be sent to somebody who helps.
+A finding names columns, rows and shares. Of cells it shows numbers of many rows that may be codes for missing ones, and
+classes: who sends it to somebody who helps reads it first.
 """
 
 from collections.abc import Iterator

@@ -123,13 +123,23 @@ def results(
 
 
 @hospital.command()
-def check(folder: Folder = FOLDER) -> None:
+def check(
+    folder: Folder = FOLDER, for_log: Annotated[bool, typer.Option("--for-log", hidden=True)] = False
+) -> None:
     """Check everything that start checks before it connects, and send nothing."""
     from clients.deployment.checks import check_hospital  # noqa: PLC0415
     from clients.deployment.own_folder import own_folder  # noqa: PLC0415
 
+    warned = False
     for line in check_hospital(own_folder(folder)):
-        typer.echo(line if line.startswith("warning: ") else f"ok  {line}")
+        of_table = line.startswith("warning: ")
+        warned |= of_table
+        if not (of_table and for_log):
+            typer.echo(line if of_table else f"ok  {line}")
+    if warned and for_log:  # they may show what cells hold, and a log is kept and read by others
+        typer.echo(
+            "warning: the table has warnings, which are no matter of a log. See: pansvm hospital check"
+        )
 
 
 @hospital.command()
@@ -143,7 +153,8 @@ def start(folder: Folder = FOLDER) -> None:
 
     folder = own_folder(folder)
     # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
-    checked = subprocess.run([*PANSVM, "hospital", "check", "--folder", str(folder)], check=False)
+    command = [*PANSVM, "hospital", "check", "--for-log", "--folder", str(folder)]
+    checked = subprocess.run(command, check=False)
     if checked.returncode != 0:
         raise typer.Exit(checked.returncode)
     invitation = accepted(folder)

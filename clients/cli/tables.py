@@ -37,7 +37,7 @@ def check(
     drop: Drop = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check whether a table fits the schema file, and name what is doubtful; shows no cell, sends nothing.
+    """Check whether a table fits the schema file, and what is doubtful; shows no cell but codes, sends nothing.
 
     Exit code 0: it fits. 1: it does not. 3: it fits, and something is doubtful.
     """
