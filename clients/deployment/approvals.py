@@ -88,7 +88,9 @@ def most_charged(run: Asked, *, pure: bool) -> str:
     of_model = run.level != "dp"
     rho, delta = promised(run.settings, of_model=of_model, pure=pure)
     what = "a test of its model" if of_model else "training rows, and as much for test rows"
-    return f"at most epsilon {epsilon_of(rho, delta):.3g} for {what}" if rho else "nothing"
+    if rho:
+        return f"at most epsilon {epsilon_of(rho, delta):.3g} for {what}"
+    return "nothing; of its settings, epsilon and delta count at level dp only" if of_model else "nothing"
 
 
 def when(seconds: float) -> str:

@@ -14,7 +14,7 @@ def read_node_config(folder: Path) -> dict[str, Any]:
     """Return the node config of a hospital's folder; SettingError if there is none or it cannot be read."""
     path = folder / NODE_FILE
     try:
-        found: dict[str, Any] = parse(path.read_text(encoding="utf-8"), "toml")
+        found: dict[str, Any] = parse(path.read_text(encoding="utf-8-sig"), "toml")
     except (FileNotFoundError, NotADirectoryError):
         raise SettingError(
             f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` "

@@ -273,7 +273,9 @@ def test_a_run_charges_no_more_than_its_settings_say_if_a_person_has_read_them(h
 )
 @pytest.mark.parametrize("level", ["dp", "perturbed"])
 def test_settings_that_cannot_be_promise_nothing(settings: dict[str, str], level: str) -> None:
-    assert most_charged(Asked("0" * 64, "dp-svm", "", level, settings, 0.0), pure=True) == "nothing"
+    said = most_charged(Asked("0" * 64, "dp-svm", "", level, settings, 0.0), pure=True)
+    assert said.startswith("nothing")
+    assert ("epsilon and delta count at level dp only" in said) == (level != "dp")
 
 
 def test_bad_approvals_are_errors(hospitals: Hospitals) -> None:

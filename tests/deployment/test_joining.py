@@ -127,6 +127,13 @@ def test_the_node_config_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
     assert read_node_config(tmp_path) == {"data": "/home/j\u00fcrgen/ward.csv", "k": 3}
 
 
+def test_a_mark_before_the_first_key_of_the_node_config_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "node.toml").write_text("k = 3\n", encoding="utf-8-sig")
+    assert read_node_config(tmp_path) == {"k": 3}
+    set_key(tmp_path, "k", 4)
+    assert read_node_config(tmp_path) == {"k": 4}
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
 def test_systemd_takes_the_unit(tmp_path: Path, hospital_files: list[Path]) -> None:
     folder = tmp_path / "a b %n $x"
