@@ -147,7 +147,9 @@ def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho
     of_model = task.name == MODEL_TEST.name
     costs = [one.rho for one in same if (one.task == MODEL_TEST.name) == of_model]
     pure = OWN_WEIGHTS in hospital.policy.consents
-    most, _ = promised(hospital.terms.config, of_model=of_model, pure=pure)
+    at_dp = records.get_one(hospital.state, BEGUN, "level") == "dp"
+    # At another level a person has approved the charge for a test of the model alone, and at dp none for that.
+    most = 0.0 if of_model == at_dp else promised(hospital.terms.config, of_model=of_model, pure=pure)[0]
     if not admits(costs, rho, most):
         raise BudgetError(
             f"Site '{hospital.name}' has been asked for more than the run's settings say, which a person there has "

@@ -18,7 +18,7 @@ from clients.runs import FILES, RUNS_FILE, Asked, read_runs
 from clients.state_folder import write_checked
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.systems.common import SCHEMA, JoinQuestion
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
 from flower_pansvm.systems.random_kernel import MEANS
@@ -30,6 +30,7 @@ from simulations.attack.active.hospitals import ADDRESS, FalseCoordinator, Hospi
 from simulations.attack.active.nearness import asked_at
 from strategies.registry import STRATEGIES
 from strategies.settings import settings_from
+from strategies.steps import joining
 from tests.command_line import Run
 
 
@@ -265,6 +266,28 @@ def test_a_run_charges_no_more_than_its_settings_say_if_a_person_has_read_them(h
             with pytest.raises(BudgetError, match="settings say"):
                 coordinator.ask(PRIVATE_BINS, BinsQuestion(0.2 * rho_of(0.5, 1e-5), ends[0], ends[1] + 1))
     coordinator.ask(PRIVATE_BINS, BinsQuestion(0.2 * rho_of(0.5, 1e-5), ends[0], ends[1] + 1))
+
+
+def test_a_run_that_was_approved_at_another_level_is_charged_for_the_test_of_its_model_only(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator names dp-svm, and joins as if it only tested a model."""
+    settings = settings_from({**hospitals.settings.to_config(), "strategy": "dp-svm", "privacy": "auto"})
+    config = {**settings.run_config, "test-epsilon": "0.01"}
+    monkeypatch.setattr(type(settings), "run_config", config)
+    monkeypatch.setattr(
+        joining, "JoinQuestion", lambda *known: JoinQuestion(*known[:2], dp=False, tested=True)
+    )
+    with pytest.raises(SettingError):
+        FalseCoordinator(hospitals.grid(1, settings), settings, 2).join()
+    assert "epsilon 0.01 for a test of its model" in most_charged(asked(hospitals), pure=False)
+    approve(hospitals, asked(hospitals).code)
+    lying = FalseCoordinator(hospitals.grid(2, settings), settings, 2)
+    lying.join()
+    lying.ask(MOMENTS, Nothing())
+    ends = np.zeros(len(hospitals.columns)), np.ones(len(hospitals.columns))
+    with pytest.raises(BudgetError, match="settings say"):
+        lying.ask(PRIVATE_BINS, BinsQuestion(rho_of(0.1, 1e-5), *ends))
 
 
 @pytest.mark.parametrize(
