@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.calibration import CopyNoise
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.terms import replaced_share
+from strategies.pan_svm.platt import CopyNoise
 
 DRAWS = 4096
 

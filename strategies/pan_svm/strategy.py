@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation, histogram_middles
 from flower_pansvm.models.pan_svc import PanSVC
@@ -38,6 +37,7 @@ from strategies.api import (
 )
 from strategies.pan_svm.copies import copy_noise
 from strategies.pan_svm.model_choice import Choice, choose
+from strategies.pan_svm.platt import calibration_of
 
 
 class PanSVM(PhasedStrategy):
@@ -203,9 +203,7 @@ class PanSVM(PhasedStrategy):
                 if self.settings.level == "perturbed"
                 else None
             )
-            calibration = Calibration.from_histograms(
-                histograms[1:].sum(axis=0), centres.tolist(), scales.tolist(), noise
-            )
+            calibration = calibration_of(histograms[1:].sum(axis=0), centres.tolist(), scales.tolist(), noise)
             self.model = PanSVC.from_parts(
                 model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
             )

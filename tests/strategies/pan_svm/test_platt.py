@@ -17,9 +17,10 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.calibration import Calibration, CopyNoise
+from flower_pansvm.calibration import Calibration
 from flower_pansvm.counts import BINS, decision_histogram
 from flower_pansvm.metrics import histogram_middles
+from strategies.pan_svm.platt import CopyNoise, calibration_of
 
 
 def fitted(
@@ -34,7 +35,7 @@ def fitted(
     centre, scale = np.broadcast_to(centres, columns), np.broadcast_to(scales, columns)
     parts = zip(decisions.T, positive, centre, scale, strict=True)
     histograms = np.stack([decision_histogram(d, classes == wanted, c, s) for d, wanted, c, s in parts])
-    return Calibration.from_histograms(histograms, centre, scale)
+    return calibration_of(histograms, centre, scale)
 
 
 def scikit_learns_and_ours(
@@ -95,7 +96,7 @@ def test_the_fit_is_the_minimum(seed: int) -> None:
     # There the probabilities and the smoothed targets have the same sum, also weighted by the decision value.
     histogram = random_histogram(seed)
     negative, positive = histogram
-    found = Calibration.from_histograms(histogram[None], [0.3], [2.0])
+    found = calibration_of(histogram[None], [0.3], [2.0])
     assume(found.slopes[0] > 0)
     filled = histogram.sum(axis=0) > 0
     assume(filled.sum() > 1)
@@ -116,7 +117,7 @@ def test_probabilities_never_fall_as_the_decision_value_rises(seed: int) -> None
     middles, (negative, positive) = histogram_middles(), histogram.sum(axis=1)
     below, above = histogram @ middles / histogram.sum(axis=1)
     decisions = np.linspace(-3, 3, 50)[:, None]
-    found = Calibration.from_histograms(histogram[None], [0.0], [1.0]).probabilities(decisions)
+    found = calibration_of(histogram[None], [0.0], [1.0]).probabilities(decisions)
     assert (np.diff(found[:, 1]) >= 0).all()
     if above < below - 1e-9:
         assert found[:, 1] == pytest.approx(np.full(50, (positive + 1) / (negative + positive + 2)))
@@ -174,8 +175,8 @@ def test_the_sigmoid_of_copies_is_that_of_their_true_records(redrawn: float, var
     labels = np.where(rng.random(len(true)) < redrawn, rng.random(len(true)) < ill.mean(), ill)
     seen = true + rng.normal(0.0, np.sqrt(variance), len(true))
     counts = decision_histogram(seen, labels, 0.0, 0.25)[None]
-    plain = Calibration.from_histograms(counts, [0.0], [0.25])
-    found = Calibration.from_histograms(counts, [0.0], [0.25], CopyNoise(redrawn, np.array([variance])))
+    plain = calibration_of(counts, [0.0], [0.25])
+    found = calibration_of(counts, [0.0], [0.25], CopyNoise(redrawn, np.array([variance])))
     assert plain.slopes[0] < 1.35
     assert found.slopes[0] == pytest.approx(1.5, abs=0.1)
     assert found.probabilities(np.array([[0.5]]))[0, 1] == pytest.approx(expit(-0.25), abs=0.02)
@@ -187,6 +188,6 @@ def test_copies_that_say_little_give_finite_sigmoids_that_rise(
 ) -> None:
     counts = random_histogram(seed)[None]
     noise = CopyNoise(redrawn, np.full(len(counts), variance))
-    found = Calibration.from_histograms(counts, [0.0] * len(counts), [0.5] * len(counts), noise)
+    found = calibration_of(counts, [0.0] * len(counts), [0.5] * len(counts), noise)
     assert (found.slopes >= 0).all()
     assert np.isfinite(found.probabilities(np.array([[-1e3] * len(counts), [1e3] * len(counts)]))).all()
