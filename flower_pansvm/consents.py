@@ -37,7 +37,9 @@ CONSENTS = {
     ),
     "row-labels": Consent("the label of each of its rows", "strategy=pan-svm"),
     "subgroups": Consent(
-        "test counts by any column and model that the coordinator chooses, or of it alone", "by=''"
+        "test counts, and how many rows patients have, by any column and model that the coordinator "
+        "chooses, or of it alone",
+        "by=''",
     ),
     "test-rows": Consent(
         "all cells of its test rows, the same in every run, to the coordinator and every other "

@@ -12,7 +12,7 @@ WORDS = SystemWords(
             "to say how good the model is for true records",
         ),
         "subgroups": (
-            "Test patients by subgroup or site and class, and by what the model says",
+            "Test patients by subgroup or site and class, by what the model says, and by how many rows each has",
             "to say how good the model is for each subgroup",
         ),
     },
