@@ -143,7 +143,12 @@ def effective_rows(result: Mapping[str, Any], right: Sequence[int], wrong: Seque
     patients, residual = rows**2 / together, picked[0] - good / rows * picked[1]
     variance = float(residual @ squares @ residual) / rows**2 * patients / max(patients - 1, 0.5)
     found = good * (rows - good) / rows**2 / variance if variance > 0 else patients
-    return min(found * (Z / float(student.isf((1 - LEVEL) / 2, max(patients - 1, 1.0)))) ** 2, rows)
+    return min(found * _by_student(patients), rows)
+
+
+def _by_student(patients: float) -> float:
+    """Return by what to multiply rows of so few patients, so that Wilson's interval has Student's quantile."""
+    return (Z / float(student.isf((1 - LEVEL) / 2, max(patients - 1, 1.0)))) ** 2
 
 
 def share_of_cells(result: Mapping[str, Any], right: Sequence[int], wrong: Sequence[int]) -> Share | None:
@@ -198,7 +203,7 @@ def part_of(rows: float, together: float) -> float:
     if together <= rows:
         return 1.0
     patients = rows**2 / together
-    return patients / rows * (Z / float(student.isf((1 - LEVEL) / 2, max(patients - 1, 1.0)))) ** 2
+    return patients / rows * _by_student(patients)
 
 
 def all_right(result: Mapping[str, Any]) -> Share | None:
@@ -331,10 +336,10 @@ def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, flo
         if found[name] is not None
     }
     ends = {name: (found[name], found[name] - half, found[name] + half) for name, half in halves.items()}
-    # A mean of squares of differences of probabilities; noise can take the estimate itself beyond.
-    return (
-        ends | {"brier": tuple(min(max(one, 0.0), 1.0) for one in ends["brier"])} if "brier" in ends else ends
-    )
+    if "brier" in ends:  # a mean of squares of differences of probabilities, which noise can take beyond
+        value, low, high = (min(max(one, 0.0), 1.0) for one in ends["brier"])
+        ends["brier"] = value, low, high
+    return ends
 
 
 def classes_not_tested(result: Mapping[str, Any]) -> list[str]:

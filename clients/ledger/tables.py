@@ -49,10 +49,7 @@ Sketch = dict[str, Digests]  # the smallest digests, in order, by those of some 
 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
 WHOLE, PARTS = TABLE = "whole", "parts"  # sketches of all columns that a table has had, and of some of them
-WHOLE_FILE = (
-    "file",
-    PARTS,
-)  # and of all columns of its file; some of them are compared with those of tables, too
+WHOLE_FILE = "file", PARTS  # of all columns of its file, and of some, which count as some of a table's
 VARIED, SMALLEST = 7, 256
 
 SHARE, FEWEST = 0.25, 8

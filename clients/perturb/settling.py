@@ -181,15 +181,14 @@ def _check_deviations(
     The deviation of a column's copies, before their ends are pulled in, may be half as large again as the settled one:
     the refusal tells no more than copies do.
     """
+    cipher = cipher_of(kept.secret())
     for place, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
-        of_column = cells[:, place], bits[:, place], column, cipher_of(kept.secret()), words[..., place]
+        of_column = cells[:, place], bits[:, place], column, cipher, words[..., place]
         codes, x = drawn(*of_column, noise)
         x = x[codes == len(column.values) + 1]
         most = LARGER * column.deviation * math.sqrt(1 + noise**2)
         if column.measured and len(x) >= FEWEST_RECORDS and moments_of(x)[1] > most:
-            begun = (
-                f"The copy was begun with records whose '{unit.name}' differs less, and has too little noise."
-            )
+            begun = f"The copy was begun with records whose '{unit.name}' differs less: too little noise."
             raise TableError(CHANGED, begun)
 
 

@@ -19,6 +19,7 @@ from clients.tested import tested_answer
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, blocks
 from flower_pansvm.class_columns import positive_classes, winners
+from flower_pansvm.counts import patient_squares
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.models.decisions import DecidingModel
 from flower_pansvm.models.model import MODELS, model_of
@@ -81,10 +82,8 @@ def subgroups(site: Site, question: tasks.SubgroupsQuestion) -> tasks.SubgroupsA
     np.add.at(counts, (group, rows.classes, predicted), 1.0)
     for index in range(groups if site.level != "perturbed" else 0):
         own = group == index
-        _, of_patient = np.unique(patients[own], return_inverse=True)
-        by_class = np.zeros((of_patient.max(initial=-1) + 1, classes))
-        np.add.at(by_class, (of_patient, rows.classes[own]), 1.0)
-        products[index] = by_class.T @ by_class
+        squares = patient_squares(rows.classes[own], rows.classes[own], patients[own], classes)
+        products[index] = squares.reshape(classes, 2, classes, 2).sum(axis=(1, 3))
     return tasks.SubgroupsAnswer(counts, products)
 
 
