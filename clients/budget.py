@@ -27,7 +27,7 @@ from clients.ledger.ledger import (
 from clients.state_folder import locked, write_checked
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.private_folder import make_private
+from flower_pansvm.private_folder import is_private, make_private
 
 END = (
     "end this table's budget and begin a new one. The epsilon spent so far and what will be spent anew add up for "
@@ -46,7 +46,13 @@ END_COPY = (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; BudgetError if there is no ledger, it is damaged, or one has been begun already."""
+    """Run the command.
+
+    Raises
+    ------
+    BudgetError
+        If there is no ledger, it is damaged, or one has been begun already; or the folder is another account's.
+    """
     parser = argparse.ArgumentParser(
         prog="pansvm budget",
         description="Show what was spent by which run, and what is left; or begin a budget, or end it.",
@@ -72,6 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not (0 <= asked.test_fraction < 1 and asked.epsilon > 0 and 0 < asked.delta < 1):
         parser.error(
             "--test-fraction has to be from 0 to below 1, --epsilon above 0, --delta between 0 and 1"
+        )
+    if asked.folder.is_dir() and not is_private(asked.folder):  # in another account, each ledger would seem lost
+        raise BudgetError(
+            "The state folder is another account's, or open to others. Run this command in the account of the "
+            "SuperNode (sudo -H -u ACCOUNT), and close the folder (chmod 700)."
         )
     if asked.new:
         new_ledger(asked.folder, asked.test_fraction)

@@ -1,5 +1,6 @@
 """``pansvm budget``: begins a hospital's ledger, and shows what is in it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,19 @@ def test_a_folder_that_wants_another_share_for_evaluation_begins_again_as_it_is_
         link_table(tmp_path / "second", a_table())
     pansvm("budget", "--new", str(tmp_path / "second"), "--test-fraction", "0.2")
     assert link_table(tmp_path / "second", a_table()) == read_ledger(tmp_path / "state")
+
+
+@pytest.mark.parametrize("decision", [(), ("--new",), ("--end",), ("--end-copy",)])
+def test_another_account_decides_nothing_and_is_told_so(
+    decision: tuple[str, ...], pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root's own state has no such ledger: it would seem lost, and be ended as such."""
+    folder = tmp_path / "state"
+    begin(folder, a_table(), 0.3)
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
+    assert "sudo -H -u" in pansvm.error("budget", *decision, str(folder))
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
 
 
 def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Path) -> None:
