@@ -79,7 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(
             "--test-fraction has to be from 0 to below 1, --epsilon above 0, --delta between 0 and 1"
         )
-    if asked.folder.is_dir() and not is_private(asked.folder):  # in another account, each ledger would seem lost
+    if asked.folder.is_dir() and not is_private(
+        asked.folder
+    ):  # in another account, each ledger would seem lost
         raise BudgetError(
             "The state folder is another account's, or open to others. Run this command in the account of the "
             "SuperNode (sudo -H -u ACCOUNT), and close the folder (chmod 700)."

@@ -68,8 +68,8 @@ def files_in(folders: Mapping[str, Path]) -> dict[str, bytes]:
 
 def installed_files() -> dict[str, bytes]:
     """Return names and contents of the software's files that this Python would import."""
-    found = {name: find_spec(name) for name in PACKAGES}
-    return files_in({name: Path(spec.origin).parent for name, spec in found.items() if spec and spec.origin})
+    specs = {name: find_spec(name) for name in PACKAGES}
+    return files_in({name: Path(spec.origin).parent for name, spec in specs.items() if spec and spec.origin})
 
 
 def hash_of(files: Mapping[str, bytes]) -> str:
@@ -99,9 +99,9 @@ def check_bundle(content: bytes, version: str) -> None:
 
     FederationError if anything differs; it names up to three of the installed files that do.
     """
-    own = installed_files()
+    installed = installed_files()
     try:
-        differing = _differing(content, own)
+        differing = _differing(content, installed)
     except Exception:  # zipfile has many errors, and a stranger has made the file
         differing = ["the whole, which is no bundle"]
     if version != VERSION:
@@ -109,13 +109,13 @@ def check_bundle(content: bytes, version: str) -> None:
     if differing:
         raise FederationError(
             f"A run was refused, and nothing of the coordinator's bundle was executed: it is not the software that is "
-            f"installed here, flower-pansvm {VERSION} with the hash {hash_of(own)}. It differs in "
+            f"installed here, flower-pansvm {VERSION} with the hash {hash_of(installed)}. It differs in "
             f"{', '.join(differing[:3])}{' and more' if len(differing) > 3 else ''}. Train with a checkout that has "
             "this hash, which is the invitation's; or invite the hospitals anew, and they install the other version."
         )
 
 
-def _differing(content: bytes, own: Mapping[str, bytes]) -> list[str]:
+def _differing(content: bytes, installed: Mapping[str, bytes]) -> list[str]:
     """Return in what a bundle differs; no more of a file is unpacked than the installed one has."""
     with zipfile.ZipFile(io.BytesIO(content)) as bundle:
         entries = [
@@ -124,14 +124,14 @@ def _differing(content: bytes, own: Mapping[str, bytes]) -> list[str]:
             if entry.filename not in NO_CODE and not entry.filename.startswith(SIMULATED)
         ]
         sent = {entry.filename: entry for entry in entries}
-        found = [
+        differing = [
             name
-            for name, expected in sorted(own.items())
+            for name, expected in sorted(installed.items())
             if name not in sent or _beginning(bundle, sent[name], len(expected) + 1) != expected
         ]
-    if len(entries) > len(sent.keys() & own.keys()):
-        found.append("files that are not installed here")
-    return found
+    if len(entries) > len(sent.keys() & installed.keys()):
+        differing.append("files that are not installed here")
+    return differing
 
 
 def _beginning(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:

@@ -127,14 +127,14 @@ class Commands(TyperGroup):
         return name, shown and command_at(COMMANDS[str(name)].place), rest
 
 
-def command_at(place: str) -> click.Command:
-    """Return the command at a place, a function with options in the manner of typer, or a group of such."""
-    found: Any = resolve_name(place)
-    if not isinstance(found, typer.Typer):
+def command_at(target: str) -> click.Command:
+    """Return the command at a target, a function with options in the manner of typer, or a group of such."""
+    command: Any = resolve_name(target)
+    if not isinstance(command, typer.Typer):
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(**getattr(found, "of_command", {}))(found)
-        found = alone
-    return typer.main.get_command(found)
+        alone.command(**getattr(command, "of_command", {}))(command)
+        command = alone
+    return typer.main.get_command(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -81,17 +81,19 @@ class ReadingCommand(FieldCommand):
         from flower_pansvm.reading_options import ReadingOptions  # noqa: PLC0415
 
         panel = "How the file is written"
-        return [field_option(key_of(one.name), one, panel, "") for one in fields(ReadingOptions)]
+        return [field_option(key_of(option.name), option, panel, "") for option in fields(ReadingOptions)]
 
 
-def field_option(key: str, one: "Field[Any]", panel: str | None, default: str, of: str = "") -> TyperOption:
+def field_option(
+    key: str, option: "Field[Any]", panel: str | None, default: str, of: str = ""
+) -> TyperOption:
     """Return the option of a declared field; `given` returns what was typed."""
 
     def keep(context: typer.Context, _: Any, values: tuple[str, ...]) -> None:
         if values:
             context.meta.setdefault(_KEPT, {})[key] = values
 
-    choices = one.metadata["constraint"].choices
+    choices = option.metadata["constraint"].choices
     return TyperOption(
         param_decls=[f"--{key}"],
         type=str,
@@ -99,7 +101,7 @@ def field_option(key: str, one: "Field[Any]", panel: str | None, default: str, o
         expose_value=False,
         callback=keep,
         metavar=f"[{'|'.join(choices)}]" if choices else "VALUE",
-        help=one.metadata["meaning"] + of,
+        help=option.metadata["meaning"] + of,
         show_default=default or False,
         rich_help_panel=panel,
     )
@@ -110,36 +112,36 @@ def given(context: typer.Context, set_: Iterable[str] = ()) -> Given:
 
     SettingError if a text of ``--set`` has no ``=``, or sets what only an option of the command's may.
     """
-    found: dict[str, tuple[str, ...]] = dict(context.meta.get(_KEPT, {}))
+    kept: dict[str, tuple[str, ...]] = dict(context.meta.get(_KEPT, {}))
     for key, value in assignments(set_):
         if key in OF_COMMANDS:
             raise SettingError(f"--set {key}={value} would change what --{key} is for. Give only --{key}.")
-        found[key] = (*found.get(key, ()), value)
-    return found
+        kept[key] = (*kept.get(key, ()), value)
+    return kept
 
 
 def assignments(texts: Iterable[str]) -> list[tuple[str, str]]:
     """Return key and value of each KEY=VALUE; SettingError if a text has no ``=``."""
-    found = []
+    pairs = []
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise SettingError(
                 f"--set {text} has no '='. Write it as --set KEY=VALUE, for instance --set C=10."
             )
-        found.append((key.strip(), value.strip()))
-    return found
+        pairs.append((key.strip(), value.strip()))
+    return pairs
 
 
-def single(found: Given) -> dict[str, str]:
+def single(texts: Given) -> dict[str, str]:
     """Return the value of each key; the parts of a list are put together.
 
     SettingError if another key is given twice: which one counts would be a guess.
     """
-    twice = [key for key, values in found.items() if len(values) > 1 and key not in LISTS]
+    twice = [key for key, values in texts.items() if len(values) > 1 and key not in LISTS]
     if twice:
         raise SettingError(f"{twice[0]} is given more than once. Give it once.")
-    return {key: ",".join(values) for key, values in found.items()}
+    return {key: ",".join(values) for key, values in texts.items()}
 
 
 def together(given: list[str] | None) -> str:
@@ -157,7 +159,7 @@ def check_file(path: Path, overwrite: bool, *read: Path) -> None:
         raise SettingError(f"--out {path} is a folder. Name a file in it.")
     if path.exists() and not overwrite:
         raise SettingError(f"{path} exists. Choose another --out, or give --overwrite to write over it.")
-    if path.exists() and any(one.exists() and path.samefile(one) for one in read):
+    if path.exists() and any(source.exists() and path.samefile(source) for source in read):
         raise SettingError(
             f"--out {path} is a file that this command reads, and would be lost. Name another."
         )
@@ -176,7 +178,7 @@ def check_can_be_folder(path: Path) -> None:
 
 def _check_writable(path: Path, folders: Sequence[Path]) -> None:
     """Check that the first of some folders that exists can be written to."""
-    folder = next(one for one in folders if one.exists())
+    folder = next(parent for parent in folders if parent.exists())
     if not folder.is_dir():
         raise SettingError(
             f"--out {path} is invalid: {folder} is a file, not a folder. Choose another --out."

@@ -57,7 +57,7 @@ def decision_histogram(decision: Floats, positive: Bools, centre: float = 0.0, s
     """
     distance = (decision - centre) / scale
     squashed = distance / (1.0 + np.abs(distance))
-    place = np.clip(((squashed + 1.0) / 2.0 * BINS).astype(np.int64), 0, BINS - 1)
+    bins = np.clip(((squashed + 1.0) / 2.0 * BINS).astype(np.int64), 0, BINS - 1)
     counts = np.zeros((2, BINS))
-    np.add.at(counts, (positive.astype(np.int64), place), 1.0)
+    np.add.at(counts, (positive.astype(np.int64), bins), 1.0)
     return counts

@@ -32,8 +32,8 @@ def open_door(door: str, places: Mapping[str, str], name: str) -> Any:
     except ModuleNotFoundError:
         module = None
     for package in ROOMS:
-        found = getattr(sys.modules.get(package), "__file__", None)
-        if found is not None and Path(found).resolve().parents[1] != HOME.resolve():
+        file = getattr(sys.modules.get(package), "__file__", None)
+        if file is not None and Path(file).resolve().parents[1] != HOME.resolve():
             raise ImportError(
                 f"{door} needs the package '{package}' of flower-pansvm, and your app has one of its own that hides "
                 f"it. Give your folder or module '{package}' another name."

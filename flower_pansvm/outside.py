@@ -49,17 +49,17 @@ def parse(text: str, form: Literal["json", "toml"], longest: int = LONGEST) -> A
         raise ValueError(f"it is longer than {longest} characters")
     _check_depth(text)
     if form == "toml":
-        found: Any = tomllib.loads(text, parse_float=_float)
+        content: Any = tomllib.loads(text, parse_float=_float)
     else:
-        found = json.loads(text, object_pairs_hook=_no_repeats, parse_int=_whole, parse_float=_float)
-    _check_values(found)
-    return found
+        content = json.loads(text, object_pairs_hook=_no_repeats, parse_int=_whole, parse_float=_float)
+    _check_values(content)
+    return content
 
 
 def _check_depth(text: str) -> None:
     """Check how deeply brackets and dotted keys nest; ValueError if too deeply."""
     # A string becomes a part of a key. Within strings and comments nothing counts.
-    plain = _STRING.sub(lambda found: "" if found[0][0] == "#" else "x", text)
+    plain = _STRING.sub(lambda match: "" if match[0][0] == "#" else "x", text)
     depth = 0
     for bracket in _BRACKET.finditer(plain):
         depth += 1 if bracket[0] in "[{" else -1
@@ -69,19 +69,19 @@ def _check_depth(text: str) -> None:
         raise ValueError(f"it has a key of more than {DEEPEST} parts")
 
 
-def _check_values(found: Any) -> None:
+def _check_values(content: Any) -> None:
     """Check all numbers and texts, which nest no deeper than `DEEPEST` and the parts of a key; else ValueError."""
-    if isinstance(found, dict):
-        for name, value in found.items():
+    if isinstance(content, dict):
+        for name, value in content.items():
             _check_values(name)
             _check_values(value)
-    elif isinstance(found, list):
-        for value in found:
+    elif isinstance(content, list):
+        for value in content:
             _check_values(value)
-    elif isinstance(found, str):
-        if any("\ud800" <= character <= "\udfff" for character in found):
+    elif isinstance(content, str):
+        if any("\ud800" <= character <= "\udfff" for character in content):
             raise ValueError("it holds half a pair of UTF-16, which is no text")
-    elif isinstance(found, int) and not -(2**63) <= found < 2**63:
+    elif isinstance(content, int) and not -(2**63) <= content < 2**63:
         raise ValueError("it holds a number of more than 64 bits")
 
 
@@ -93,10 +93,10 @@ def _whole(digits: str) -> int:
 
 
 def _float(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number) and "inf" not in digits.lower():
-        raise ValueError("it holds a number that is too large")
-    return number
+    value = float(digits)
+    if math.isinf(value) and "inf" not in digits.lower():
+        raise ValueError("it holds a value that is too large")
+    return value
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

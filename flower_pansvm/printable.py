@@ -30,7 +30,7 @@ def name_problem(text: str) -> str:
         return "is empty"
     if len(text) > MOST_TEXT:
         return f"is longer than {MOST_TEXT} characters"
-    hidden = next((one for one in text if unicodedata.category(one) in CONTROLS), "")
+    hidden = next((char for char in text if unicodedata.category(char) in CONTROLS), "")
     return f"holds a character that nobody sees, U+{ord(hidden):04X}" if hidden else ""
 
 
@@ -43,5 +43,5 @@ def printable(text: str, most: int = MOST_CHARACTERS) -> str:
     r"""Return a text with its control characters written out, such as ``\x1b``, cut after so many characters."""
     safe = text[:most]
     if not safe.isprintable():  # which is stricter, and quick
-        safe = "".join(one if is_printable(one) else one.encode("unicode_escape").decode() for one in safe)
+        safe = "".join(c if is_printable(c) else c.encode("unicode_escape").decode() for c in safe)
     return safe if len(safe) <= most and len(text) <= most else f"{safe[:most]} …"

@@ -16,11 +16,11 @@ def make_private(folder: Path) -> None:
 
     ``mkdir`` makes those above by the umask: where others may write into one, they can put another in its place.
     """
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    for one in reversed(missing):
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for parent in reversed(missing):
         with suppress(FileExistsError):
-            one.mkdir(mode=0o700)
-            one.chmod(0o700)  # whatever the umask
+            parent.mkdir(mode=0o700)
+            parent.chmod(0o700)  # whatever the umask
     if not folder.is_dir():
         raise NotADirectoryError(20, "it is no folder", str(folder))
 

@@ -108,7 +108,7 @@ class ReadingOptions:
         return dict(zip(READING_KEYS, self.options, strict=True))
 
 
-READING_KEYS = tuple(key_of(one.name) for one in fields(ReadingOptions))
+READING_KEYS = tuple(key_of(option.name) for option in fields(ReadingOptions))
 
 
 def said_of_reading(values: Any) -> dict[str, str]:

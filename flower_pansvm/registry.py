@@ -47,12 +47,12 @@ class Registry(UserDict[str, T]):
 
     def __getitem__(self, name: str) -> T:
         """Return the thing of a name; SettingError if there is none, with the near matches, or it cannot be loaded."""
-        found = self.data.get(name) or self._added().get(name)
-        if found is None:
+        entry = self.data.get(name) or self._added().get(name)
+        if entry is None:
             raise SettingError(f"There is no {self.kind} '{name}'. {near_matches(name, self.places())}")
-        if isinstance(found, EntryPoint):
-            found = self._load(found)
-        thing: T = resolve_name(found) if isinstance(found, str) else found
+        if isinstance(entry, EntryPoint):
+            entry = self._load(entry)
+        thing: T = resolve_name(entry) if isinstance(entry, str) else entry
         return thing
 
     def _load(self, point: EntryPoint) -> Any:

@@ -44,7 +44,7 @@ class Schema:
     def indices(self, labels: Iterable[str]) -> Ints:
         """Return the class index of each label, -1 for a label that is no class of the federation."""
         names = class_names(labels, self.positive_labels)
-        found = np.full(len(names), -1)
+        codes = np.full(len(names), -1)
         for index, name in enumerate(self.classes):
-            found[names == name] = index
-        return found
+            codes[names == name] = index
+        return codes

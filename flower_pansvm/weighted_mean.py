@@ -179,8 +179,8 @@ def encode_reply(reply: SiteReply, terms: MeanTerms, sites: int) -> Words:
     start = 0
     for array in reply.arrays:
         flat = array.reshape(-1)
-        for place in range(0, flat.size, BLOCK):
-            block = reply.weight * flat[place : place + BLOCK].astype(np.float64)
+        for offset in range(0, flat.size, BLOCK):
+            block = reply.weight * flat[offset : offset + BLOCK].astype(np.float64)
             words = encode(block, bound * 2.0 ** (32 * narrow), sites)
             slots[start : start + block.size] = words + _shift(sites) if narrow else words
             start += block.size
@@ -245,9 +245,9 @@ def decode_mean(
             continue
         floating = np.issubdtype(np.dtype(kind), np.floating)
         mean = np.empty(math.prod(shape), dtype=kind if floating else np.float64)
-        for place in range(0, mean.size, BLOCK):
-            block = arrays[start : start + min(BLOCK, mean.size - place)].astype(np.uint64) - shift
-            mean[place : place + block.size] = decode(block, block.shape, bound, roster) / weight
+        for offset in range(0, mean.size, BLOCK):
+            block = arrays[start : start + min(BLOCK, mean.size - offset)].astype(np.uint64) - shift
+            mean[offset : offset + block.size] = decode(block, block.shape, bound, roster) / weight
             start += block.size
         records.setdefault(name, ArrayRecord())[key] = Array(mean.reshape(shape))  # type: ignore[assignment]
     metric_records = [record for record in records.values() if isinstance(record, MetricRecord)]
@@ -271,9 +271,9 @@ def name_of(node: int) -> str:
 def digest_of(kind: str, content: RecordDict) -> str:
     """Return the digest of a message of the app: sites that are asked different things share no masks."""
     hasher = hashlib.sha256()
-    for part in (kind.encode(), *_pieces(content)):
-        hasher.update(len(part).to_bytes(8, "big"))
-        hasher.update(part)
+    for piece in (kind.encode(), *_pieces(content)):
+        hasher.update(len(piece).to_bytes(8, "big"))
+        hasher.update(piece)
     return hasher.hexdigest()
 
 

@@ -35,7 +35,7 @@ def make_certificates(host: str) -> dict[str, bytes]:
         .add_extension(_usage(signs_certificates=True), critical=True)
         .sign(authority_key, SHA384())
     )
-    names = [_alternative(one) for one in dict.fromkeys((host, *LOCAL))]
+    names = [_alternative(host_name) for host_name in dict.fromkeys((host, *LOCAL))]
     server = (
         _certificate(_name(host[:64]), server_key, now)
         .issuer_name(authority_name)
@@ -59,8 +59,8 @@ def make_certificates(host: str) -> dict[str, bytes]:
 def check_authority(pem: str, where: str) -> None:
     """Check that a text is the certificate of one authority that is valid now; else SettingError."""
     try:
-        (found,) = x509.load_pem_x509_certificates(pem.encode())
-        constraints = found.extensions.get_extension_for_class(x509.BasicConstraints).value
+        (authority,) = x509.load_pem_x509_certificates(pem.encode())
+        constraints = authority.extensions.get_extension_for_class(x509.BasicConstraints).value
     except (ValueError, x509.ExtensionNotFound):
         raise SettingError(
             f"{where} holds no certificate of an authority. Ask the coordinator for it again."
@@ -71,11 +71,11 @@ def check_authority(pem: str, where: str) -> None:
             "own. Ask the coordinator for ca.crt's."
         )
     now = datetime.now(UTC)
-    if not found.not_valid_before_utc <= now <= found.not_valid_after_utc:
+    if not authority.not_valid_before_utc <= now <= authority.not_valid_after_utc:
         raise SettingError(
-            f"The certificate of the authority in {where} is valid from {found.not_valid_before_utc:%Y-%m-%d} to "
-            f"{found.not_valid_after_utc:%Y-%m-%d}, and today is {now:%Y-%m-%d}. Is this machine's clock right? If so, "
-            "ask the coordinator for a new invitation."
+            f"The certificate of the authority in {where} is valid from {authority.not_valid_before_utc:%Y-%m-%d} to "
+            f"{authority.not_valid_after_utc:%Y-%m-%d}, and today is {now:%Y-%m-%d}. Is this machine's clock right? "
+            "If so, ask the coordinator for a new invitation."
         )
 
 

@@ -25,14 +25,14 @@ class NotThereError(SettingError):
 
 def wait_for_coordinator(address: str, authority: str, show: Callable[[str], None]) -> None:
     """Wait until the coordinator's server answers, and check its certificate; SettingError if that is another's."""
-    said = ""
+    last_error = ""
     while True:
         try:
             check_server(address, authority)
         except NotThereError as error:
-            if str(error) != said:
+            if str(error) != last_error:
                 show(f"Waiting for the coordinator. {error}")
-                said = str(error)
+                last_error = str(error)
             time.sleep(PAUSE)
         else:
             return
@@ -101,8 +101,8 @@ def _proxy_for(host: str) -> SplitResult | None:
     if not url or host in LOCAL or proxy_bypass(host):
         return None
     try:
-        found = urlsplit(url if "://" in url else f"http://{url}")
-        usable = found.scheme == "http" and bool(found.hostname) and found.port != 0
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        usable = parts.scheme == "http" and bool(parts.hostname) and parts.port != 0
     except ValueError:  # the port is no number, or a bracket is not closed
         usable = False
     if not usable:
@@ -111,7 +111,7 @@ def _proxy_for(host: str) -> SplitResult | None:
             "Write a web proxy of this hospital's into HTTPS_PROXY: http:// in front of its name, a colon and its port "
             f"behind it. Or, if {host} is reached without one, put {host} into NO_PROXY."
         )
-    return found
+    return parts
 
 
 def _who_names_the_proxy() -> str:

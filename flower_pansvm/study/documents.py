@@ -77,9 +77,9 @@ def read_document(path: Path, kind: str, fields: Mapping[str, type]) -> tuple[di
     another type.
     """
     document = _read(path, kind)
-    found = document.pop(KIND, None)
-    if found != kind:
-        what = KINDS.get(str(found), "none of pansvm's files, or one of another version")
+    written_kind = document.pop(KIND, None)
+    if written_kind != kind:
+        what = KINDS.get(str(written_kind), "none of pansvm's files, or one of another version")
         raise SettingError(f"{path} is {what}. Expected is {KINDS[kind]}.")
     signature = document.pop(SIGNATURE, None)
     check_fields(str(path), document, fields)

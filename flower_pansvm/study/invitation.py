@@ -72,12 +72,12 @@ class Invitation:
     def _of(cls, where: str, content: dict[str, Any], signature: str) -> Self:
         entries = content["hospitals"]
         hospitals = tuple(
-            registration_of(f"Hospital {place} in {where}", entry)
-            for place, entry in enumerate(entries, start=1)
+            registration_of(f"Hospital {index} in {where}", entry)
+            for index, entry in enumerate(entries, start=1)
         )
-        found = cls(**{**content, "hospitals": hospitals}, signature=signature)
-        found.check(where)
-        return found
+        invitation = cls(**{**content, "hospitals": hospitals}, signature=signature)
+        invitation.check(where)
+        return invitation
 
     def signed_by(self, key: Ed25519PrivateKey) -> Self:
         """Return the same invitation, signed by the coordinator whose key this is, and checked."""
@@ -87,7 +87,7 @@ class Invitation:
     @property
     def content(self) -> dict[str, Any]:
         """All that is signed."""
-        hospitals = [{**one.content, "signature": one.signature} for one in self.hospitals]
+        hospitals = [{**hospital.content, "signature": hospital.signature} for hospital in self.hospitals]
         return {**{name: getattr(self, name) for name in ENTRIES}, "hospitals": hospitals}
 
     @property
@@ -98,7 +98,7 @@ class Invitation:
     @property
     def roster(self) -> dict[str, str]:
         """The public identities of all hospitals, by name."""
-        return {one.name: one.identity for one in self.hospitals}
+        return {hospital.name: hospital.identity for hospital in self.hospitals}
 
     def to_json(self) -> str:
         """Return the text of the file."""
@@ -128,32 +128,32 @@ class Invitation:
 
 def check_hospitals(hospitals: Iterable[Registration]) -> None:
     """Check that the hospitals of a study are at least two, and that nothing of theirs is another's."""
-    found = list(hospitals)
-    if len(found) < 2:
+    registrations = list(hospitals)
+    if len(registrations) < 2:
         raise SettingError(
             "A study has at least two hospitals, and should have three. Give the files of all of them."
         )
     for what in ("name", "identity", "supernode_key"):
         owners: dict[str, str] = {}
-        for one in found:
+        for hospital in registrations:
             # Names that differ in case only would be taken for one another on the telephone.
-            value = getattr(one, what).casefold() if what == "name" else getattr(one, what)
+            value = getattr(hospital, what).casefold() if what == "name" else getattr(hospital, what)
             if value in owners:
                 raise SettingError(
-                    f"The hospitals '{owners[value]}' and '{one.name}' have the same {what.replace('_', ' ')}. Each "
-                    "needs its own: is one file given twice, or did one hospital copy another's folder? It should run "
-                    "`pansvm hospital init` again with another --name or --folder."
+                    f"The hospitals '{owners[value]}' and '{hospital.name}' have the same {what.replace('_', ' ')}. "
+                    "Each needs its own: is one file given twice, or did one hospital copy another's folder? It should "
+                    "run `pansvm hospital init` again with another --name or --folder."
                 )
-            owners[value] = one.name
+            owners[value] = hospital.name
 
 
 def check_address(address: str) -> tuple[str, int]:
     """Return host and port of an address; SettingError if it is none."""
-    found = ADDRESS.fullmatch(address)
-    if found is None or int(found[2]) > 65535:
+    match = ADDRESS.fullmatch(address)
+    if match is None or int(match[2]) > 65535:
         raise SettingError(
             f"'{printable(address, 100)}' is no address. Write the name that hospitals reach the coordinator by (in "
             "ASCII: xn--…) or its IPv4 address, a colon and the port, such as coordinator.example.org:443, without "
             "https:// in front."
         )
-    return found[1], int(found[2])
+    return match[1], int(match[2])

@@ -82,8 +82,8 @@ def exit_on_signals() -> Iterator[None]:
     They are SIGTERM (``kill``, a container that stops) and SIGHUP (a terminal that is closed).
     """
 
-    def leave(number: int, _frame: FrameType | None) -> None:
-        sys.exit(128 + number)
+    def leave(signal_number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + signal_number)
 
     # A signal that the caller handles or ignores (nohup) stays as it is.
     fatal = [name for name in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(name) is signal.SIG_DFL]

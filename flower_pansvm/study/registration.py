@@ -43,9 +43,9 @@ class Registration:
     def read(cls, path: Path) -> Self:
         """Read and check a file; SettingError if it is none, or was changed after the hospital had signed it."""
         content, signature = read_document(path, KIND, ENTRIES)
-        found = cls(**content, signature=signature)
-        found.check(str(path))
-        return found
+        registration = cls(**content, signature=signature)
+        registration.check(str(path))
+        return registration
 
     @property
     def content(self) -> dict[str, str]:
@@ -87,9 +87,9 @@ def registration_of(where: str, content: Any) -> Registration:
     if not isinstance(content, dict):
         raise SettingError(f"{where} is no registration. Ask the coordinator for the file again.")
     check_fields(where, content, {**ENTRIES, "signature": str})
-    found = Registration(**content)
-    found.check(where)
-    return found
+    registration = Registration(**content)
+    registration.check(where)
+    return registration
 
 
 def check_name(name: str) -> None:
