@@ -3,7 +3,7 @@
 The code of a figure is all that its module imports, directly or not, with the strategies, baselines and secure sums
 that it names, and their counterparts at the hospital, but for `NO_NUMBERS`; of these files, what may be used
 (`reached`). A figure is older if one of these definitions was another at its commit, in more than words
-(`definitions`). Whether that has changed the number only a new run can tell: what is older is listed, by file.
+(`definitions`). Only a new run shows whether that has changed the number: older figures are listed, by file.
 """
 
 import ast
@@ -30,7 +30,7 @@ SLICED = ("strategies/", "flower_pansvm/systems/")
 ROOMS = ("flower_pansvm", "clients", "strategies", "simulations")
 NO_NUMBERS = (
     *("clients/checking/", "clients/cli/", "clients/deployment/", "clients/node/"),
-    *(f"clients/table/sources/{own}.py" for own in ("excel", "function", "sql")),
+    *(f"clients/table/sources/{source}.py" for source in ("excel", "function", "sql")),
     *("strategies/cli.py", "strategies/deployment/", "strategies/report/", "strategies/run_"),
     *(
         "flower_pansvm/cli.py",
@@ -39,7 +39,7 @@ NO_NUMBERS = (
         "flower_pansvm/study/",
     ),
     *("flower_pansvm/errors.py", "flower_pansvm/export/", "simulations/cli/"),
-    *(f"simulations/papers/{own}.py" for own in ("page", "plots", "record", "writing")),
+    *(f"simulations/papers/{name}.py" for name in ("page", "plots", "record", "writing")),
 )
 """Code that admits, refuses, connects or shows, and sources that no figure reads."""
 OF_DEPLOYMENTS = ("deployment", "faults")
@@ -52,12 +52,11 @@ class Figures(NamedTuple):
     """Figures of one commit in one file."""
 
     file: str  # from the root of the checkout
-    part: str  # table or figure of a paper; empty if the file is one
+    table: str  # table or figure of a paper; empty if the file is one
     commit: str
     code: frozenset[str]  # files of the code that made them, from the root of the checkout
-    roots: frozenset[str] = (
-        frozenset()
-    )  # those of them that the others are imported for; all if there is none
+    # Those of them that the others are imported for; all if it is empty.
+    roots: frozenset[str] = frozenset()
 
 
 def imported(module: Path, root: Path = ROOT, named: Iterable[str] | None = None) -> frozenset[str]:
@@ -67,29 +66,29 @@ def imported(module: Path, root: Path = ROOT, named: Iterable[str] | None = None
     named, also if a file of ``simulations/`` that is imported has its name. A hospital's system counts if the
     coordinator's part of it does.
     """
-    found: set[str] = set()
+    files: set[str] = set()
     rows: dict[str, Path] = {}
     words, waiting = {*(named or (Settings.strategy,)), Settings.aggregation}, [module]
     while waiting:
         file = waiting.pop()
         name = file.relative_to(root).as_posix()
-        if name not in found:
-            found.add(name)
-            read = _read(file, root)
-            waiting += read.imports
-            rows |= read.rows
-            words |= read.words if named is None and name.startswith("simulations/") else set()
+        if name not in files:
+            files.add(name)
+            references = _references(file, root)
+            waiting += references.imports
+            rows |= references.rows
+            words |= references.words if named is None and name.startswith("simulations/") else set()
         if not waiting:
-            sliced = [Path(own) for own in found if own.startswith(SLICED)]
-            parts = {part for own in sliced for part in (own.stem, own.parent.name)}
-            systems = [own for own in (root / "clients" / "systems").glob("*.py") if own.stem in parts]
+            paths = [Path(path) for path in files if path.startswith(SLICED)]
+            stems = {stem for path in paths for stem in (path.stem, path.parent.name)}
+            systems = [path for path in (root / "clients" / "systems").glob("*.py") if path.stem in stems]
             wanted = [*systems, *(rows[word] for word in rows.keys() & words)]
-            waiting = [own for own in wanted if own.relative_to(root).as_posix() not in found]
-    return frozenset(found)
+            waiting = [path for path in wanted if path.relative_to(root).as_posix() not in files]
+    return frozenset(files)
 
 
-class _Read(NamedTuple):
-    """What a file says of others."""
+class _References(NamedTuple):
+    """A file's references to others."""
 
     imports: tuple[Path, ...]  # files that it imports by statement
     rows: dict[str, Path]  # the file of each row ``"name": "module:attribute"`` of its tables
@@ -97,7 +96,7 @@ class _Read(NamedTuple):
 
 
 @cache
-def _read(file: Path, root: Path) -> _Read:
+def _references(file: Path, root: Path) -> _References:
     """Read a file's imports, tables and texts."""
     names: list[str] = []
     rows: dict[str, Path] = {}
@@ -110,20 +109,20 @@ def _read(file: Path, root: Path) -> _Read:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             words.add(node.value)
         elif isinstance(node, ast.Dict):
-            for key, place in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(place, ast.Constant):
-                    for own in _files(str(place.value).partition(":")[0], root):
-                        rows[str(key.value)] = own
-    return _Read(
-        tuple(own for name in names for own in _files(name, root)), rows, frozenset(words - rows.keys())
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
+                    for path in _files(str(value.value).partition(":")[0], root):
+                        rows[str(key.value)] = path
+    return _References(
+        tuple(path for name in names for path in _files(name, root)), rows, frozenset(words - rows.keys())
     )
 
 
 def _files(name: str, root: Path) -> list[Path]:
-    """Return the file of a module of this project; none if it is no such module."""
+    """Return the files of a module of this project; empty for other modules."""
     path = root.joinpath(*name.split("."))
-    own = [path.with_suffix(".py"), path / "__init__.py"] if name.partition(".")[0] in ROOMS else []
-    return [file for file in own if file.is_file()]
+    paths = [path.with_suffix(".py"), path / "__init__.py"] if name.partition(".")[0] in ROOMS else []
+    return [file for file in paths if file.is_file()]
 
 
 def figures() -> Iterator[Figures]:
@@ -131,9 +130,9 @@ def figures() -> Iterator[Figures]:
     for file in sorted((ROOT / "results").glob("*.json")):
         known = json.loads(file.read_text(encoding="utf-8"))
         (module,) = (
-            own
-            for own in (ROOT / "simulations" / "benchmarks").glob("*.py")
-            if f'write_results("{known["benchmark"]}"' in own.read_text(encoding="utf-8")
+            path
+            for path in (ROOT / "simulations" / "benchmarks").glob("*.py")
+            if f'write_results("{known["benchmark"]}"' in path.read_text(encoding="utf-8")
         )
         code, roots = imported(module), frozenset({module.relative_to(ROOT).as_posix()})
         code = code if module.stem in OF_DEPLOYMENTS else _computing(code)
@@ -141,8 +140,8 @@ def figures() -> Iterator[Figures]:
     for work in dict.fromkeys(what.work for what in all_reproductions().values()):
         file = REPRODUCED / f"{work}.csv"
         lines = recorded(work).values()
-        by_commit = dict.fromkeys((line["name"], own) for line in lines for own in line["commit"].split())
-        for name, commit in by_commit:
+        pairs = dict.fromkeys((line["name"], commit) for line in lines for commit in line["commit"].split())
+        for name, commit in pairs:
             yield Figures(file.relative_to(ROOT).as_posix(), name, commit, *code_of(name))
 
 
@@ -151,14 +150,14 @@ def _computing(code: frozenset[str]) -> frozenset[str]:
 
 
 def code_of(table: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the files of the code behind a table or a figure of a paper, and those that it begins with."""
+    """Return the files of the code behind a table or a figure of a paper, and its root modules."""
     what = all_reproductions()[table]
     named: set[str] = set()
     for strategy in {setup.strategy for setups in what.setups.values() for setup in setups}:
         word, _, name = strategy.partition(":")
         named |= {strategy, name.partition(" ")[0]}
         if word in EXPERIMENTS and name:
-            named |= _read(Path(getfile(EXPERIMENTS[word].work)), ROOT).words
+            named |= _references(Path(getfile(EXPERIMENTS[word].work)), ROOT).words
     papers = ROOT / "simulations" / "papers"
     modules = [papers / "running.py", *papers.glob(f"{what.work}*.py")]
     code: frozenset[str] = frozenset().union(*(imported(module, named=named) for module in modules))
@@ -167,27 +166,27 @@ def code_of(table: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def ages(known: Iterable[Figures], root: Path = ROOT) -> list[tuple[Figures, str]]:
     """Return the figures that are older than their code, each with the definitions that have changed, by file."""
-    found, then = [], cache(partial(definitions_at, root=root))
-    for own in known:
-        before = then(own.commit.removesuffix("-dirty"))
+    old, then = [], cache(partial(definitions_at, root=root))
+    for group in known:
+        before = then(group.commit.removesuffix("-dirty"))
         if before is None:
-            found.append((own, "its commit is not in this checkout"))
-        elif changed := changes(own, before, root):
-            behind = sum(len(names) for names in reached(own.code, own.roots, root).values())
+            old.append((group, "its commit is not in this checkout"))
+        elif changed := changes(group, before, root):
+            behind = sum(len(names) for names in reached(group.code, group.roots, root).values())
             files = "; ".join(f"{file} ({', '.join(names)})" for file, names in changed.items())
             count = sum(map(len, changed.values()))
-            found.append((own, f"{count} of {behind} definitions behind it have changed: {files}"))
-    return found
+            old.append((group, f"{count} of {behind} definitions behind it have changed: {files}"))
+    return old
 
 
 def changes(
-    own: Figures, before: Mapping[str, Mapping[str, str]], root: Path = ROOT
+    group: Figures, before: Mapping[str, Mapping[str, str]], root: Path = ROOT
 ) -> dict[str, tuple[str, ...]]:
-    """Return what is behind figures and was not the same at their commit: definitions by file.
+    """Return the definitions behind figures that have changed since their commit, by file.
 
     Parameters
     ----------
-    own : Figures
+    group : Figures
         The figures.
     before : mapping
         `Definition.code` of each definition by name, by file: those of their commit.
@@ -196,22 +195,22 @@ def changes(
 
     Notes
     -----
-    A definition that stood in another file counts as the same if the commit had no other of its name.
+    A definition that was in another file counts as the same if the commit had no other of its name.
     """
     bodies: dict[str, set[str]] = {}
-    for one in before.values():
-        for name, code in one.items():
+    for codes in before.values():
+        for name, code in codes.items():
             bodies.setdefault(name, set()).add(code)
-    found: dict[str, tuple[str, ...]] = {}
-    for file, names in sorted(reached(own.code, own.roots, root).items()):
+    by_file: dict[str, tuple[str, ...]] = {}
+    for file, names in sorted(reached(group.code, group.roots, root).items()):
         now = definitions((root / file).read_text(encoding="utf-8"))
         changed = tuple(
             name or "statements"
             for name in names
             if now[name].code != before.get(file, {}).get(name) and bodies.get(name) != {now[name].code}
         )
-        found |= {file: changed} if changed else {}
-    return found
+        by_file |= {file: changed} if changed else {}
+    return by_file
 
 
 @cache
@@ -219,22 +218,22 @@ def reached(code: frozenset[str], roots: frozenset[str], root: Path) -> dict[str
     """Return the definitions in some files that others of them may use, by file: first all of ``roots``, or of all.
 
     A definition is used if one that is used has its name among its words, whichever file that name is of; a class is
-    with all its methods. So this may be more than what runs, and is not less, but for names put together at run time.
+    with all its methods. So this may be more than runs, and is not less, but for names put together at run time.
     """
     known = {file: definitions((root / file).read_text(encoding="utf-8")) for file in code}
-    places: dict[str, list[tuple[str, str]]] = {}
-    for file, own in known.items():
-        for name, one in own.items():
-            places.setdefault("" if one.registered else name, []).append((file, name))
+    by_name: dict[str, list[tuple[str, str]]] = {}
+    for file, of_file in known.items():
+        for name, definition in of_file.items():
+            by_name.setdefault("" if definition.registered else name, []).append((file, name))
     starts = [(file, name) for file in roots or code for name in known[file]]
-    found, waiting = set(), [*starts, *places.get("", [])]
+    used, waiting = set(), [*starts, *by_name.get("", [])]
     while waiting:
-        place = waiting.pop()
-        if place not in found:
-            found.add(place)
-            waiting += [other for word in known[place[0]][place[1]].words for other in places.get(word, [])]
+        key = waiting.pop()
+        if key not in used:
+            used.add(key)
+            waiting += [other for word in known[key[0]][key[1]].words for other in by_name.get(word, [])]
     by_file: dict[str, list[str]] = {}
-    for file, name in sorted(found):
+    for file, name in sorted(used):
         by_file.setdefault(file, []).append(name)
     return by_file
 
@@ -251,7 +250,7 @@ def definitions_at(commit: str, root: Path = ROOT) -> dict[str, dict[str, str]] 
             if member.name.endswith(".py") and (stream := packed.extractfile(member))
         }
     return {
-        file: {name: one.code for name, one in definitions(text).items()}
+        file: {name: definition.code for name, definition in definitions(text).items()}
         for file, text in texts.items()
         if file.startswith(ROOMS)
     }
@@ -259,11 +258,11 @@ def definitions_at(commit: str, root: Path = ROOT) -> dict[str, dict[str, str]] 
 
 def main(names: Sequence[str] = ()) -> int:
     """Print a line for each group of figures that is older than its code, or of those that are named; 1 if there is."""
-    every = [own for own in figures() if not names or {own.part, Path(own.file).stem} & set(names)]
+    every = [group for group in figures() if not names or {group.table, Path(group.file).stem} & set(names)]
     old = ages(every)
-    for own, why in old:
+    for group, why in old:
         short = why if names or len(why) <= MOST_LETTERS else f"{why[:MOST_LETTERS].rpartition(';')[0]}; …"
-        sys.stdout.write(f"{own.file} {own.part} at {own.commit[:7]}: {short}\n")
+        sys.stdout.write(f"{group.file} {group.table} at {group.commit[:7]}: {short}\n")
     sys.stdout.write(
         f"{len(old)} of {len(every)} groups of figures are older than their code. Their numbers may be the same: a new "
         "run tells. NAME of a table, or of results/NAME.json, lists all that has changed behind it.\n"

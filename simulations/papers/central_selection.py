@@ -31,7 +31,7 @@ from strategies.steps.scaling import scaling_of_rows
 
 
 class PooledSplit:
-    """Training rows and the rows that models of them are tried on, both scaled by the training rows alone."""
+    """Training rows and held-out rows, both scaled by the training rows alone."""
 
     def __init__(
         self, settings: SelectionSettings, pairs: tuple[Pair, ...], train: PooledRows, held_out: PooledRows
@@ -49,7 +49,7 @@ class PooledSplit:
         return [SVC(C=C, gamma=gamma).fit(X, signs(self.classes, pair)) for pair in self.pairs]
 
     def accuracy(self, kept: Bools) -> float:
-        """Return the share of the rows held out that models on the kept features predict right."""
+        """Return the accuracy of models on the kept features on the held-out rows."""
         X = self.X_held_out[:, kept]
         decisions = np.stack([svc.decision_function(X) for svc in self.fit(kept)], axis=1)
         return float(np.mean(winners(decisions) == self.held_out_classes))
@@ -67,8 +67,8 @@ class PooledSubsets:
             PooledSplit(settings, self.pairs, train.of(train.folds != fold), train.of(train.folds == fold))
             for fold in range(settings.cv_folds)
         ]
-        present = np.where(np.isnan(train.X), np.nan, self.whole.X)
-        self.classes = moments_of(present, [train.classes == one for one in range(len(self.schema.classes))])
+        X = np.where(np.isnan(train.X), np.nan, self.whole.X)
+        self.classes = moments_of(X, [train.classes == index for index in range(len(self.schema.classes))])
         self.folds: list[int] = []
         self.moments = self
         """Nothing is to be trained before it is scored."""
@@ -77,20 +77,20 @@ class PooledSubsets:
         """Do nothing: LIBSVM is trained where it is scored."""
 
     def score(self, subsets: Sequence[Trained]) -> list[Score]:
-        """Return how good models on each subset are over the folds."""
-        by_fold = ([split.accuracy(one.features) for split in self.splits] for one in subsets)
+        """Return the accuracy of models on each subset, fold by fold."""
+        by_fold = ([split.accuracy(subset.features) for split in self.splits] for subset in subsets)
         return [Score(np.array(accuracies), None) for accuracies in by_fold]
 
 
 class PooledLog(EliminationLog):
-    """What a selection takes down, without the models, of which none is wanted here."""
+    """The log of a selection, without models."""
 
     def __init__(self, subsets: PooledSubsets) -> None:
         super().__init__(subsets.schema, Costs())
         self.whole = subsets.whole
 
     def add_point(self, trained: Trained, score: Score) -> None:
-        """Write down how good the models of a subset are, and try them on the test rows."""
+        """Add the accuracy of a subset's models over the folds and on the test rows."""
         test = self.whole.accuracy(trained.features) if len(self.whole.held_out_classes) else None
         count = int(np.count_nonzero(trained.features))
         self.points.append(Point(count, score.accuracy, float(score.by_fold.std()), test))
@@ -120,17 +120,17 @@ class PooledElimination(Elimination):
         sides = [classes.sides(pair) for pair in self.subsets.pairs]
         w = np.stack(weights)
         scores = {"svm-rfe": svm_rfe(w), "rsvm": rsvm(w, sides), "svm-t": svm_t(support)}
-        return {name: np.where(trained.features, own, 0.0) for name, own in scores.items()}
+        return {name: np.where(trained.features, values, 0.0) for name, values in scores.items()}
 
 
 @experiment("libsvm", "")
 def curve(strategy: str, settings: Settings) -> dict[str, Any]:  # noqa: ARG001
     """Return the curve of a selection, ready for JSON."""
     assert isinstance(settings, SelectionSettings)
-    found = select(settings)
-    points = [asdict(point) for point in found.points]
+    selection = select(settings)
+    points = [asdict(point) for point in selection.points]
     by_folds = {} if settings.test_fraction else tested_by_folds(settings.folds)
-    return {"accuracy_by_count": points, "selected": len(found.selected), **by_folds}
+    return {"accuracy_by_count": points, "selected": len(selection.selected), **by_folds}
 
 
 def select(settings: SelectionSettings) -> Selection:
@@ -146,4 +146,4 @@ def select(settings: SelectionSettings) -> Selection:
 def moments_of(X: Floats, groups: Sequence[Bools]) -> ClassMoments:
     """Return the sums of each group's rows; NaN is a missing cell."""
     sums = [moments(X[rows]) for rows in groups]
-    return ClassMoments(*(np.stack([own[part] for own in sums]) for part in ("count", "total", "square")))
+    return ClassMoments(*(np.stack([group[key] for group in sums]) for key in ("count", "total", "square")))

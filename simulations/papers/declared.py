@@ -13,30 +13,30 @@ from matplotlib.figure import Figure
 
 from flower_pansvm.registry import Registry
 from simulations.papers.plots import bars, curves
-from simulations.papers.reproduction import ACCURACY, FOLD_DEVIATION, Measure, Place, Reproduction, Setup
+from simulations.papers.reproduction import ACCURACY, FOLD_DEVIATION, Measure, Position, Reproduction, Setup
 
 REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure", {})
-"""What has entered itself so far: see `all_reproductions`."""
+"""The tables and figures registered so far: see `all_reproductions`."""
 
 PLOTS: Mapping[str, Callable[..., Figure]] = {"bars": bars, "curves": curves}
-"""What ``kind`` of ``plot`` names; the other entries are the arguments."""
+"""The plot by the ``kind`` of ``plot``; the other entries are the arguments."""
 
 
 def declared(
     name: str,
-    setups: Mapping[Place, Sequence[Setup]],
+    setups: Mapping[Position, Sequence[Setup]],
     measure: Measure = ACCURACY,
     deviation: Measure = FOLD_DEVIATION,
-    paper: Mapping[Place, float] | None = None,
+    paper: Mapping[Position, float] | None = None,
 ) -> Reproduction:
-    """Return what is run and drawn for a table or a figure with what its paper's file says of it, and enter it.
+    """Return a table or a figure, its runs and plot joined with the entry of its paper's file, and register it.
 
     ``pansvm reproduce`` takes its name. By default the paper's numbers are those of the file.
     """
     entry = dict(_entries()[name])
     rows = dict(entry.pop("printed", {}))
-    columns = rows.pop("columns", ())
-    printed = {(row, column): own[place] for row, own in rows.items() for place, column in enumerate(columns)}
+    columns = list(enumerate(rows.pop("columns", ())))
+    printed = {(row, column): numbers[index] for row, numbers in rows.items() for index, column in columns}
     drawn = dict(entry.pop("plot", {}))
     REPRODUCTIONS[name] = Reproduction(
         setups=setups,
@@ -56,15 +56,15 @@ def all_reproductions() -> Registry[Reproduction]:
 
 
 def import_papers() -> None:
-    """Import the files of all papers, so that what they declare is known."""
+    """Import the files of all papers, which register their tables and figures."""
     for module in iter_modules([str(Path(__file__).parent)], "simulations.papers."):
         import_module(module.name)
 
 
 @cache
 def _entries() -> Mapping[str, Mapping[str, Any]]:
-    """Return the entries of all papers by name; a line that is the name of a note stands for its lines."""
-    found = {}
+    """Return the entries of all papers by name; a note's lines replace its name."""
+    by_name = {}
     for file in files("simulations.papers").iterdir():
         if file.name.endswith(".toml"):
             entries = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -75,8 +75,8 @@ def _entries() -> Mapping[str, Mapping[str, Any]]:
                     for key in ("said", "substituted", "errors")
                     if key in entry
                 }
-                found[name] = {**entry, **texts, "work": file.name.removesuffix(".toml")}
-    return found
+                by_name[name] = {**entry, **texts, "work": file.name.removesuffix(".toml")}
+    return by_name
 
 
 def _lines(lines: Sequence[str], notes: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a file of code defines, without words: so that two versions of it can be compared."""
+"""The definitions of a file of code, without words: so that two versions of it can be compared."""
 
 import ast
 import re
@@ -12,14 +12,13 @@ class Definition(NamedTuple):
 
     code: str  # the same text for the same code
     words: frozenset[str]  # all names that it uses, those in its texts too
-    registered: (
-        bool  # whether it may be used without being named: statements, and what is decorated by a call
-    )
+    # Whether it may be used without being named: statements, and definitions decorated by a call.
+    registered: bool
 
 
 @cache
 def definitions(source: str) -> dict[str, Definition]:
-    """Return what a file defines at its top, by name.
+    """Return a file's definitions at its top, by name.
 
     Comments, docstrings, line breaks, imports, annotations of functions, texts of errors, rows of registries and the
     names of a function's own variables count for nothing; its arguments' names do, since callers may use them.
@@ -38,7 +37,7 @@ def _names(node: ast.stmt) -> Iterator[str]:
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         yield from [
-            own.id for target in targets for own in ast.walk(target) if isinstance(own, ast.Name)
+            child.id for target in targets for child in ast.walk(target) if isinstance(child, ast.Name)
         ] or [""]
     else:
         yield ""
@@ -46,16 +45,17 @@ def _names(node: ast.stmt) -> Iterator[str]:
 
 def _definition(name: str, nodes: list[ast.stmt]) -> Definition:
     words: set[str] = set()
-    for node in (own for one in nodes for own in ast.walk(one)):
+    for node in (child for root in nodes for child in ast.walk(root)):
         if isinstance(node, ast.Name):
             words.add(node.id)
         elif isinstance(node, ast.Attribute):
             words.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             words |= set(re.findall(r"[A-Za-z_]\w*", node.value))
-    decorated = [own for node in nodes for own in getattr(node, "decorator_list", [])]
+    decorators = [decorator for node in nodes for decorator in getattr(node, "decorator_list", [])]
     is_class = any(isinstance(node, ast.ClassDef) for node in nodes)
-    registered = not name or (not is_class and any(isinstance(own, ast.Call) for own in decorated))
+    called = any(isinstance(decorator, ast.Call) for decorator in decorators)
+    registered = not name or (called and not is_class)
     return Definition(
         "\n".join(ast.dump(_Rowless().visit(_renamed(node))) for node in nodes), frozenset(words), registered
     )
@@ -65,13 +65,13 @@ class _Bare(ast.NodeTransformer):
     """Takes words out of a tree."""
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Drop it: where a name is from is no part of the code that uses it."""
+        """Drop it: the origin of a name is no part of the code that uses it."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Drop it."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Drop docstrings and other texts that nothing uses."""
+        """Drop docstrings and other unused texts."""
         self.generic_visit(node)
         return None if isinstance(node.value, ast.Constant) else node
 
@@ -80,13 +80,13 @@ class _Bare(ast.NodeTransformer):
         return ast.arg(node.arg)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Drop the annotation of what is returned."""
+        """Drop the annotation of the returned value."""
         self.generic_visit(node)
         node.returns = None
         return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.Raise:
-        """Drop what an error says."""
+        """Drop an error's message."""
         made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return ast.Raise(made, None)
 
@@ -97,11 +97,11 @@ class _Rowless(ast.NodeTransformer):
     def visit_Dict(self, node: ast.Dict) -> ast.Dict:
         """Keep the other rows."""
         self.generic_visit(node)
-        rows = [pair for pair in zip(node.keys, node.values, strict=True) if not _is_place(pair[1])]
+        rows = [pair for pair in zip(node.keys, node.values, strict=True) if not _is_entry_point(pair[1])]
         return ast.Dict([key for key, _ in rows], [value for _, value in rows])
 
 
-def _is_place(node: ast.expr) -> bool:
+def _is_entry_point(node: ast.expr) -> bool:
     """Return whether a value is ``"module:attribute"``."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return is_text and re.fullmatch(r"\w+(\.\w+)+:\w+", str(node.value)) is not None  # type: ignore[attr-defined]
@@ -109,20 +109,20 @@ def _is_place(node: ast.expr) -> bool:
 
 def _renamed(node: ast.stmt) -> ast.stmt:
     """Replace by numbers the variables of a function, or of each method of a class, in the order of use."""
-    for own in node.body if isinstance(node, ast.ClassDef) else [node]:
-        if isinstance(own, ast.FunctionDef):
-            variables = [one for one in ast.walk(own) if isinstance(one, ast.Name)]
-            given = {one.arg for one in ast.walk(own) if isinstance(one, ast.arg)}
+    for function in node.body if isinstance(node, ast.ClassDef) else [node]:
+        if isinstance(function, ast.FunctionDef):
+            variables = [name for name in ast.walk(function) if isinstance(name, ast.Name)]
+            given = {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
             fixed = given | {
                 name
-                for one in ast.walk(own)
-                if isinstance(one, ast.Global | ast.Nonlocal)
-                for name in one.names
+                for statement in ast.walk(function)
+                if isinstance(statement, ast.Global | ast.Nonlocal)
+                for name in statement.names
             }
-            own_names = [
-                one.id for one in variables if isinstance(one.ctx, ast.Store) and one.id not in fixed
+            assigned = [
+                name.id for name in variables if isinstance(name.ctx, ast.Store) and name.id not in fixed
             ]
-            numbers = {name: f"variable {number}" for number, name in enumerate(dict.fromkeys(own_names))}
-            for one in variables:
-                one.id = numbers.get(one.id, one.id)
+            numbers = {name: f"variable {index}" for index, name in enumerate(dict.fromkeys(assigned))}
+            for variable in variables:
+                variable.id = numbers.get(variable.id, variable.id)
     return node

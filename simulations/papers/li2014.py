@@ -140,12 +140,12 @@ def predictors_of(table: pd.DataFrame, rows: int, predictors: int) -> pd.DataFra
     """Return the first predictors of random rows of a9a, each from 0 to 1."""
     chosen = np.sort(np.random.default_rng(0).permutation(len(table))[:rows])
     cells = table.iloc[chosen].fillna(0.0)
-    found = {}
+    values = {}
     for name in list(COLUMNS)[:predictors]:
         columns = cells[list(COLUMNS[name])].to_numpy(dtype=float)
         steps = np.linspace(0, 1, columns.shape[1]) if name in ORDERED else np.ones(columns.shape[1])
-        found[name] = np.clip(columns @ steps, 0.0, 1.0)
-    return pd.DataFrame(found).assign(label=cells["label"].to_numpy())
+        values[name] = np.clip(columns @ steps, 0.0, 1.0)
+    return pd.DataFrame(values).assign(label=cells["label"].to_numpy())
 
 
 def stand_in(file: str, rows: int, predictors: int) -> Prepared:
@@ -155,9 +155,9 @@ def stand_in(file: str, rows: int, predictors: int) -> Prepared:
 
 PREPARED = {
     **{
-        f"{country}-{count}": stand_in(file, rows, own)
+        f"{country}-{count}": stand_in(file, rows, predictors)
         for country, (file, rows) in COUNTRIES.items()
-        for count, own in DIMENSIONS.items()
+        for count, predictors in DIMENSIONS.items()
     },
     **{
         f"{country}-14-{rate:g}": stand_in(file, round((0.1 + 0.9 * rate) * rows), DIMENSIONS[14])

@@ -18,7 +18,7 @@ from flower_pansvm.systems.ssvd import distort, select, sparsified, values_kept
 from simulations.comparison.workers import Result
 from simulations.data.datasets import load_dataset
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import FOLD_DEVIATION, Place, Setup, experiment, of_folds, per_cell
+from simulations.papers.reproduction import FOLD_DEVIATION, Position, Setup, experiment, of_folds, per_cell
 from strategies.settings import Settings
 
 FOLDS = 10
@@ -30,12 +30,12 @@ SETS = {"WBC": "breast_cancer", "Sonar": "sonar", "Ionosphere": "ionosphere"}
 """The sets by the paper's names."""
 
 EXPERIMENTS = {"Org": "original", "Fs": "selected", "Ep2": "select-first", "Ep3": "perturb-first"}
-"""What the rows of Table II are."""
+"""The experiment of each row of Table II."""
 
 
 @experiment("owner", "ssvd")
-def one_owner(name: str, settings: Settings) -> dict[str, Any]:
-    """Return what an owner of a table finds in one of `EXPERIMENTS`: accuracy over ten folds, features, metrics."""
+def owner_figures(name: str, settings: Settings) -> dict[str, Any]:
+    """Return an owner's figures in one of `EXPERIMENTS`: accuracy over ten folds, features, metrics."""
     table, seed = load_dataset(settings.data), settings.seed
     assert table.labels is not None
     X, y = filled(table.X), np.unique(table.labels, return_inverse=True)[1]
@@ -47,14 +47,14 @@ def one_owner(name: str, settings: Settings) -> dict[str, Any]:
     original = X[:, columns] if name == "select-first" else X
     distorted = distort(original)
     _, sigma, _ = np.linalg.svd(original, full_matrices=False)
-    found: dict[str, Any] = {"SK": values_kept(sigma), "NSV": len(sigma)}
-    found |= renamed(ALL, distortion(original, distorted))
-    found |= renamed(LARGER_R, distortion(original, with_larger_r(original)))
+    metrics: dict[str, Any] = {"SK": values_kept(sigma), "NSV": len(sigma)}
+    metrics |= renamed(ALL, distortion(original, distorted))
+    metrics |= renamed(LARGER_R, distortion(original, with_larger_r(original)))
     if name == "perturb-first":
         columns = select(distorted, y)
         original, distorted = original[:, columns], distorted[:, columns]
-    found |= distortion(original, distorted)
-    return {**accuracy(distorted, y, seed), "features": int(columns.sum()), **found}
+    metrics |= distortion(original, distorted)
+    return {**accuracy(distorted, y, seed), "features": int(columns.sum()), **metrics}
 
 
 def accuracy(X: Floats, y: Ints, seed: int) -> dict[str, Any]:
@@ -101,9 +101,9 @@ def with_larger_r(A: Floats) -> Floats:
     return copy
 
 
-def renamed(prefix: str, found: dict[str, float]) -> dict[str, float]:
-    """Return numbers under longer names."""
-    return {prefix + name: number for name, number in found.items()}
+def renamed(prefix: str, metrics: dict[str, float]) -> dict[str, float]:
+    """Return metrics with a prefix before their names."""
+    return {prefix + name: value for name, value in metrics.items()}
 
 
 FEATURES = " features"
@@ -117,16 +117,16 @@ declared(
         for what in ("", FEATURES)
     },
     per_cell(
-        lambda place, result: (
-            result["features"] if place[1].endswith(FEATURES) else 100.0 * float(result["accuracy"])
+        lambda position, result: (
+            result["features"] if position[1].endswith(FEATURES) else 100.0 * float(result["accuracy"])
         )
     ),
-    lambda place, results: [] if place[1].endswith(FEATURES) else FOLD_DEVIATION(place, results),
+    lambda position, results: [] if position[1].endswith(FEATURES) else FOLD_DEVIATION(position, results),
 )
 
 METRICS = ("VD", "RP", "RM", "CP", "CK", "SK", "NSV")
 OF_TABLE = ("SK", "NSV")
-"""Of the whole table that is distorted, whichever columns are looked at."""
+"""Metrics of the whole distorted table, whichever columns are selected."""
 
 PREFIXES = {
     "Ep2": "",
@@ -134,19 +134,19 @@ PREFIXES = {
     "Ep3, columns selected afterwards": "",
     "Ep3, all columns": ALL,
 }
-"""The rows of Tables III to V, and what their numbers are called in a run."""
+"""The rows of Tables III to V, and the prefix of their metrics in a run."""
 
 
-def level(place: Place, result: Result) -> float:
+def level(position: Position, result: Result) -> float:
     """Return a metric."""
-    row, column = place
+    row, column = position
     return float(result[column if column in OF_TABLE else PREFIXES[row] + column])
 
 
-for number, data in enumerate(SETS.values(), start=3):
+for table, data in enumerate(SETS.values(), start=3):
     # Nothing is random, so that one run of each experiment is all.
     declared(
-        f"lin-table-{number}",
+        f"lin-table-{table}",
         {
             (row, column): [Setup(f"owner:{EXPERIMENTS[row[:3]]}", data, {})]
             for row in PREFIXES

@@ -23,7 +23,7 @@ from simulations.papers.lu2016_sets import (
     IONOSPHERE,
     ThesisSet,
 )
-from simulations.papers.reproduction import Place, Setup, experiment, per_cell, per_run
+from simulations.papers.reproduction import Position, Setup, experiment, per_cell, per_run
 from strategies.settings import Settings
 from strategies.steps.scaling import scaling_of_rows
 from strategies.svm_settings import PanSvmSettings
@@ -37,16 +37,16 @@ PAPER: dict[str, Scalar] = {
     "sites": 5,
     "test_fraction": 0.2,
 }
-"""The algorithms as published, rows dealt out as there; features in [-1, 1] fit its figures best. ADMM is as in the
+"""The algorithms as published, rows partitioned as there; features in [-1, 1] fit its figures best. ADMM is as in the
 linear SVM example of Boyd et al. (2011), which the paper seems to have run."""
 
 TRAINING = ("warm start", "cutting planes", "consensus")
-"""Phases that solve the SVM: what the paper's seconds are. Ours are CPU seconds of all sites and the coordinator."""
+"""Phases that solve the SVM: those of the paper's seconds. Ours are CPU seconds of all sites and the coordinator."""
 
 
-def chapter_3(one: ThesisSet, strategy: str = "pan-svm", **more: Scalar) -> Setup:
+def chapter_3(data_set: ThesisSet, strategy: str = "pan-svm", **more: Scalar) -> Setup:
     """Return a run of chapter 3 but for its seed."""
-    return Setup(strategy, one.data, {**PAPER, "C": one.C, "gamma": one.gamma, **more})
+    return Setup(strategy, data_set.data, {**PAPER, "C": data_set.C, "gamma": data_set.gamma, **more})
 
 
 def seconds(result: Result) -> float:
@@ -75,27 +75,27 @@ CLASSIFIERS: Mapping[str, tuple[str, Mapping[str, Scalar]]] = {
 declared(
     "lu-table-3.2",
     {
-        (one.name, column): [chapter_3(one, strategy, **more)]
-        for one in EIGHT
+        (data_set.name, column): [chapter_3(data_set, strategy, **more)]
+        for data_set in EIGHT
         for column, (strategy, more) in CLASSIFIERS.items()
     },
 )
 
-RIVALS = {"SVM-Ensemble": "svm-ensemble", "PAN-SVM": "pan-svm", "SVM-ADMM": "svm-admm"}
+SYSTEMS = {"SVM-Ensemble": "svm-ensemble", "PAN-SVM": "pan-svm", "SVM-ADMM": "svm-admm"}
 
 declared(
     "lu-table-3.3",
     {
         (row, column): [chapter_3(FOURCLASS, strategy, split=split, sites=3, landmarks=0.35)]
         for row, split in {"Random distribution": "iid", "Different distributions": "feature:f1"}.items()
-        for column, strategy in RIVALS.items()
+        for column, strategy in SYSTEMS.items()
     },
 )
 declared(
     "lu-figure-3.5",
     {
-        (one.name, f"{share} %"): [chapter_3(one, landmarks=share / 100, search="fast")]
-        for one in EIGHT
+        (data_set.name, f"{share} %"): [chapter_3(data_set, landmarks=share / 100, search="fast")]
+        for data_set in EIGHT
         for share in range(5, 86, 10)
     },
 )
@@ -104,7 +104,7 @@ declared(
 
 SITES = (5, 10, 20)
 SPLITS = ("same", "different")
-"""The paper's names: rows dealt at random, and by the first feature."""
+"""The paper's names: rows partitioned at random, and by the first feature."""
 
 TRAINED: Mapping[str, tuple[str, Mapping[str, Scalar]]] = {
     "PAN-SVM": ("pan-svm", {}),
@@ -115,25 +115,25 @@ TRAINED: Mapping[str, tuple[str, Mapping[str, Scalar]]] = {
 """Strategy and settings: the paper's two, and both of them trained to the optimum."""
 
 
-def at_sites(one: ThesisSet, first: str, split: str, sites: int, name: str) -> Setup:
+def at_sites(data_set: ThesisSet, first: str, split: str, sites: int, name: str) -> Setup:
     """Return a run of one of `TRAINED` but for its seed; ``first`` is the set's first feature."""
     strategy, more = TRAINED[name]
     way = "iid" if split == "same" else f"feature:{first}"
-    return chapter_3(one, strategy, split=way, sites=sites, **more)
+    return chapter_3(data_set, strategy, split=way, sites=sites, **more)
 
 
-def cost(place: Place, result: Result) -> float:
+def cost(position: Position, result: Result) -> float:
     """Return CPU seconds, round trips or megabytes."""
-    if place[1] == "MB":
+    if position[1] == "MB":
         return float(result["bytes_up"]) / 1e6
-    return seconds(result) if place[1] == "seconds" else rounds(result)
+    return seconds(result) if position[1] == "seconds" else rounds(result)
 
 
 BOTH = {
     name: declared(
         table,
         {
-            (f"{split}, {sites} sites, {name}", what): [at_sites(one, first, split, sites, name)]
+            (f"{split}, {sites} sites, {name}", what): [at_sites(data_set, first, split, sites, name)]
             for split in SPLITS
             for sites in SITES
             for name in TRAINED
@@ -141,7 +141,7 @@ BOTH = {
         },
         per_cell(cost),
     )
-    for table, name, one, first in (
+    for table, name, data_set, first in (
         ("lu-table-3.4", "fourclass", FOURCLASS, "f1"),
         ("lu-table-3.5", "pima", DIABETES, "pregnant"),
     )
@@ -159,9 +159,9 @@ declared(
     },
     per_run(seconds),
     paper={
-        (f"{name}, {row}", column): number
+        (f"{name}, {row}", column): value
         for name, table in BOTH.items()
-        for (row, column), number in table.paper.items()
+        for (row, column), value in table.paper.items()
     },
 )
 for figure, table in (("lu-figure-3.8", BOTH["fourclass"]), ("lu-figure-3.9", BOTH["pima"])):
@@ -183,10 +183,10 @@ FEATURES = 500
 
 TWELVE = (*EIGHT, FOURCLASS, ADULT, COD_RNA, GRAVIER)
 OF_TWELVE = {
-    one.name: [chapter_3(one, landmarks=FEATURES if one in (ADULT, COD_RNA) else 0.25)]
-    for one in sorted(TWELVE, key=lambda one: one.rows)
+    data_set.name: [chapter_3(data_set, landmarks=FEATURES if data_set in (ADULT, COD_RNA) else 0.25)]
+    for data_set in sorted(TWELVE, key=lambda data_set: data_set.rows)
 }
-"""What is run of each set for Figures 3.10 and 3.12, by rows."""
+"""The runs of each set for Figures 3.10 and 3.12, by rows."""
 
 
 @experiment("fourier", "pan-svm")
@@ -217,13 +217,13 @@ declared(
 )
 
 
-def size_or_cost(place: Place, result: Result) -> float:
+def size_or_cost(position: Position, result: Result) -> float:
     """Return rows or features of a set, seconds or iterations."""
-    (one,) = (one for one in TWELVE if one.name == place[0])
-    sizes = {"rows": float(one.rows), "features": float(one.features)}
-    if place[1] in sizes:
-        return sizes[place[1]]
-    return seconds(result) if place[1] == "seconds" else rounds(result)
+    (data_set,) = (data_set for data_set in TWELVE if data_set.name == position[0])
+    sizes = {"rows": float(data_set.rows), "features": float(data_set.features)}
+    if position[1] in sizes:
+        return sizes[position[1]]
+    return seconds(result) if position[1] == "seconds" else rounds(result)
 
 
 declared(
@@ -238,8 +238,8 @@ declared(
 declared(
     "lu-figure-3.11",
     {
-        (one.name, f"{share} %"): [chapter_3(one, landmarks=share / 100)]
-        for one in (AUSTRALIAN, DIABETES, GERMAN, IONOSPHERE)
+        (data_set.name, f"{share} %"): [chapter_3(data_set, landmarks=share / 100)]
+        for data_set in (AUSTRALIAN, DIABETES, GERMAN, IONOSPHERE)
         for share in range(5, 46, 10)
     },
     per_run(seconds),
@@ -250,6 +250,6 @@ PARTS = {"k-means": "landmarks", "decomposition": "feature map", "training": "cu
 
 declared(
     "lu-figure-3.12",
-    {(one.name, part): OF_TWELVE[one.name] for one in TWELVE for part in PARTS},
-    per_cell(lambda place, result: result["phases"].get(PARTS[place[1]], {}).get("cpu_seconds", 0.0)),
+    {(data_set.name, column): OF_TWELVE[data_set.name] for data_set in TWELVE for column in PARTS},
+    per_cell(lambda position, result: result["phases"].get(PARTS[position[1]], {}).get("cpu_seconds", 0.0)),
 )

@@ -2,8 +2,8 @@
 
 A selection gives accuracies by number of features. ``before`` is that with all features, ``after`` the highest point of
 the mean curve over the seeds, of equal ones that with the fewest features: picked by hindsight, as the paper's are as
-far as one can see. ``chosen`` is the subset that was chosen within the training rows, beside each number by hindsight:
-what a user may expect.
+far as one can see. ``chosen``, beside each number by hindsight, is the subset that was chosen within the training rows:
+a user's expectation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ import pandas as pd
 from simulations.comparison.workers import Result
 from simulations.papers.declared import declared
 from simulations.papers.lu2016_sets import COLON, DIA, GENES, SIX, WBC, ThesisSet
-from simulations.papers.reproduction import Place, Setup
+from simulations.papers.reproduction import Position, Setup
 
 METHODS = {
     "SVM-RFE": "svm-rfe",
@@ -34,7 +34,7 @@ CHOSEN: Mapping[What, What] = {"after": "chosen", "gain": "gain chosen", "featur
 
 
 class Column(NamedTuple):
-    """What a column shows."""
+    """The content of a column."""
 
     method: str
     classifier: Classifier
@@ -42,22 +42,22 @@ class Column(NamedTuple):
     what: What
 
 
-def selection(one: ThesisSet, column: Column) -> Setup:
-    """Return a selection but for its seed; columns that differ only in what they show have the same."""
+def selection(data_set: ThesisSet, column: Column) -> Setup:
+    """Return a selection but for its seed; columns that differ only in ``what`` have the same."""
     strategy = METHODS[column.method]
     return Setup(
         strategy if column.classifier == "PAN" else f"libsvm:{strategy}",
-        one.data,
+        data_set.data,
         {
-            "C": one.C,
+            "C": data_set.C,
             # In [-1, 1] a quarter of gamma is the same kernel.
-            "gamma": one.gamma / 4,
+            "gamma": data_set.gamma / 4,
             "scaling": "minmax",
             "tol": 1e-3,
             "min_cluster": 1,
-            "landmarks": 0.9 if one in GENES else 0.25,
+            "landmarks": 0.9 if data_set in GENES else 0.25,
             # Thousands of features go by two fifths down to ten, then one by one: about 20 steps.
-            "step": "10:0.4,1" if one in GENES else "1",
+            "step": "10:0.4,1" if data_set in GENES else "1",
             "sites": 5,
             "test_fraction": 0.2 if column.scheme == "CV2" else 0.0,
         },
@@ -70,29 +70,27 @@ def curves_of(results: Sequence[Result], scheme: Scheme) -> pd.DataFrame:
     Where a selection has no such subset, it is that of the next larger one.
     CV1 is the accuracy over the folds of the selection itself, CV2 that on the rows left out before.
     """
-    part = "test_accuracy" if scheme == "CV2" else "accuracy"
-    by_count = pd.DataFrame(
-        [
-            {point["features"]: 100.0 * point[part] for point in one["accuracy_by_count"][::-1]}
-            for one in results
-        ]
-    )
-    return by_count.T.sort_index().bfill()
+    measure = "test_accuracy" if scheme == "CV2" else "accuracy"
+    by_count = [
+        {point["features"]: 100.0 * point[measure] for point in result["accuracy_by_count"][::-1]}
+        for result in results
+    ]
+    return pd.DataFrame(by_count).T.sort_index().bfill()
 
 
 def values(results: Sequence[Result], scheme: Scheme, what: What) -> list[float]:
     """Return the number of each selection, accuracies in percent; features are those of the mean curve's best point."""
     if not results:
         return []
-    curves, points = curves_of(results, scheme), [one["accuracy_by_count"] for one in results]
+    curves, points = curves_of(results, scheme), [result["accuracy_by_count"] for result in results]
     # Filters leave more features with one seed than with another: the curve goes on where all have models.
-    start = min(max((point["features"] for point in own[1:]), default=1) for own in points)
+    start = min(max((point["features"] for point in curve[1:]), default=1) for curve in points)
     able = curves[(curves.index <= start) | (curves.index == max(point["features"] for point in points[0]))]
     # Of equal points the one with the fewest features comes first.
     best = able.mean(axis=1).round(9).idxmax()
     before, after = curves.ffill().iloc[-1], curves.loc[best]
-    selected = [int(one["selected"]) for one in results]
-    chosen = pd.Series([curves[number][count] for number, count in enumerate(selected)], index=before.index)
+    selected = [int(result["selected"]) for result in results]
+    chosen = pd.Series([curves[index][count] for index, count in enumerate(selected)], index=before.index)
     numbers: Mapping[What, Iterable[float]] = {
         "before": before,
         "after": after,
@@ -106,7 +104,7 @@ def values(results: Sequence[Result], scheme: Scheme, what: What) -> list[float]
 
 
 def with_chosen(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Return columns with, after them, those of what was chosen without hindsight."""
+    """Return columns and, after them, those of the subsets chosen without hindsight."""
     beside = {
         f"{title.removesuffix(' after')} chosen": column._replace(what=CHOSEN[column.what])
         for title, column in columns.items()
@@ -116,16 +114,20 @@ def with_chosen(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def selections(name: str, printed: Mapping[str, Column], sets: Sequence[ThesisSet] = SIX) -> None:
-    """Enter a table: a row a set, a column, by its title, a method, a classifier and a scheme."""
+    """Register a table: a row a set, a column, by its title, a method, a classifier and a scheme."""
     columns = with_chosen(printed)
 
-    def measure(place: Place, results: Sequence[Result]) -> Sequence[float]:
-        column = columns[place[1]]
+    def measure(position: Position, results: Sequence[Result]) -> Sequence[float]:
+        column = columns[position[1]]
         return values(results, column.scheme, column.what)
 
     declared(
         name,
-        {(one.name, title): [selection(one, column)] for one in sets for title, column in columns.items()},
+        {
+            (data_set.name, title): [selection(data_set, column)]
+            for data_set in sets
+            for title, column in columns.items()
+        },
         measure,
     )
 
@@ -141,9 +143,9 @@ CLASSIFIERS: tuple[Classifier, ...] = ("PAN", "LIBSVM")
 GAINED: tuple[What, ...] = ("after", "before", "gain")
 FEATURES_AND_ACCURACY: Mapping[str, What] = {"features": "features", "accuracy": "after"}
 
-for number, classifier in zip(("5.2", "5.3"), CLASSIFIERS, strict=True):
+for table, classifier in zip(("5.2", "5.3"), CLASSIFIERS, strict=True):
     selections(
-        f"lu-table-{number}",
+        f"lu-table-{table}",
         {
             f"{scheme} {what}": Column("PPFSVW", classifier, scheme, what)
             for scheme, what in product(SCHEMES, GAINED)
@@ -157,11 +159,9 @@ selections(
     },
     CITED_SETS,
 )
-for number, (classifier, scheme) in zip(
-    ("5.5", "5.6", "5.7", "5.8"), product(CLASSIFIERS, SCHEMES), strict=True
-):
+for index, (classifier, scheme) in enumerate(product(CLASSIFIERS, SCHEMES), start=5):
     selections(
-        f"lu-table-{number}", {method: Column(method, classifier, scheme, "gain") for method in WRAPPERS}
+        f"lu-table-5.{index}", {method: Column(method, classifier, scheme, "gain") for method in WRAPPERS}
     )
 selections(
     "lu-table-5.9",
@@ -175,24 +175,24 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 """Numbers of features on the axis of Figure 5.8."""
 
 
-def at_count(place: Place, results: Sequence[Result]) -> Sequence[float]:
+def at_count(position: Position, results: Sequence[Result]) -> Sequence[float]:
     """Return the accuracy of each selection with so many features, or the next larger subset."""
     if not results:
         return []
     curves = curves_of(results, "CV2")
-    return list(map(float, curves[curves.index >= int(place[1].split()[0])].iloc[0]))
+    return list(map(float, curves[curves.index >= int(position[1].split()[0])].iloc[0]))
 
 
 declared(
     "lu-figure-5.8",
     {
-        (f"{one.name}, {method}", f"{count} features"): [
-            selection(one, Column(method, "PAN", "CV2", "after"))
+        (f"{data_set.name}, {method}", f"{count} features"): [
+            selection(data_set, Column(method, "PAN", "CV2", "after"))
         ]
-        for one in SIX
+        for data_set in SIX
         for method in WRAPPERS
         for count in COUNTS
-        if count <= one.features
+        if count <= data_set.features
     },
     at_count,
 )
@@ -217,8 +217,8 @@ selections(
 )
 METHODS_AND_SCHEMES = [(method, scheme) for scheme in SCHEMES for method in ("PPFSIFW", "PPFSVW")]
 SHOWN: Mapping[str, What] = {"6.5": "gain", "6.6": "features"}
-for number, what in SHOWN.items():
+for table, what in SHOWN.items():
     selections(
-        f"lu-table-{number}",
+        f"lu-table-{table}",
         {f"{method} {scheme}": Column(method, "PAN", scheme, what) for method, scheme in METHODS_AND_SCHEMES},
     )

@@ -1,7 +1,7 @@
 """H. Luo, J. Fan, X. Lin, A. Zhou, E. Bertino on weak mixture models, 2009: four UCI sets, each at three sites.
 
-The numbers of the paper are lost: what its sentences say of a figure is all that can be compared. Here are Table 2, the
-accuracy of the combined model, and Figures 10 and 11, what sharing more components costs and gives.
+The numbers of the paper are lost: only its sentences on a figure can be compared. Here are Table 2, the accuracy of the
+combined model, and Figures 10 and 11, the costs and benefits of more shared components.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from flower_pansvm.terms import Scalar
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Prepared, Setup, experiment, per_cell
+from simulations.papers.reproduction import Position, Prepared, Setup, experiment, per_cell
 from strategies.mixture import MixtureSettings, WeakMixtures
 from strategies.settings import Settings
 from strategies.steps.scaling import scaling_of_rows
@@ -49,13 +49,13 @@ PREPARED = {
 
 
 def combined(settings: MixtureSettings) -> Numbers:
-    """Return accuracies in percent, of the combined model and of its rivals (Table 2)."""
+    """Return accuracies in percent, of the combined model and of its baselines (Table 2)."""
     strategy = train_in_process(settings)
     assert isinstance(strategy, WeakMixtures)
     model = strategy.outcome.model
     assert isinstance(model, GaussianMixtures)
     rows = pooled(settings)
-    X, Z = (model.scaling_.transform(part.X) for part in (rows.train, rows.test))
+    X, Z = (model.scaling_.transform(subset.X) for subset in (rows.train, rows.test))
     given, features = model.mixtures_, X.shape[1]
     mean = ClassModels.of(dict(strategy.mean), given.rows, features, features > MOST_FULL)
     weak = list(strategy.weak.values())
@@ -75,22 +75,22 @@ def risks(settings: MixtureSettings) -> Numbers:
     X = scaling_of_rows("standard", rows.train.X).transform(rows.train.X)
     mine, diagonal = rows.train.sites == 0, X.shape[1] > MOST_FULL
     classes: Ints = rows.train.classes[mine]
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     least, seed = settings.min_cluster, settings.seed
     models = class_models(X[mine], classes, diagonal, least, seed)
-    for number in models:
-        by_count = tradeoff_of(models, number, X[mine], classes, least, seed)
+    for class_index in models:
+        by_count = tradeoff_of(models, class_index, X[mine], classes, least, seed)
         if by_count is None or len(by_count.loss) < 2:
             continue
         for name, numbers in _figures(by_count).items():
-            for place, label in ((0, "first"), (len(numbers) // 2, "half"), (-1, "all")):
-                found.setdefault(f"{name}, {label}", []).append(float(numbers[place]))
-    return {name: float(np.mean(numbers)) for name, numbers in found.items()}
+            for index, label in ((0, "first"), (len(numbers) // 2, "half"), (-1, "all")):
+                values.setdefault(f"{name}, {label}", []).append(float(numbers[index]))
+    return {name: float(np.mean(numbers)) for name, numbers in values.items()}
 
 
 @experiment("mixture", "mixture")
 def weak_mixtures(name: str, settings: Settings) -> Numbers:
-    """Return what an experiment on the simulated sites of a run's settings finds."""
+    """Return the figures of an experiment on a run's simulated sites."""
     assert isinstance(settings, MixtureSettings)
     return {"combined": combined, "risks": risks}[name](settings)
 
@@ -116,8 +116,8 @@ def setup(kind: str, data: str, split: str = "by:site") -> list[Setup]:
     return [Setup(f"mixture:{kind}", f"{DATA[data]}-{'at-three' if split == 'by:site' else 'some'}", values)]
 
 
-def risk_setups(*names: str) -> dict[Place, list[Setup]]:
-    """Return a row for each data set and each of some numbers, by what is shared."""
+def risk_setups(*names: str) -> dict[Position, list[Setup]]:
+    """Return a row for each data set and each of some figures, with a column for each share of components."""
     return {
         (f"{data}, {name}", column): setup("risks", data)
         for data in DATA
@@ -129,12 +129,12 @@ def risk_setups(*names: str) -> dict[Place, list[Setup]]:
 declared(
     "luo-table-2",
     {
-        (data + told, column): setup("combined", data, split)
-        for told, split in {"": "by:site", ", skewed": "dirichlet:0.5"}.items()
+        (data + suffix, column): setup("combined", data, split)
+        for suffix, split in {"": "by:site", ", skewed": "dirichlet:0.5"}.items()
         for data in DATA
         for column in ("weak, mean of sites", "ours", "mean model", "stacked")
     },
-    per_cell(lambda place, result: result.get(place[1])),
+    per_cell(lambda position, result: result.get(position[1])),
 )
 for figure, shown in {
     "luo-figure-10": ("identification", "linkage", "interval", "inference", "total"),
@@ -143,5 +143,5 @@ for figure, shown in {
     declared(
         figure,
         risk_setups(*shown),
-        per_cell(lambda place, result: result.get(f"{place[0].split(', ')[1]}, {place[1]}")),
+        per_cell(lambda position, result: result.get(f"{position[0].split(', ')[1]}, {position[1]}")),
     )

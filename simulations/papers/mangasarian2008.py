@@ -18,7 +18,7 @@ from flower_pansvm.systems.random_kernel import random_matrix
 from simulations.comparison.workers import Result
 from simulations.data.datasets import load_dataset
 from simulations.papers.declared import declared
-from simulations.papers.reproduction import Place, Prepared, Setup, experiment, per_cell
+from simulations.papers.reproduction import Position, Prepared, Setup, experiment, per_cell
 from strategies.random_kernel.training import most_rows, one_norm_svm
 from strategies.settings import Settings
 
@@ -179,7 +179,7 @@ def choose(distance: float, error_of: Callable[[float, float], float], seed: int
 
 
 def rows(source: str, blocks: int, fold: int) -> dict[str, Any]:  # noqa: ARG001
-    """Return how many rows B has."""
+    """Return the number of rows of B, by its name in a run."""
     return {"rows_of_matrix": rows_of_b(load(source), blocks)}
 
 
@@ -206,15 +206,15 @@ def alone(source: str, blocks: int, fold: int) -> dict[str, Any]:
         generator.permutation(len(train.X)), max(1, round(len(train.X) / ROWS_OF_A_CELL))
     )
     columns = column_blocks(train.X.shape[1], blocks)
-    places = generator.permutation(len(row_blocks) * blocks)[:CELLS]
-    found = []
-    for place in places:
-        own, here = columns[place % blocks], row_blocks[place // blocks]
-        cell = train.of(here, own)
-        found.append(
-            tuned(cell, test.of(slice(None), own), None, list(LeaveOneOut().split(cell.X)), int(place))
+    indices = generator.permutation(len(row_blocks) * blocks)[:CELLS]
+    cell_errors = []
+    for index in indices:
+        features, members = columns[index % blocks], row_blocks[index // blocks]
+        cell = train.of(members, features)
+        cell_errors.append(
+            tuned(cell, test.of(slice(None), features), None, list(LeaveOneOut().split(cell.X)), int(index))
         )
-    return {"accuracy": 1.0 - float(np.mean(found)), "cells": len(found)}
+    return {"accuracy": 1.0 - float(np.mean(cell_errors)), "cells": len(cell_errors)}
 
 
 COLUMNS = {
@@ -223,15 +223,15 @@ COLUMNS = {
     "PPSVM": ("ppsvm", shared),
     "No sharing": ("no-sharing", alone),
 }
-"""What each column is called in a run, and what it does, from the source of its data, column blocks and a fold."""
+"""Each column's name in a run, and its function of a data source, column blocks and a fold."""
 
 
 @experiment("mangasarian", "random-kernel")
 def one_fold(name: str, settings: Settings) -> dict[str, Any]:
-    """Return what a run finds, named ``WAY BLOCKS``; its seed is the fold."""
+    """Return the result of a run, named ``WAY BLOCKS``; its seed is the fold."""
     way, blocks = name.split()
-    found = dict(COLUMNS.values())[way](settings.data, int(blocks), settings.seed)
-    return {**found, "tested": 1 / FOLDS}
+    result = dict(COLUMNS.values())[way](settings.data, int(blocks), settings.seed)
+    return {**result, "tested": 1 / FOLDS}
 
 
 def fold_of(way: str, data: str, blocks: int) -> Setup:
@@ -239,9 +239,9 @@ def fold_of(way: str, data: str, blocks: int) -> Setup:
     return Setup(f"mangasarian:{way} {1 if way == 'ideal' else blocks}", data, {})
 
 
-def rows_or_error(place: Place, result: Result) -> float:
+def rows_or_error(position: Position, result: Result) -> float:
     """Return the rows of B, or the error."""
-    return float(result["rows_of_matrix"]) if place[1] == "rows of B" else 1.0 - float(result["accuracy"])
+    return float(result["rows_of_matrix"]) if position[1] == "rows of B" else 1.0 - float(result["accuracy"])
 
 
 declared(

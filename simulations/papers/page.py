@@ -1,4 +1,4 @@
-"""The tables of ``docs/reproduction.md``: the claims of each paper, what is other here, and what is not run.
+"""The tables of ``docs/reproduction.md``: the claims of each paper, the deviations from it, and tables not run.
 
 ``claims/PAPER.toml`` has a sentence that sums a paper up and its claims. The numbers beside a claim are those of
 ``docs/reproduced/PAPER.csv``, each with its commit, so that a verdict and its evidence stand in one line.
@@ -28,12 +28,12 @@ VERDICTS = {
     "conditional": "holds under conditions",
     "open": "open",
 }
-"""Verdicts of the files, and what the page says. *Open*: not run, or nothing to compare with."""
+"""Verdicts of the files, and their words on the page. *Open*: not run, or nothing to compare with."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of a paper, and what there is to say of it."""
+    """A sentence of a paper, its verdict and the evidence."""
 
     text: str
     place: str  # table, figure, section or equation of the paper
@@ -48,7 +48,7 @@ class Claim:
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables and figures that its numbers are of."""
-        named = (own.partition("|")[0] for own in (*self.cells, self.compare) if own)
+        named = (reference.partition("|")[0] for reference in (*self.cells, self.compare) if reference)
         return tuple(dict.fromkeys(named))
 
 
@@ -63,7 +63,7 @@ class Paper:
 
 @cache
 def paper_of(name: str) -> Paper:
-    """Return what a paper's file of claims says."""
+    """Return the content of a paper's file of claims."""
     text = files("simulations.papers").joinpath("claims", f"{name}.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)
     claims = tuple(_claim(entry) for entry in entries["claim"])
@@ -91,21 +91,21 @@ def claims_table(name: str) -> str:
     )
 
 
-def other_here(name: str) -> str:
-    """Return a list of what is other than in the paper, and of what of it is not run."""
+def deviations_list(name: str) -> str:
+    """Return a list of the deviations from a paper, and of its tables and figures that are not run."""
     paper = paper_of(name)
-    own = [what for what in all_reproductions().values() if what.work == name]
-    said = dict.fromkeys(line for what in own for line in (*what.substituted, *what.errors))
-    parts = ["Substituted, guessed, and errors of the paper:\n", *(f"- {line}" for line in said)]
+    reproductions = [what for what in all_reproductions().values() if what.work == name]
+    notes = dict.fromkeys(line for what in reproductions for line in (*what.substituted, *what.errors))
+    parts = ["Substituted, guessed, and errors of the paper:\n", *(f"- {line}" for line in notes)]
     if paper.not_run:
-        parts += ["\nNot run:\n", *(f"- {place}: {why}" for place, why in paper.not_run.items())]
+        parts += ["\nNot run:\n", *(f"- {table}: {why}" for table, why in paper.not_run.items())]
     return "\n".join(parts) + "\n"
 
 
 def _evidence(claim: Claim, lines: Lines) -> Iterator[str]:
-    """Yield each number of a claim; of one that has not been run, that."""
-    for own in claim.cells:
-        table, row, column = own.split("|")
+    """Yield each number of a claim, or that it has not been run."""
+    for cell in claim.cells:
+        table, row, column = cell.split("|")
         line = lines.get((table, row, column))
         where = f"{table}, " if len(claim.tables) > 1 else ""
         yield f"{where}{row}, {column}: {'not run' if line is None else _number(line)}"
@@ -123,8 +123,8 @@ def _number(line: Mapping[str, str]) -> str:
     return f"{_short(line['ours'])}{interval} ({paper}{runs}, {line['commit']})"
 
 
-def _short(number: str) -> str:
-    return f"{float(number):.3g}"
+def _short(value: str) -> str:
+    return f"{float(value):.3g}"
 
 
 def _difference(compared: Sequence[str], lines: Lines) -> str:
@@ -143,7 +143,7 @@ def _difference(compared: Sequence[str], lines: Lines) -> str:
     interval = "" if np.isnan(half) else f" [{ours.mean() - half:+.2g}, {ours.mean() + half:+.2g}]"
     printed = _differences([pair for pair in pairs if pair[0]["paper"] and pair[1]["paper"]], "paper")
     paper = f"paper {printed.mean():+.2g}; " if len(printed) else ""
-    commits = dict.fromkeys(own for pair in pairs for line in pair for own in line["commit"].split())
+    commits = dict.fromkeys(commit for pair in pairs for line in pair for commit in line["commit"].split())
     above = f"positive in {int((ours > 0).sum())} of {len(ours)} rows"
     return f"{more} − {less}: {ours.mean():+.2g}{interval} ({paper}{above}, {' '.join(commits)})"
 
@@ -154,7 +154,7 @@ def _differences(pairs: Sequence[tuple[Mapping[str, str], Mapping[str, str]]], w
 
 OTHERS: dict[str, Callable[[], str]] = {
     **{f"claims-{work}": partial(claims_table, work) for work in WORKS},
-    **{f"other-{work}": partial(other_here, work) for work in WORKS},
+    **{f"other-{work}": partial(deviations_list, work) for work in WORKS},
     "references": lambda: markdown(*references.table(), align="---"),
 }
 """Each table of the page by its name there."""

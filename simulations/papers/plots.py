@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from simulations.papers.reproduction import Cell
 
 MOST_BANDS = 4
-"""Lines of a panel whose deviations can be told apart."""
+"""Most lines of a panel with bands of deviations."""
 
 
 def bars(
     title: str, cells: Sequence[Cell], ylabel: str, size: tuple[float, float] = (7, 4.2), **axis: Any
 ) -> Figure:
-    """Return a bar for each row, a colour for each column; whiskers are deviations, black lines what the paper prints.
+    """Return a bar for each row, a colour for each column; whiskers are deviations, black lines the paper's numbers.
 
     ``axis`` are matplotlib's properties of the axes.
     """
@@ -26,18 +26,18 @@ def bars(
         list(dict.fromkeys(cell.column for cell in cells)),
     )
     width = 0.8 / len(columns)
-    for number, column in enumerate(columns):
-        own = {cell.row: cell for cell in cells if cell.column == column and cell.ours is not None}
-        places = [
-            place + (number - (len(columns) - 1) / 2) * width for place, row in enumerate(rows) if row in own
+    for index, column in enumerate(columns):
+        shown = {cell.row: cell for cell in cells if cell.column == column and cell.ours is not None}
+        positions = [
+            tick + (index - (len(columns) - 1) / 2) * width for tick, row in enumerate(rows) if row in shown
         ]
-        heights = [own[row].ours or 0.0 for row in rows if row in own]
-        errors = [own[row].deviation or 0.0 for row in rows if row in own]
-        axes.bar(places, heights, width, yerr=errors, capsize=2, label=column)
-        printed = [cell.paper for cell in own.values() if cell.paper is not None]
-        if len(printed) == len(places):
+        heights = [shown[row].ours or 0.0 for row in rows if row in shown]
+        errors = [shown[row].deviation or 0.0 for row in rows if row in shown]
+        axes.bar(positions, heights, width, yerr=errors, capsize=2, label=column)
+        printed = [cell.paper for cell in shown.values() if cell.paper is not None]
+        if len(printed) == len(positions):
             axes.plot(
-                places, printed, "_", color="black", markersize=9, label="the paper" if not number else None
+                positions, printed, "_", color="black", markersize=9, label="the paper" if not index else None
             )
     axes.set(title=title, ylabel=ylabel, **axis)
     axes.set_xticks(range(len(rows)), rows, rotation=30, ha="right")
@@ -67,10 +67,10 @@ def curves(title: str, cells: Sequence[Cell], xlabel: str, ylabel: str, panels: 
     for axes, panel in zip(grid, titles, strict=False):
         rows = [row for row, name in names.items() if name == panel]
         for row in rows:
-            own = [cell for cell in cells if cell.row == row and cell.ours is not None]
-            x = [float(cell.column.split()[0]) for cell in own]
-            y = np.array([cell.ours for cell in own], dtype=float)
-            deviation = np.array([cell.deviation for cell in own], dtype=float)
+            shown = [cell for cell in cells if cell.row == row and cell.ours is not None]
+            x = [float(cell.column.split()[0]) for cell in shown]
+            y = np.array([cell.ours for cell in shown], dtype=float)
+            deviation = np.array([cell.deviation for cell in shown], dtype=float)
             (line,) = axes.plot(x, y, marker="o", markersize=3, label=row.removeprefix(f"{panel}, "))
             if len(rows) <= MOST_BANDS:
                 axes.fill_between(

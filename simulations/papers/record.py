@@ -15,7 +15,7 @@ from pathlib import Path
 from simulations.comparison.finished import read_runs
 from simulations.comparison.workers import Result
 from simulations.papers.declared import all_reproductions
-from simulations.papers.reproduction import Cell, Place, Reproduction, Setup
+from simulations.papers.reproduction import Cell, Position, Reproduction, Setup
 from simulations.papers.writing import HEADER, line_of
 
 REPRODUCED = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -35,12 +35,12 @@ def recorded(work: str, folder: Path = REPRODUCED) -> Lines:
 
 
 def record(runs: Mapping[str, Result], folder: Path = REPRODUCED) -> list[Path]:
-    """Put what runs have found into the files of their papers, and return these files.
+    """Write the results of runs into the files of their papers, and return these files.
 
     Parameters
     ----------
     runs : mapping
-        What runs have found by their keys as JSON, as `read_runs` has them.
+        Results of runs by their keys as JSON, as `read_runs` has them.
     folder : Path
         Of the files.
     """
@@ -54,12 +54,12 @@ def record(runs: Mapping[str, Result], folder: Path = REPRODUCED) -> list[Path]:
                 continue
             lines[name, cell.row, cell.column] = {
                 **dict(zip(HEADER, map(str, line_of(name, what, cell)), strict=True)),
-                "commit": " ".join(one[:COMMIT_DIGITS] for one in cell.commits),
+                "commit": " ".join(commit[:COMMIT_DIGITS] for commit in cell.commits),
             }
-    places = {
-        (name, *place): number
-        for number, (name, place) in enumerate(
-            (name, place) for name, what in all_reproductions().items() for place in what.setups
+    order = {
+        (name, *position): index
+        for index, (name, position) in enumerate(
+            (name, position) for name, what in all_reproductions().items() for position in what.setups
         )
     }
     files = []
@@ -68,37 +68,37 @@ def record(runs: Mapping[str, Result], folder: Path = REPRODUCED) -> list[Path]:
         with files[-1].open("w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, HEADER, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(lines[key] for key in sorted(lines, key=lambda key: places[key]))
+            writer.writerows(lines[key] for key in sorted(lines, key=lambda key: order[key]))
     return files
 
 
 def done_cells(what: Reproduction, done: Mapping[str, Result]) -> list[Cell]:
-    """Return the cells of a table of which at least one repeat is done, of as many repeats as are whole."""
-    found = []
-    for place, setups in what.setups.items():
+    """Return a table's cells that have a whole repeat, each of all its whole repeats."""
+    cells = []
+    for position, setups in what.setups.items():
         count = _whole_repeats(setups, what.repeats, done)
         if not count:
             continue
-        part = replace(what, setups={place: setups}, summed=False, paper=_of(place, what.paper))
-        runs = [run for own in part.plan(count).values() for run in own]
-        found += part.cells(count, {run: done[json.dumps(run.key)] for run in runs})
-    return [cell for cell in found if cell.ours is not None]
+        single = replace(what, setups={position: setups}, summed=False, paper=_printed(position, what.paper))
+        runs = [run for cell_runs in single.plan(count).values() for run in cell_runs]
+        cells += single.cells(count, {run: done[json.dumps(run.key)] for run in runs})
+    return [cell for cell in cells if cell.ours is not None]
 
 
 def _whole_repeats(setups: Sequence[Setup], most: int, done: Mapping[str, Result]) -> int:
-    """Return how many repeats, from the first on, have all their runs."""
-    for number in range(most):
-        if any(json.dumps(setup.run(number).key) not in done for setup in setups):
-            return number
+    """Return the number of repeats, from the first on, that have all their runs."""
+    for repeat in range(most):
+        if any(json.dumps(setup.run(repeat).key) not in done for setup in setups):
+            return repeat
     return most
 
 
-def _of(place: Place, paper: Mapping[Place, float]) -> dict[Place, float]:
-    return {place: paper[place]} if place in paper else {}
+def _printed(position: Position, paper: Mapping[Position, float]) -> dict[Position, float]:
+    return {position: paper[position]} if position in paper else {}
 
 
 if __name__ == "__main__":
     for written in record(
-        {key: one for folder in sys.argv[1:] for key, one in read_runs(Path(folder)).items()}
+        {key: result for folder in sys.argv[1:] for key, result in read_runs(Path(folder)).items()}
     ):
         sys.stdout.write(f"{written}\n")

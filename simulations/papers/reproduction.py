@@ -1,4 +1,4 @@
-"""What a table or a figure of a paper is here: runs, the paper's numbers, and what was put in their place."""
+"""Tables and figures of papers: their runs, and the paper's numbers beside ours."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,15 +16,15 @@ from simulations.comparison.workers import Result
 from strategies.registry import STRATEGIES
 from strategies.settings import Settings, setting_fields, settings_from
 
-Place = tuple[str, str]
+Position = tuple[str, str]
 """Row and column of a cell."""
 
 Work = Callable[[str, Settings], Result]
-"""Does a run that is no training of a strategy, from what follows the colon of its ``strategy``, and its settings."""
+"""Does a run other than a training, from the text after the colon of its ``strategy``, and its settings."""
 
 
 class Experiment(NamedTuple):
-    """What a run may do that is no training of a strategy, and whose settings it has; empty: of the one it names."""
+    """Work other than a training, and the strategy of its settings; empty: the one that a run names."""
 
     strategy: str
     work: Work
@@ -35,7 +35,7 @@ EXPERIMENTS: dict[str, Experiment] = {}
 
 
 def experiment(word: str, strategy: str) -> Callable[[Work], Work]:
-    """Return a decorator that enters a function into `EXPERIMENTS`."""
+    """Return a decorator that registers a function in `EXPERIMENTS`."""
 
     def enter(work: Work) -> Work:
         EXPERIMENTS[word] = Experiment(strategy, work)
@@ -59,16 +59,16 @@ class Run:
 
     @property
     def key(self) -> dict[str, Scalar]:
-        """What tells it from other runs: all of it."""
+        """The run config, which identifies the run."""
         return self.config
 
     @property
     def strategy(self) -> str:
-        """The strategy, or what stands for one."""
+        """The strategy, or an experiment and its argument."""
         return str(self.config["strategy"])
 
     def settings(self, data: str) -> Settings:
-        """Return the settings, with what ``data`` is on this machine; SettingError if a value cannot work."""
+        """Return the settings, with ``data`` as on this machine; SettingError if a value is invalid."""
         return settings_from({**self.config, "strategy": _settings_of(self.strategy), "data": data})
 
     @property
@@ -80,19 +80,19 @@ class Run:
 
 
 def _settings_of(strategy: str) -> str:
-    """Return the strategy whose settings a run has."""
+    """Return the strategy of a run's settings."""
     word, _, name = strategy.partition(":")
     return (EXPERIMENTS[word].strategy or name) if name else strategy
 
 
 def make_run(strategy: str, data: str, **values: Scalar) -> Run:
-    """Return a run by the names that settings have in Python; what the strategy does not have is left out.
+    """Return a run by the Python names of settings; settings that the strategy lacks are left out.
 
     Papers train on the true records, and so do these runs: ``privacy`` is ``exact``.
     """
     config = {name.replace("_", "-"): value for name, value in values.items()}
-    own = setting_fields(STRATEGIES[_settings_of(strategy)].settings_class)
-    config = {key: value for key, value in {"privacy": "exact", **config}.items() if key in own}
+    known = setting_fields(STRATEGIES[_settings_of(strategy)].settings_class)
+    config = {key: value for key, value in {"privacy": "exact", **config}.items() if key in known}
     return Run(tuple(sorted({"strategy": strategy, "data": data, **config}.items())))
 
 
@@ -102,12 +102,12 @@ class Setup:
 
     strategy: str
     data: str
-    # Settings by their names in Python; what the strategy does not have is left out.
+    # Settings by their names in Python; those that the strategy lacks are left out.
     values: Mapping[str, Scalar]
 
-    def run(self, number: int) -> Run:
+    def run(self, repeat: int) -> Run:
         """Return the run of a repeat, counted from 0: its seed."""
-        return make_run(self.strategy, self.data, **self.values, seed=number)
+        return make_run(self.strategy, self.data, **self.values, seed=repeat)
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ class Cell:
         return self.ours - half, self.ours + half
 
 
-Measure = Callable[[Place, Sequence[Result]], Sequence[float]]
-"""Gives the numbers of a cell from what its runs have found, one for each run that has such a number."""
+Measure = Callable[[Position, Sequence[Result]], Sequence[float]]
+"""Gives the numbers of a cell from its runs' results, one for each run that has such a number."""
 
 Plot = Callable[[str, Sequence[Cell]], Figure]
 """Draws a figure from its title and its cells."""
@@ -176,16 +176,16 @@ def per_run(read: Callable[[Result], float | None]) -> Measure:
     return per_cell(lambda _, result: read(result))
 
 
-def per_cell(read: Callable[[Place, Result], float | None]) -> Measure:
+def per_cell(read: Callable[[Position, Result], float | None]) -> Measure:
     """Return a measure that reads from each run the number of a cell's row and column."""
-    return lambda place, results: [
-        float(value) for result in results if (value := read(place, result)) is not None
+    return lambda position, results: [
+        float(value) for result in results if (value := read(position, result)) is not None
     ]
 
 
 def _accuracy(result: Result) -> float | None:
-    found = result.get("cv_accuracy", result["accuracy"])
-    return None if found is None else 100.0 * float(found)
+    accuracy = result.get("cv_accuracy", result["accuracy"])
+    return None if accuracy is None else 100.0 * float(accuracy)
 
 
 ACCURACY = per_run(_accuracy)
@@ -193,8 +193,8 @@ ACCURACY = per_run(_accuracy)
 
 
 def _fold_deviation(result: Result) -> float | None:
-    found = result.get("fold_deviation")
-    return None if found is None else 100.0 * float(found)
+    deviation = result.get("fold_deviation")
+    return None if deviation is None else 100.0 * float(deviation)
 
 
 FOLD_DEVIATION = per_run(_fold_deviation)
@@ -202,12 +202,12 @@ FOLD_DEVIATION = per_run(_fold_deviation)
 
 
 def tested_by_folds(folds: int) -> dict[str, Any]:
-    """Return what a run says whose numbers are means over so many folds of all rows."""
+    """Return the entries of a result for means over so many folds of all rows."""
     return {"tested": 1 / folds, "folds": folds}
 
 
 def of_folds(accuracies: Floats) -> dict[str, Any]:
-    """Return what a run says that has found these accuracies over folds of all rows."""
+    """Return the entries of a result for these accuracies over folds of all rows."""
     mean, deviation = float(accuracies.mean()), float(accuracies.std())
     return {"accuracy": mean, "fold_deviation": deviation, **tested_by_folds(len(accuracies))}
 
@@ -218,7 +218,7 @@ class Reproduction:
 
     title: str  # what it shows
     work: str = ""  # the paper it is of: the name of the paper's file without its ending
-    setups: Mapping[Place, Sequence[Setup]]  # what is run for each cell, by row and column
+    setups: Mapping[Position, Sequence[Setup]]  # what is run for each cell, by row and column
     minutes: float  # how long it takes on two cores
     measure: Measure = ACCURACY  # see `Measure`
     deviation: Measure = FOLD_DEVIATION  # of the same numbers over the folds of a run, where they are known
@@ -227,56 +227,56 @@ class Reproduction:
     repeats: int = 5  # seeds
     timed: bool = False  # whether seconds are measured, so that runs go one by one
     # The paper's numbers by row and column; empty for a figure whose numbers are lost.
-    paper: Mapping[Place, float] = field(default_factory=dict)
+    paper: Mapping[Position, float] = field(default_factory=dict)
     summed: bool = False  # whether the columns' sums are in a last row
     said: tuple[str, ...] = ()  # what the paper says of a figure whose numbers are lost
     substituted: tuple[str, ...] = ()  # what is other here than in the paper, and why
     errors: tuple[str, ...] = ()  # errors of the paper that bear on these numbers
     plot: Plot | None = None  # see `Plot`; a table has none
 
-    def plan(self, repeats: int) -> dict[Place, list[Run]]:
+    def plan(self, repeats: int) -> dict[Position, list[Run]]:
         """Return the runs behind each cell; a run may be behind several."""
         return {
-            place: list(dict.fromkeys(setup.run(number) for setup in setups for number in range(repeats)))
-            for place, setups in self.setups.items()
+            position: list(dict.fromkeys(setup.run(repeat) for setup in setups for repeat in range(repeats)))
+            for position, setups in self.setups.items()
         }
 
     def cells(self, repeats: int, results: Mapping[Run, Result]) -> list[Cell]:
-        """Return all cells, with ours as far as there are results: those that are run, sums, and what is only cited."""
-        found = []
-        for place, runs in self.plan(repeats).items():
+        """Return all cells, with ours as far as there are results: those that are run, sums, and those only cited."""
+        cells = []
+        for position, runs in self.plan(repeats).items():
             known = {run: results[run] for run in runs if run in results and "error" not in results[run]}
-            cell = self.cell(place, self.measure(place, list(known.values())))
-            within = np.square(self.deviation(place, list(known.values())))
+            cell = self.cell(position, self.measure(position, list(known.values())))
+            within = np.square(self.deviation(position, list(known.values())))
             known_within = float(within.mean()) if len(within) == cell.runs > 0 else None
-            found.append(replace(cell, within=known_within, **_origin_of(known)))
-        columns = dict.fromkeys(cell.column for cell in found) if self.summed else ()
-        found += [self._sum(column, found) for column in columns]
-        there = {(cell.row, cell.column) for cell in found}
-        return found + [self.cell(place, []) for place in self.paper if place not in there]
+            cells.append(replace(cell, within=known_within, **_origin_of(known)))
+        columns = dict.fromkeys(cell.column for cell in cells) if self.summed else ()
+        cells += [self._sum(column, cells) for column in columns]
+        there = {(cell.row, cell.column) for cell in cells}
+        return cells + [self.cell(position, []) for position in self.paper if position not in there]
 
     def of_rows(self, rows: Sequence[str]) -> "Reproduction":
-        """Return the part of a table that is in some of its rows; SettingError if it has no such row."""
+        """Return a table with only some of its rows; SettingError if it lacks one of them."""
         there = dict.fromkeys(row for row, _ in self.setups)
         for row in rows:
             if row not in there:
                 raise SettingError(f"{self.title} has no row '{row}'. Its rows are: {'; '.join(there)}.")
-        setups = {place: setups for place, setups in self.setups.items() if place[0] in rows}
-        paper = {place: number for place, number in self.paper.items() if place[0] in rows}
+        setups = {position: setups for position, setups in self.setups.items() if position[0] in rows}
+        paper = {position: value for position, value in self.paper.items() if position[0] in rows}
         return replace(self, setups=setups, paper=paper, summed=False)
 
-    def cell(self, place: Place, values: Sequence[float]) -> Cell:
+    def cell(self, position: Position, values: Sequence[float]) -> Cell:
         """Return the mean of several runs' numbers as a cell."""
         mean, deviation = (float(np.mean(values)), float(np.std(values))) if values else (None, None)
-        return Cell(*place, mean, deviation, len(values), self.paper.get(place))
+        return Cell(*position, mean, deviation, len(values), self.paper.get(position))
 
     def _sum(self, column: str, cells: Sequence[Cell]) -> Cell:
-        """Return the sum of a column, which is only there if all of its cells are."""
-        own = [cell for cell in cells if cell.column == column]
-        known = [cell.ours for cell in own if cell.ours is not None]
-        ours = float(np.sum(known)) if len(known) == len(own) else None
+        """Return the sum of a column; without ours unless all of its cells have one."""
+        summands = [cell for cell in cells if cell.column == column]
+        known = [cell.ours for cell in summands if cell.ours is not None]
+        ours = float(np.sum(known)) if len(known) == len(summands) else None
         return Cell(
-            "SUM", column, ours, None, min(cell.runs for cell in own), self.paper.get(("SUM", column))
+            "SUM", column, ours, None, min(cell.runs for cell in summands), self.paper.get(("SUM", column))
         )
 
 

@@ -1,4 +1,4 @@
-"""Does the runs of a table: trainings of strategies, and what is no training of one."""
+"""Does the runs of a table: trainings of strategies, and experiments."""
 
 import hashlib
 import time
@@ -47,7 +47,7 @@ KEPT = (
     *("auc", "accuracy", "cut_rounds", "consensus_rounds", "bytes_up", "phases"),
     *("accuracy_by_count", "selected"),
 )
-"""What is kept of a ``result.json``, if it is there."""
+"""The kept entries of a ``result.json``, where it has them."""
 
 FIFTHS = 5
 """Parts of a table of which one is left out for the test."""
@@ -56,11 +56,11 @@ load_once = lru_cache(2)(load_dataset)
 """Tables of genes take seconds to read."""
 
 Show = Callable[[Run, Result, int], None]
-"""Receives each run that has ended, what it has found, and how many are left."""
+"""Receives each run that has ended, its result, and the number of runs left."""
 
 
 def check(data: str, data_dir: Path | None) -> None:
-    """Check that the files of a data set are there; the SettingError says which is not, and where it is described."""
+    """Check that the files of a data set exist; the SettingError names the missing one, and its description."""
     for name in PREPARED[data].files if data in PREPARED else (data,):
         locate(name, data_dir)
 
@@ -74,10 +74,10 @@ def digest_of(data: str, data_dir: Path | None) -> str:
 
 @lru_cache(64)
 def _digest(files: tuple[tuple[Path, int], ...]) -> str:
-    found = hashlib.sha256()
+    combined = hashlib.sha256()
     for path, _ in files:
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+        combined.update(hashlib.sha256(path.read_bytes()).digest())
+    return combined.hexdigest()
 
 
 def source(data: str, data_dir: Path | None, folder: Path) -> str:
@@ -88,8 +88,8 @@ def source(data: str, data_dir: Path | None, folder: Path) -> str:
         return str(locate(data, data_dir).absolute())  # type: ignore[union-attr]
     file = folder / "data" / digest_of(data, data_dir)[:8] / f"{data}.csv.gz"
     if not file.exists():
-        one = PREPARED[data]
-        table = one.make(*(_read(locate(name, data_dir)) for name in one.files))  # type: ignore[arg-type]
+        prepared = PREPARED[data]
+        table = prepared.make(*(_read(locate(name, data_dir)) for name in prepared.files))  # type: ignore[arg-type]
         file.parent.mkdir(parents=True, exist_ok=True)
         # Two processes may prepare the same set.
         half = file.with_name(f"{data}-{np.random.default_rng().integers(2**32)}.csv.gz")
@@ -110,29 +110,29 @@ def execute(run: Run, data_dir: Path | None, folder: Path) -> Result:
     settings = run.settings(source(str(run.config["data"]), data_dir, folder))
     started, used = time.perf_counter(), time.process_time()
     word, colon, name = run.strategy.partition(":")
-    found = EXPERIMENTS[word].work(name, settings) if colon else federated(settings)
+    result = EXPERIMENTS[word].work(name, settings) if colon else federated(settings)
     spent = {"wall": time.perf_counter() - started, "cpu": time.process_time() - used}
-    return {**found, **spent, **origin(), "sha256": digest_of(str(run.config["data"]), data_dir)}
+    return {**result, **spent, **origin(), "sha256": digest_of(str(run.config["data"]), data_dir)}
 
 
 def federated(settings: Settings) -> dict[str, Any]:
-    """Return what is kept of a federated run."""
+    """Return the kept entries of a federated run's result."""
     described = describe(train_in_process(settings), settings)
-    found = {key: described[key] for key in KEPT if key in described}
+    figures = {key: described[key] for key in KEPT if key in described}
     if described.get("chosen"):
         # With one point in the grid, this is cross-validation of that point.
         point = described["chosen"]["grid"][0]
-        found |= {"cv_accuracy": point["accuracy"], "fold_deviation": point["deviation"]}
+        figures |= {"cv_accuracy": point["accuracy"], "fold_deviation": point["deviation"]}
     if settings.folds and not settings.test_fraction:
-        found |= tested_by_folds(settings.folds)
-    if "selected" in found:
-        found["selected"] = len(found["selected"])
-    return found
+        figures |= tested_by_folds(settings.folds)
+    if "selected" in figures:
+        figures["selected"] = len(figures["selected"])
+    return figures
 
 
 @experiment("central", "pan-svm")
 def central(name: str, settings: Settings) -> dict[str, Any]:
-    """Return how good a classifier is that is trained on all rows in one place."""
+    """Return accuracy and AUC of a classifier that is trained on all rows in one place."""
     assert isinstance(settings, PanSvmSettings)
     rows = pooled(settings)
     evaluation = BASELINES[f"central:{name}"](settings, rows.train, rows.test).evaluation
@@ -141,7 +141,7 @@ def central(name: str, settings: Settings) -> dict[str, Any]:
 
 @experiment("rotated", "pan-svm")
 def rotated(name: str, settings: Settings) -> dict[str, Any]:
-    """Return the accuracy on one fifth of all rows, which is left out before the others are dealt to the sites.
+    """Return the accuracy on one fifth of all rows, held out before the others are partitioned over the sites.
 
     Seeds 0 to 4 leave out one fifth after the other, seeds 5 to 9 those of another draw, and so on. A fifth has the
     classes' shares of the whole table, so that a class with fewer rows than sites is tested as often as others: where
@@ -162,7 +162,7 @@ def rotated(name: str, settings: Settings) -> dict[str, Any]:
 
 
 def _federated_on(settings: PanSvmSettings, table: Table, inside: Ints, out: Ints) -> float:
-    """Return the accuracy of PAN-SVM, whose sites have some rows of a table, on others."""
+    """Return the accuracy of PAN-SVM, trained on some rows of a table, on others."""
     frame, labels = pd.DataFrame(table.X, columns=list(table.columns)), np.asarray(table.labels)
     with TemporaryDirectory() as folder:
         file = Path(folder) / "train.csv"
@@ -180,10 +180,10 @@ def _central_on(name: str, settings: PanSvmSettings, table: Table, inside: Ints,
     rows = PooledRows(table.X, classes, nobody, nobody, np.arange(len(classes)))
     labels = classes[inside].astype(str)
     unused = drawn_split(labels, np.arange(len(labels)), 1 - int(share) / 100, settings.seed, 0).kept
-    train, test = (np.isin(np.arange(len(classes)), own) for own in (inside[~unused], out))
-    found = BASELINES[baseline](settings, rows.of(train), rows.of(test)).evaluation.accuracy
-    assert found is not None
-    return found
+    train, test = (np.isin(np.arange(len(classes)), members) for members in (inside[~unused], out))
+    accuracy = BASELINES[baseline](settings, rows.of(train), rows.of(test)).evaluation.accuracy
+    assert accuracy is not None
+    return accuracy
 
 
 @experiment("folds", "pan-svm")
@@ -207,7 +207,7 @@ def do_runs(
     show: Show,
     cluster: str = "",
 ) -> Mapping[Run, Result]:
-    """Return what the runs have found, so many at a time; those on file are not done again, unless they failed.
+    """Return the results of runs, so many at a time; runs on file are not done again, unless they failed.
 
     SettingError if a data set is missing, before anything is run, or the folder holds something else.
     """
@@ -250,6 +250,6 @@ def _check_versions(done: Iterable[Result], folder: Path) -> None:
     if other:
         raise SettingError(
             f"Runs in '{folder}' were done with {', '.join(sorted(other))}, and this environment has "
-            f"{', '.join(f'{package} {here.get(package)}' for package in sorted(one.split()[0] for one in other))}. A "
+            f"{', '.join(f'{name} {here.get(name)}' for name in sorted(entry.split()[0] for entry in other))}. A "
             "table of both would compare versions. Install those versions, or name another folder by --out."
         )

@@ -34,8 +34,8 @@ def text_of(cell: Cell | None, digits: int) -> str:
 def grid_of(cells: Sequence[Cell], digits: int) -> tuple[list[str], list[list[str]]]:
     """Return header and lines of the table of all cells."""
     columns, rows = (list(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("column", "row"))
-    by_place = {(cell.row, cell.column): cell for cell in cells}
-    lines = [[row, *(text_of(by_place.get((row, column)), digits) for column in columns)] for row in rows]
+    by_position = {(cell.row, cell.column): cell for cell in cells}
+    lines = [[row, *(text_of(by_position.get((row, column)), digits) for column in columns)] for row in rows]
     return ["", *columns], lines
 
 
@@ -43,7 +43,7 @@ def line_of(name: str, what: Reproduction, cell: Cell) -> list[object]:
     """Return a cell as a line of a CSV file, in the order of `HEADER`; numbers have six digits."""
     low, high = cell.interval or (None, None)
     numbers = (cell.ours, cell.deviation, low, high, cell.runs, cell.paper)
-    texts = ["" if number is None else f"{number:.6g}" for number in numbers]
+    texts = ["" if value is None else f"{value:.6g}" for value in numbers]
     return [name, cell.row, cell.column, what.unit, *texts, " ".join(cell.commits), cell.date]
 
 
@@ -52,7 +52,7 @@ def write(
 ) -> list[Path]:
     """Write ``NAME.csv``, ``NAME.md`` and, for a figure, ``NAME.png`` into a folder, and return these files.
 
-    ``took`` says what was run, and how long it took.
+    ``took`` is lines on the runs and their duration.
     """
     files = [folder / f"{name}.csv", folder / f"{name}.md"]
     with files[0].open("w", encoding="utf-8", newline="") as stream:
@@ -82,7 +82,7 @@ def write(
 
 
 def machine() -> str:
-    """Return one line on where and when this was measured."""
+    """Return a line on the machine and the time of the measurement."""
     load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
     return (
         f"Measured on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {os.cpu_count()} cores ({platform.machine()}, "

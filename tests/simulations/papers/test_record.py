@@ -12,7 +12,7 @@ from simulations.comparison.finished import RUNS_FILE
 from simulations.papers.ages import Figures, ages, changes, code_of, imported, reached
 from simulations.papers.declared import all_reproductions
 from simulations.papers.definitions import definitions
-from simulations.papers.page import claims_table, other_here
+from simulations.papers.page import claims_table, deviations_list
 from simulations.papers.record import record, recorded
 from simulations.papers.reproduction import Cell, Setup
 from simulations.papers.running import do_runs, execute
@@ -211,5 +211,5 @@ def test_the_page_shows_numbers_with_interval_paper_and_commit() -> None:
     line = recorded("lin2011")[TABLE, "Org", "Sonar"]
     assert f"paper 76; {line['runs']} runs, {line['commit']})" in text
     assert "[" in text
-    assert "Table VI" in other_here("lin2011")
-    assert "other-wbc" not in other_here("lin2011")
+    assert "Table VI" in deviations_list("lin2011")
+    assert "other-wbc" not in deviations_list("lin2011")
