@@ -1,4 +1,4 @@
-"""Level `perturbed`: true records beside their copies, and the most that an attacker can make of all copies.
+"""Level `perturbed`: true records beside their copies, and the strongest attack on all copies.
 
 Nothing that leaves a site depends on a record but through its copy. So an attacker who is given the whole copy, and
 knows mean, deviation and covariance of the columns besides, has more than any run, or any number of runs, can yield.
@@ -24,7 +24,7 @@ from simulations.attack.findings import area
 
 @dataclass(frozen=True)
 class SiteRecords:
-    """The records of a site and what its systems see of them, row for row, in the table's units."""
+    """The records of a site and the copies that its systems see, row for row, in the table's units."""
 
     true: Floats  # (rows, columns): the true records
     seen: Floats  # (rows, columns): their copies, at another level the records
@@ -40,8 +40,8 @@ class SiteRecords:
 
 
 def records_of(site: Site) -> SiteRecords:
-    """Return a site's records; it has been told the schema."""
-    columns = [name for name, own in zip(site.schema().columns, site.own_columns(), strict=True) if own]
+    """Return a site's records; it has received the schema."""
+    columns = [name for name, held in zip(site.schema().columns, site.own_columns(), strict=True) if held]
     table, seen = replace(site, level="exact").table(), align(site.table(), columns).X
     true, noise, schema = align(table, columns).X, site.terms.noise, schema_of(site)
     r, ratio = replaced_share(noise), 1.0
@@ -57,19 +57,19 @@ def records_of(site: Site) -> SiteRecords:
             ratio = max(ratio, float(((1 - r + r * shares) / (r * shares)).max()))
         name = table.columns[unit.places[0]]
         if column.measured and name in columns:
-            place = columns.index(name)
-            mean[place], deviation[place] = column.mean, column.deviation
-            cells = true[:, place]
-            rows = measured[:, place] = ~np.isnan(cells) & ~np.isin(cells, column.values)
-            within[rows, place] = cells[rows].clip(column.low, column.high)
-            at_end[:, place] = np.isin(seen[:, place], [column.low, column.high])
-    trained = _places(seen, site.train().X)
+            index = columns.index(name)
+            mean[index], deviation[index] = column.mean, column.deviation
+            cells = true[:, index]
+            rows = measured[:, index] = ~np.isnan(cells) & ~np.isin(cells, column.values)
+            within[rows, index] = cells[rows].clip(column.low, column.high)
+            at_end[:, index] = np.isin(seen[:, index], [column.low, column.high])
+    trained = _row_mask(seen, site.train().X)
     return SiteRecords(true, seen, within, at_end, trained, measured, mean, deviation, noise, ratio)
 
 
 @dataclass(frozen=True)
 class WholeCopy:
-    """What an attacker makes of all copies."""
+    """The figures of an attack on all copies."""
 
     noise: float  # in deviations of a column
     # copy_distance, filtered_distance: root mean square distance of measurements from the true ones: of the
@@ -80,13 +80,13 @@ class WholeCopy:
     codes_right: float | None
     # How much likelier the copy of a code is with one true value than with another, at most.
     likelihood_ratio: float
-    # Area under the curve of telling, by the nearest copy, who took part. None without test records.
+    # AUC of membership inference by the nearest copy. None without test records.
     membership: float | None
 
     def __str__(self) -> str:
-        """Return it for people."""
+        """Return the text for people."""
         codes = "" if self.codes_right is None else f"; {self.codes_right:.0%} of its codes are right"
-        member = "" if self.membership is None else f"; who took part is told with AUC {self.membership:.2f}"
+        member = "" if self.membership is None else f"; membership is inferred with AUC {self.membership:.2f}"
         return (
             f"the whole copy, which is the most that can leave: it is {self.copy_distance:.2f} deviations from the "
             f"true measurements, the best linear guess {self.filtered_distance:.2f}{codes} (likelihood ratio of two "
@@ -95,33 +95,33 @@ class WholeCopy:
 
 
 def whole_copy(sites: Sequence[SiteRecords]) -> WholeCopy:
-    """Return what an attacker makes of the copies of all sites, who knows how columns go together."""
-    true, copy = (np.vstack([getattr(one, part) for one in sites]) for part in ("true", "seen"))
-    trained = np.concatenate([one.trained for one in sites])
-    measured = np.vstack([one.measured for one in sites])
+    """Return the figures of an attacker who has all sites' copies and the columns' covariance."""
+    true, copy = (np.vstack([getattr(site, name) for site in sites]) for name in ("true", "seen"))
+    trained = np.concatenate([site.trained for site in sites])
+    measured = np.vstack([site.measured for site in sites])
     right = (true == copy) | (np.isnan(true) & np.isnan(copy))
     return WholeCopy(
         noise=sites[0].noise,
-        copy_distance=distance(sites, [one.seen for one in sites]),
+        copy_distance=distance(sites, [site.seen for site in sites]),
         filtered_distance=distance(sites, filtered(sites)),
         codes_right=float(right[~measured].mean()) if not measured.all() else None,
-        likelihood_ratio=max(one.ratio for one in sites),
+        likelihood_ratio=max(site.ratio for site in sites),
         membership=area(*(_nearest_copy(true[rows], copy[trained], sites) for rows in (trained, ~trained))),
     )
 
 
 def _nearest_copy(true: Floats, copies: Floats, sites: Sequence[SiteRecords]) -> Floats:
-    """Return of each true record how likely the copy is that is most likely to be its own, shape (rows,)."""
+    """Return the log likelihood of each true record's likeliest copy, but for a constant, shape (rows,)."""
     noise, r = sites[0].noise, replaced_share(sites[0].noise)
-    measured = np.any([one.measured.any(axis=0) for one in sites], axis=0)
-    deviation = np.mean([_units(one) for one in sites], axis=0)
+    measured = np.any([site.measured.any(axis=0) for site in sites], axis=0)
+    deviation = np.mean([_units(site) for site in sites], axis=0)
     unlikely = np.zeros((len(true), len(copies)))
-    for place, (of_true, of_copies) in enumerate(zip(true.T, copies.T, strict=True)):
+    for index, (of_true, of_copies) in enumerate(zip(true.T, copies.T, strict=True)):
         share = 1.0 / len(np.unique(of_copies))
         differ = (of_true[:, None] != of_copies) & ~(np.isnan(of_true)[:, None] & np.isnan(of_copies))
         cost = differ * np.log((1 - r + r * share) / (r * share))
-        if measured[place]:
-            apart = (of_true[:, None] - of_copies) / deviation[place]
+        if measured[index]:
+            apart = (of_true[:, None] - of_copies) / deviation[index]
             cost = np.where(np.isnan(apart), cost, np.square(apart) / (2 * noise**2))
         unlikely += cost
     return -unlikely.min(axis=1) if unlikely.size else np.empty(0)
@@ -130,11 +130,11 @@ def _nearest_copy(true: Floats, copies: Floats, sites: Sequence[SiteRecords]) ->
 def distance(sites: Sequence[SiteRecords], guesses: Sequence[Floats]) -> float:
     """Return the root mean square distance of guesses from the true measurements, in deviations; 0 without any.
 
-    But for those whose copy is an end: it tells that the cell is likely to be beyond, and not by how much.
+    Cells with a copy at an end do not count: their true values are likely to be beyond, by an unknown amount.
     """
     parts = [
-        ((guess - one.true) / _units(one))[one.measured & ~one.at_end & ~np.isnan(guess)]
-        for one, guess in zip(sites, guesses, strict=True)
+        ((guess - site.true) / _units(site))[site.measured & ~site.at_end & ~np.isnan(guess)]
+        for site, guess in zip(sites, guesses, strict=True)
     ]
     off = np.concatenate(parts)
     return float(np.sqrt(np.mean(np.square(off)))) if len(off) else 0.0
@@ -146,34 +146,34 @@ def filtered(sites: Sequence[SiteRecords]) -> list[Floats]:
     A measurement's copy has noise of variance σ². That of a code is drawn anew with probability r: (1 - r) of the code
     is left, and as much variance as before.
     """
-    Z = np.vstack([np.nan_to_num((one.within - one.mean) / _units(one)) for one in sites])
+    Z = np.vstack([np.nan_to_num((site.within - site.mean) / _units(site)) for site in sites])
     C = Z.T @ Z / len(Z)
     guesses = []
-    for one in sites:
-        measured, r = one.measured.any(axis=0), replaced_share(one.noise)
+    for site in sites:
+        measured, r = site.measured.any(axis=0), replaced_share(site.noise)
         kept = np.where(measured, 1.0, 1.0 - r)
-        noise = np.where(measured, one.noise**2, np.diag(C) * (1.0 - kept**2)) + 1e-9
+        noise = np.where(measured, site.noise**2, np.diag(C) * (1.0 - kept**2)) + 1e-9
         W = np.linalg.solve(kept[:, None] * C * kept + np.diag(noise), kept[:, None] * C)
-        z = np.nan_to_num((one.seen - one.mean) / _units(one))
-        guesses.append((z @ W) * _units(one) + one.mean)
+        z = np.nan_to_num((site.seen - site.mean) / _units(site))
+        guesses.append((z @ W) * _units(site) + site.mean)
     return guesses
 
 
-def _units(one: SiteRecords) -> Floats:
+def _units(site: SiteRecords) -> Floats:
     """Return the deviations, 1 for a constant column."""
-    return np.where(one.deviation > 0, one.deviation, 1.0)
+    return np.where(site.deviation > 0, site.deviation, 1.0)
 
 
-def _places(rows: Floats, some: Floats) -> Bools:
-    """Return which rows are the given ones, which are some of them in any order: systems see copies in a keyed one."""
+def _row_mask(rows: Floats, some: Floats) -> Bools:
+    """Return the mask of ``some`` of the rows, which are in any order: systems see copies in a keyed one."""
     left = Counter(map(_as_bytes, some))
-    found = np.zeros(len(rows), dtype=np.bool_)
-    for number, row in enumerate(map(_as_bytes, rows)):
-        found[number] = left[row] > 0
+    mask = np.zeros(len(rows), dtype=np.bool_)
+    for index, row in enumerate(map(_as_bytes, rows)):
+        mask[index] = left[row] > 0
         left[row] -= 1
-    return found
+    return mask
 
 
 def _as_bytes(row: Floats) -> bytes:
-    """Return what is the same for equal rows: of missing cells, and of zeros of either sign."""
+    """Return bytes that are the same for equal rows: missing cells are equal, and zeros of either sign."""
     return (np.where(np.isnan(row), np.nan, row) + 0.0).tobytes()

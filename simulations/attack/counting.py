@@ -8,7 +8,7 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from simulations.attack.copies import SiteRecords, WholeCopy, distance, whole_copy
 from simulations.attack.equations import determined
-from simulations.attack.findings import Found, found, guess_of_each, membership
+from simulations.attack.findings import Reconstructed, guess_of_each, membership, reconstructed
 from simulations.attack.knowledge import knowledge_of
 from strategies.federation.transcript import TranscriptSum
 
@@ -27,8 +27,8 @@ class Attack:
     test_rows: int  # records without a part in the training
     # attempts, by_chance: training records, at level `perturbed` their copies, and test records, the chance
     # baseline, that each kind of attack and all together have reconstructed.
-    attempts: dict[str, Found]
-    by_chance: dict[str, Found]
+    attempts: dict[str, Reconstructed]
+    by_chance: dict[str, Reconstructed]
     # Training records identifiable to 10 percent from the Hessians of one model, linearised at the truth: within
     # reach of a longer attack. None without Hessians, or if that would take too much memory.
     determined: int | None
@@ -72,7 +72,7 @@ def counted(
     level: str, sites: Sequence[SiteRecords], guesses: dict[str, Floats], record: Sequence[TranscriptSum]
 ) -> Attack:
     """Compare guesses, shape (guesses, columns) by kind of attack, with the sites' records."""
-    true, seen = (np.vstack([getattr(site, part) for site in sites]) for part in ("true", "seen"))
+    true, seen = (np.vstack([getattr(site, name) for site in sites]) for name in ("true", "seen"))
     guesses = {name: X.reshape(-1, true.shape[1]) for name, X in guesses.items()}
     trained = np.concatenate([site.trained for site in sites])
     spread = np.nan_to_num(np.nanstd(true[trained], axis=0))
@@ -89,8 +89,8 @@ def counted(
     result = Attack(
         rows=int(trained.sum()),
         test_rows=int((~trained).sum()),
-        attempts={name: found(members, X, spread) for name, X in ways.items()},
-        by_chance={name: found(non_members, X, spread) for name, X in ways.items()},
+        attempts={name: reconstructed(members, X, spread) for name, X in ways.items()},
+        by_chance={name: reconstructed(non_members, X, spread) for name, X in ways.items()},
         determined=determined_by_hessians(record, sites),
         cells=_cells(members, every, spread),
         unknown=members.size,
@@ -112,7 +112,7 @@ def counted(
 
 
 def determined_by_hessians(record: Sequence[TranscriptSum], sites: Sequence[SiteRecords]) -> int | None:
-    """Return how many training records the Hessians of one model determine to 10 %; None if unknown."""
+    """Return the number of training records that the Hessians of one model determine to 10 %; None if unknown."""
     knowledge, seen = knowledge_of(record), np.vstack([site.seen[site.trained] for site in sites])
     if knowledge is None or knowledge.rows != len(seen) or seen.size > MOST_FITTED:
         return None

@@ -196,7 +196,7 @@ class Equations:
 
 
 def determined(knowledge: Knowledge, truth: Floats) -> tuple[int, int]:
-    """Return how many of the true scaled rows Hessians determine to 1 and 10 % of a deviation, root mean square.
+    """Return the numbers of true scaled rows that Hessians determine to 1 and 10 % of a deviation, root mean square.
 
     Linearised identifiability at the truth: the rounding of the sums and a prior deviation of the column give each cell
     the least deviation of any unbiased guess.

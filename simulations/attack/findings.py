@@ -15,7 +15,7 @@ EXACT, ONE, TEN = 1e-3, 1e-2, 1e-1
 
 
 @dataclass(frozen=True)
-class Found:
+class Reconstructed:
     """Numbers of reconstructed rows, each with a guess of its own."""
 
     # exact, within_1, within_10: rows whose cells are off by at most 0.1, 1 and 10 percent of a standard
@@ -29,15 +29,16 @@ class Found:
         return f"{self.exact} exact, {self.within_1} within 1 %, {self.within_10} within 10 %"
 
 
-def found(truth: Floats, guesses: Floats, spread: Floats) -> Found:
+def reconstructed(truth: Floats, guesses: Floats, spread: Floats) -> Reconstructed:
     """Count the rows that guesses, shape (guesses, features), reconstruct; each guess counts for one row only.
 
     ``spread`` is the standard deviation of each feature; constant ones are left out.
     """
     if not len(guesses) or not (spread > 0).any():
-        return Found(0, 0, 0)
+        return Reconstructed(0, 0, 0)
     errors = distances(truth, guesses, spread)
-    return Found(*(int(np.count_nonzero(_matched(errors <= limit) >= 0)) for limit in (EXACT, ONE, TEN)))
+    counts = (int(np.count_nonzero(_matched(errors <= limit) >= 0)) for limit in (EXACT, ONE, TEN))
+    return Reconstructed(*counts)
 
 
 def guess_of_each(truth: Floats, guesses: Floats, spread: Floats) -> Ints:

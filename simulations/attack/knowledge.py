@@ -37,7 +37,7 @@ class KnownMap:
             self.features,
             self.scaling.scale,
         )
-        return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+        return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in parts)).hexdigest()
 
     def seen(self, X: Floats) -> Floats:
         """Return the map's input for rows of the table, shape (rows, features of the map)."""

@@ -45,8 +45,8 @@ def bagging(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> Ba
     columns, costs = [], []
     for positive in [1] if classes == 2 else range(classes):
         app = _app(settings, train, (train.classes == positive).astype(float), weights, RATE / sites)
-        found, cost = rounds("fedxgb:bagging", _strategy, app, [np.empty(0, np.uint8)], sites)
-        trees = xgboost.Booster(model_file=bytearray(found[0].tobytes()))
+        arrays, cost = rounds("fedxgb:bagging", _strategy, app, [np.empty(0, np.uint8)], sites)
+        trees = xgboost.Booster(model_file=bytearray(arrays[0].tobytes()))
         columns.append(trees.predict(xgboost.DMatrix(test.X), output_margin=True))
         costs.append(cost)
     decisions = np.column_stack(columns).astype(float)
@@ -68,7 +68,7 @@ def _app(
     weights: NDArray[np.float64],
     rate: float,
 ) -> ClientApp:
-    """Return what a site runs: one more tree on its own rows, after the trees it is sent."""
+    """Return a site's app, which trains one more tree on its own rows after the trees it is sent."""
     app = ClientApp()
     # With a base score of its own, each site's first tree would begin elsewhere.
     parameters = {"objective": "binary:logistic", "base_score": 0.5, "eta": rate}
@@ -76,13 +76,13 @@ def _app(
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
-        own = rows.sites == context.node_config["partition-id"]
-        table = xgboost.DMatrix(rows.X[own], label=positive[own], weight=weights[own])
+        at_site = rows.sites == context.node_config["partition-id"]
+        table = xgboost.DMatrix(rows.X[at_site], label=positive[at_site], weight=weights[at_site])
         (sent,) = message.content.array_records["arrays"].to_numpy_ndarrays()
         before = xgboost.Booster(parameters, model_file=bytearray(sent.tobytes())) if sent.size else None
         trees = xgboost.train(parameters, table, num_boost_round=1, xgb_model=before)
         last = np.frombuffer(trees[trees.num_boosted_rounds() - 1 :].save_raw("json"), np.uint8)
-        metrics = MetricRecord({"num-examples": int(own.sum())})
+        metrics = MetricRecord({"num-examples": int(at_site.sum())})
         content = RecordDict({"arrays": ArrayRecord([last]), "metrics": metrics})
         return Message(content, reply_to=message)
 

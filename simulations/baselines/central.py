@@ -69,17 +69,17 @@ def measure(classifier: ClassifierMixin, train: PooledRows, test: PooledRows) ->
 
 
 def class_weight(settings: PanSvmSettings) -> str | None:
-    """Return what scikit-learn calls the class weights of the settings."""
+    """Return scikit-learn's name for the class weights of the settings."""
     return "balanced" if settings.class_weight == "balanced" else None
 
 
 def _decisions(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return one column of decision values for two classes, else one for each class."""
     if hasattr(classifier, "decision_function"):
-        found = classifier.decision_function(X)
-        return np.asarray(found[:, None] if found.ndim == 1 else found)
-    found = classifier.predict_proba(X)
-    return np.asarray(found[:, 1:] if found.shape[1] == 2 else found)
+        values = classifier.decision_function(X)
+        return np.asarray(values[:, None] if values.ndim == 1 else values)
+    values = classifier.predict_proba(X)
+    return np.asarray(values[:, 1:] if values.shape[1] == 2 else values)
 
 
 def _converged(classifier: Any) -> bool | None:
@@ -116,8 +116,8 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
     federation. Several classes are one versus the rest.
     """
     train, test = scaled(settings, train, test)
-    found = KMeans(settings.landmark_count(len(train.X)), n_init=1, random_state=settings.seed).fit(train.X)
-    landmarks = found.cluster_centers_
+    kmeans = KMeans(settings.landmark_count(len(train.X)), n_init=1, random_state=settings.seed).fit(train.X)
+    landmarks = kmeans.cluster_centers_
     return _on_map(settings, _nystroem(settings, train, len(landmarks)).fit(landmarks), train, test)
 
 

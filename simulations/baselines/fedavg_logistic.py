@@ -28,20 +28,20 @@ def fedavg_logistic(settings: PanSvmSettings, train: PooledRows, test: PooledRow
     sites, classes = np.unique(train.sites), np.unique(train.classes)
     columns = 1 if len(classes) == 2 else len(classes)
     start = [np.zeros((columns, train.X.shape[1])), np.zeros(columns)]
-    found, costs = rounds("fedavg:logistic", average, _app(settings, train, classes), start, len(sites))
-    weights, intercept = found
+    arrays, costs = rounds("fedavg:logistic", average, _app(settings, train, classes), start, len(sites))
+    weights, intercept = arrays
     return judged(test, test.X @ weights.T + intercept, len(classes), costs)
 
 
 def _app(settings: PanSvmSettings, rows: PooledRows, classes: NDArray[np.int64]) -> ClientApp:
-    """Return what a site runs: passes of stochastic gradient descent over its own rows from the weights it is sent."""
+    """Return a site's app: passes of stochastic gradient descent over its own rows from the weights it is sent."""
     app = ClientApp()
     positives = [1] if len(classes) == 2 else classes.tolist()
     (C,) = settings.C_values
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
-        own = rows.of(rows.sites == context.node_config["partition-id"])
+        site_rows = rows.of(rows.sites == context.node_config["partition-id"])
         weights, intercept = message.content.array_records["arrays"].to_numpy_ndarrays()
         for column, positive in enumerate(positives):
             model = SGDClassifier(
@@ -54,12 +54,12 @@ def _app(settings: PanSvmSettings, rows: PooledRows, classes: NDArray[np.int64])
             )
             model.coef_, model.intercept_ = weights[[column]], intercept[[column]]
             for _ in range(EPOCHS):
-                model.partial_fit(own.X, own.classes == positive, [False, True])
+                model.partial_fit(site_rows.X, site_rows.classes == positive, [False, True])
             weights[column], intercept[column] = model.coef_[0], model.intercept_[0]
         content = RecordDict(
             {
                 "arrays": ArrayRecord([weights, intercept]),
-                "metrics": MetricRecord({"num-examples": len(own.classes)}),
+                "metrics": MetricRecord({"num-examples": len(site_rows.classes)}),
             }
         )
         return Message(content, reply_to=message)

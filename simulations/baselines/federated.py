@@ -71,24 +71,24 @@ def rounds(
         {"partition-id": site, "num-partitions": sites} for site in range(sites)
     ]
     grid = _CountingGrid(app, nodes, {})
-    # Flower's strategies tell dozens of lines.
+    # Flower's strategies log dozens of lines.
     with quieter(logging.ERROR):
-        found = strategy(sites).start(grid, ArrayRecord(list(start)), num_rounds=ROUNDS)
+        result = strategy(sites).start(grid, ArrayRecord(list(start)), num_rounds=ROUNDS)
     failed = [reply for reply in grid.replies if reply.has_error()]
     if failed:
         raise TrainingError(
             f"A site of {name} could not train ({failed[0].error.reason}). Are there infinite or huge cells? "
             "Choose scaling=standard."
         )
-    sent = [one for reply in grid.replies for one in reply.content.array_records["arrays"].values()]
+    sent = [array for reply in grid.replies for array in reply.content.array_records["arrays"].values()]
     disclosed = {
         "task": "train",
         "result": "weights",
         "how": "disclosed",
-        "numbers_per_site": sum(math.prod(one.shape) for one in sent) // sites,
+        "numbers_per_site": sum(math.prod(array.shape) for array in sent) // sites,
         "times": ROUNDS,
     }
-    return found.arrays.to_numpy_ndarrays(), {
+    return result.arrays.to_numpy_ndarrays(), {
         "round_trips": ROUNDS,
         "bytes_up": sum(message_size(reply.content) for reply in grid.replies),
         "bytes_down": grid.bytes_down,

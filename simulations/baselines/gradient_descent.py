@@ -1,7 +1,7 @@
 """FedProx, SCAFFOLD and FedAvg with differential privacy, on logistic regression and a small network.
 
-All train the same models on the same rows by stochastic gradient descent; what a step adds to the gradient tells them
-apart. FedAvg (McMahan et al. 2017) adds nothing. FedProx (Li et al. 2020, equation 2) pulls each site's weights towards
+All train the same models on the same rows by stochastic gradient descent; they differ in the term added to the
+gradient. FedAvg (McMahan et al. 2017) adds none. FedProx (Li et al. 2020, equation 2) pulls each site's weights towards
 those that it was sent. SCAFFOLD (Karimireddy et al. 2020, Algorithm 1, option II) takes off the site's own drift: its
 control variate, and adds that of all. `dp-fedavg` is Flower's FedAvg with clipped updates and noise: its promise is of
 a whole hospital, which few hospitals cannot hide.
@@ -40,12 +40,12 @@ HIDDEN, BATCH, LEARNING_RATE, MU = 16, 32, 0.1, 0.1
 """Units of the network's one hidden layer; rows of a step; its length; weight of FedProx's term."""
 
 EPSILON, DELTA, CLIP = 1.0, 1e-5, 1.0
-"""Of ``dp-fedavg``: what all rounds together tell of a hospital, and the norm that its update is clipped to."""
+"""Of ``dp-fedavg``: ε and δ of all rounds together for a hospital, and the norm that its update is clipped to."""
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """What tells the algorithms apart."""
+    """The differences between the algorithms."""
 
     strategy: Callable[[int], Strategy]  # Flower's, for so many sites
     proximal: float = 0.0  # mu of FedProx
@@ -78,11 +78,11 @@ def train_and_judge(
     train, test = scaled(settings, train, test)
     how, sites, classes = ALGORITHMS[algorithm], len(np.unique(train.sites)), int(train.classes.max()) + 1
     start = first_weights(train.X.shape[1], hidden, classes, settings.seed)
-    arrays = [*start, *(np.zeros_like(one) for one in start)] if how.controls else start
+    arrays = [*start, *(np.zeros_like(array) for array in start)] if how.controls else start
     name = f"{algorithm}:{'network' if hidden else 'logistic'}"
-    with _numpys_seed(settings.seed):  # Flower's noise is from NumPy's own generator
-        found, costs = rounds(name, how.strategy, _app(how, settings, train, classes), arrays, sites)
-    scores = outputs(found[: len(start)], test.X)[-1]
+    with _numpy_seed(settings.seed):  # Flower's noise is from NumPy's own generator
+        weights, costs = rounds(name, how.strategy, _app(how, settings, train, classes), arrays, sites)
+    scores = outputs(weights[: len(start)], test.X)[-1]
     return judged(test, scores[:, [1]] - scores[:, [0]] if classes == 2 else scores, classes, costs)
 
 
@@ -92,16 +92,16 @@ def first_weights(columns: int, hidden: int, classes: int, seed: int) -> Arrays:
         return [np.zeros((columns, classes)), np.zeros(classes)]
     generator, sizes = np.random.default_rng(seed), (columns, hidden, classes)
     layers = [(generator.normal(size=(m, n)) / math.sqrt(m), np.zeros(n)) for m, n in pairwise(sizes)]
-    return [one for layer in layers for one in layer]
+    return [array for layer in layers for array in layer]
 
 
 def outputs(weights: Sequence[NDArray[np.float64]], X: NDArray[np.float64]) -> Arrays:
-    """Return what each layer is given, and the scores of the classes last; between layers negative ones become 0."""
-    found = [X]
-    for number in range(0, len(weights), 2):
-        scores = found[-1] @ weights[number] + weights[number + 1]
-        found.append(scores if number + 2 == len(weights) else np.maximum(scores, 0))
-    return found
+    """Return each layer's input and, last, the classes' scores; between layers negative values become 0."""
+    layers = [X]
+    for index in range(0, len(weights), 2):
+        scores = layers[-1] @ weights[index] + weights[index + 1]
+        layers.append(scores if index + 2 == len(weights) else np.maximum(scores, 0))
+    return layers
 
 
 def gradient(
@@ -112,16 +112,16 @@ def gradient(
     error = np.exp(log_softmax(scores, axis=1))
     error[np.arange(len(X)), classes] -= 1
     error *= of_row[:, None] / len(X)
-    found: Arrays = []
-    for number in range(len(weights) - 2, -2, -2):
-        inputs = given[number // 2]
-        found = [inputs.T @ error, error.sum(axis=0), *found]
-        error = (error @ weights[number].T) * (inputs > 0)
-    return found
+    gradients: Arrays = []
+    for index in range(len(weights) - 2, -2, -2):
+        inputs = given[index // 2]
+        gradients = [inputs.T @ error, error.sum(axis=0), *gradients]
+        error = (error @ weights[index].T) * (inputs > 0)
+    return gradients
 
 
 def _app(how: Algorithm, settings: PanSvmSettings, rows: PooledRows, classes: int) -> ClientApp:
-    """Return what a site runs: passes of stochastic gradient descent from the weights it is sent."""
+    """Return a site's app: passes of stochastic gradient descent from the weights it is sent."""
     app, (C,) = ClientApp(), settings.C_values
     counts = np.bincount(rows.classes, minlength=classes)
     balanced = len(rows.classes) / (classes * np.maximum(counts, 1))
@@ -131,29 +131,29 @@ def _app(how: Algorithm, settings: PanSvmSettings, rows: PooledRows, classes: in
     @app.train()
     def train(message: Message, context: Context) -> Message:
         site = int(context.node_config["partition-id"])
-        own = rows.of(rows.sites == site)
+        local = rows.of(rows.sites == site)
         arrays = message.content.array_records["arrays"].to_numpy_ndarrays()
         half = len(arrays) // 2 if how.controls else len(arrays)
         sent, of_all = arrays[:half], arrays[half:]
         kept = context.state.array_records.get("control")
-        mine = kept.to_numpy_ndarrays() if kept else [np.zeros_like(one) for one in of_all]
-        weights, steps = [one.copy() for one in sent], 0
-        for batch in _batches(len(own.classes), settings.seed, site):
-            slopes = gradient(weights, own.X[batch], own.classes[batch], of_class[own.classes[batch]])
-            for place, slope in enumerate(slopes):
-                penalty = decay * weights[place] if weights[place].ndim == 2 else 0.0  # not on intercepts
-                added = penalty + how.proximal * (weights[place] - sent[place])
-                drift = of_all[place] - mine[place] if how.controls else 0.0
-                weights[place] = weights[place] - LEARNING_RATE * (slope + added + drift)
+        mine = kept.to_numpy_ndarrays() if kept else [np.zeros_like(array) for array in of_all]
+        weights, steps = [array.copy() for array in sent], 0
+        for batch in _batches(len(local.classes), settings.seed, site):
+            slopes = gradient(weights, local.X[batch], local.classes[batch], of_class[local.classes[batch]])
+            for index, slope in enumerate(slopes):
+                penalty = decay * weights[index] if weights[index].ndim == 2 else 0.0  # not on intercepts
+                added = penalty + how.proximal * (weights[index] - sent[index])
+                drift = of_all[index] - mine[index] if how.controls else 0.0
+                weights[index] = weights[index] - LEARNING_RATE * (slope + added + drift)
             steps += 1
         if how.controls:
             far = steps * LEARNING_RATE
             mine = [
-                own_one - all_one + (before - after) / far
-                for own_one, all_one, before, after in zip(mine, of_all, sent, weights, strict=True)
+                control - common + (before - after) / far
+                for control, common, before, after in zip(mine, of_all, sent, weights, strict=True)
             ]
             context.state["control"] = ArrayRecord(mine)
-        arrays, rows_here = [*weights, *mine], len(own.classes)
+        arrays, rows_here = [*weights, *mine], len(local.classes)
         content = RecordDict(
             {"arrays": ArrayRecord(arrays), "metrics": MetricRecord({"num-examples": rows_here})}
         )
@@ -171,7 +171,7 @@ def _batches(rows: int, seed: int, site: int) -> Iterator[NDArray[np.int64]]:
 
 
 @contextmanager
-def _numpys_seed(seed: int) -> Iterator[None]:
+def _numpy_seed(seed: int) -> Iterator[None]:
     """Let NumPy's own generator draw by a seed in a ``with`` block."""
     before = np.random.get_state()
     np.random.seed(seed % 2**32)

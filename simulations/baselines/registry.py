@@ -1,4 +1,4 @@
-"""The baselines by name, and what each has to tell, in the measures of the strategies."""
+"""The baselines by name, and the figures of each, in the measures of the strategies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from strategies.svm_settings import PanSvmSettings
 
 @dataclass(frozen=True)
 class BaselineFigures:
-    """The figures of a baseline; by the names that they have in a run's ``result.json``."""
+    """The figures of a baseline, by their names in a run's ``result.json``."""
 
     evaluation: Evaluation  # how good it is on the test rows
     # round_trips, bytes_up, bytes_down: what it took of a network; nothing if the rows are in one place.
@@ -39,11 +39,11 @@ def judge(
     """
     confusion = confusion_counts(true, predicted, classes)
     counted = Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
-    numbers = [1] if decisions.shape[1] == 1 else range(classes)
+    indices = [1] if decisions.shape[1] == 1 else range(classes)
     areas = [
-        float(roc_auc_score(true == number, column))
-        for number, column in zip(numbers, decisions.T, strict=True)
-        if 0 < np.count_nonzero(true == number) < len(true)
+        float(roc_auc_score(true == index, column))
+        for index, column in zip(indices, decisions.T, strict=True)
+        if 0 < np.count_nonzero(true == index) < len(true)
     ]
     auc = float(np.mean(areas)) if areas else None
     return Evaluation(counted.rows, counted.accuracy, counted.balanced_accuracy, counted.f1, auc)

@@ -1,8 +1,8 @@
-"""What systems give away on the same data: ``python -m simulations.benchmarks.privacy_compared --data-dir DIR``.
+"""Attacks on systems on the same data: ``python -m simulations.benchmarks.privacy_compared --data-dir DIR``.
 
-Every system is run on simulated sites and attacked by who it tells most: a semi-honest coordinator, a malicious one, or
-another hospital. Reconstructed records are counted in the same way for all; membership says how well somebody who has a
-person's record tells whether it was trained on.
+Every system is run on simulated sites and attacked by the party that learns most: a semi-honest coordinator, a
+malicious one, or another hospital. Reconstructed records are counted in the same way for all; membership is inferred by
+an attacker who has a person's record.
 """
 
 import tempfile
@@ -29,7 +29,7 @@ from flower_pansvm.terms import Scalar
 from simulations.attack.active.levels import TABLES, lines
 from simulations.attack.attack import attack
 from simulations.attack.audit import audit
-from simulations.attack.findings import Found, found
+from simulations.attack.findings import Reconstructed, reconstructed
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
@@ -42,15 +42,15 @@ from strategies.strategy import PhasedStrategy
 
 Floats = NDArray[np.float64]
 
-LOOKS, NEIGHBOUR = "semi-honest coordinator", "another hospital"
+SEMI_HONEST, NEIGHBOUR = "semi-honest coordinator", "another hospital"
 COMPARED = ("heart", "liver-disorders")
 SEEDS = range(3)
 MINUTES = 0.75
-"""How long an attack on sums tries."""
+"""Duration of an attack on sums."""
 
 
-class Ran(NamedTuple):
-    """A run that is over, and what its coordinator has received."""
+class FinishedRun(NamedTuple):
+    """A finished run, and its coordinator's replies."""
 
     settings: Settings
     folder: Path
@@ -59,43 +59,44 @@ class Ran(NamedTuple):
     grid: InProcessGrid
 
 
-class Read(NamedTuple):
-    """Rows that an attack has found, of those that were trained on and of those that were not."""
+class AttackResult(NamedTuple):
+    """Training rows and test rows that an attack has reconstructed."""
 
     attacker: str
     how: str
-    train: Found
-    test: Found | None
+    train: Reconstructed
+    test: Reconstructed | None
 
 
 class System(NamedTuple):
     """A published system: its settings, and how it is attacked."""
 
     settings: dict[str, Scalar]
-    attacked: Callable[[Ran], Read]
+    attacked: Callable[[FinishedRun], AttackResult]
 
 
-def by_sums(ran: Ran) -> Read:
-    """Solve for records from all sums; of all ways the one that finds most."""
-    tried = attack(ran.settings, ran.folder, MINUTES, lambda _: None)
-    best = max(tried.attempts, key=lambda name: (tried.attempts[name].exact, tried.attempts[name].within_10))
-    return Read(LOOKS, best, tried.attempts[best], tried.by_chance[best])
+def by_sums(ran: FinishedRun) -> AttackResult:
+    """Solve for records from all sums; of all attacks the one that reconstructs most."""
+    result = attack(ran.settings, ran.folder, MINUTES, lambda _: None)
+    attempts = result.attempts
+    best = max(attempts, key=lambda name: (attempts[name].exact, attempts[name].within_10))
+    return AttackResult(SEMI_HONEST, best, attempts[best], result.by_chance[best])
 
 
-def by_test_rows(ran: Ran) -> Read:
+def by_test_rows(ran: FinishedRun) -> AttackResult:
     """Take the test rows, which sites disclose, for guesses."""
     rows = np.vstack(disclosed(ran.grid, "held_out", "rows"))
     return _counted(ran.pool, rows, "the test rows as they are")
 
 
-def by_copies(ran: Ran) -> Read:
-    """Take the distorted rows for guesses; and give each original, if one had them all, the copy that is its own."""
+def by_copies(ran: FinishedRun) -> AttackResult:
+    """Take the distorted rows for guesses; an attacker with all originals also matches them to their copies."""
     copies = np.vstack(disclosed(ran.grid, "distorted_rows", "rows"))
     matched = audit(ran.settings, ran.folder).figures["matched"]
     return _counted(ran.pool, copies, f"the copies; {100 * (matched or 0):.0f} % matched to their originals")
 
 
-def by_means(ran: Ran) -> Read:
+def by_means(ran: FinishedRun) -> AttackResult:
     """Take the means of all components for guesses."""
     model = ran.strategy.outcome.model
     assert isinstance(ran.strategy, WeakMixtures)
@@ -105,14 +106,14 @@ def by_means(ran: Ran) -> Read:
     return _counted(ran.pool, means * scaling.scale + scaling.shift, "the means of shared components")
 
 
-def by_matrix(ran: Ran) -> Read:
+def by_matrix(ran: FinishedRun) -> AttackResult:
     """Solve for the rows behind kernel values, as a site of the same columns can."""
     rows = int(audit(ran.settings, ran.folder).figures["rows_from_kernel"] or 0)
-    return Read(NEIGHBOUR, "equations, with the random matrix", Found(rows, rows, rows), None)
+    return AttackResult(NEIGHBOUR, "equations, with the random matrix", Reconstructed(rows, rows, rows), None)
 
 
-def membership(ran: Ran) -> float | None:
-    """Return how well somebody who has a row and the outcome tells whether it was trained on: 0.5 is guessing.
+def membership(ran: FinishedRun) -> float | None:
+    """Return the AUC of membership inference by an attacker who has a row and the outcome: 0.5 by chance.
 
     The area under the curve of one score a row (Yeom et al. 2018): by how much the model is for the row's own class; of
     mixtures the density of the row in what its site has shared. None if a run gives out no model.
@@ -130,17 +131,17 @@ def membership(ran: Ran) -> float | None:
             _margins(model.decision_function(pd.DataFrame(rows.X, columns=columns)[needed]), rows)
             for rows in (ran.pool.train, ran.pool.test)
         ]
-    counts = [len(part) for part in scores]
+    counts = [len(values) for values in scores]
     return float(roc_auc_score(np.repeat([1, 0], counts), np.concatenate(scores)))
 
 
 def _margins(decisions: Floats, rows: PooledRows) -> Floats:
-    """Return by how much each row's own class is ahead of the best other one."""
+    """Return the margin of each row's own class over the best other one."""
     values = np.stack([-decisions, decisions], axis=1) / 2 if decisions.ndim == 1 else decisions.copy()
     each = np.arange(len(values))
-    own = values[each, rows.classes]
+    of_class = values[each, rows.classes]
     values[each, rows.classes] = -np.inf
-    ahead: Floats = own - values.max(axis=1)
+    ahead: Floats = of_class - values.max(axis=1)
     return ahead
 
 
@@ -148,26 +149,26 @@ def _densities(strategy: WeakMixtures, rows: PooledRows) -> Floats:
     """Return the logarithmic density of each row in its site's mixture of its class; of one not shared the least."""
     model = strategy.outcome.model
     assert isinstance(model, GaussianMixtures)
-    X, found = model.scaling_.transform(rows.X), np.full(len(rows.X), -np.inf)
-    for number in np.unique(rows.sites).tolist():
-        for one, mixture in strategy.weak[simulated_name(number)].by_class().items():
-            own = (rows.sites == number) & (rows.classes == one)
-            found[own] = mixture.log_density(X[own])
-    known = found[np.isfinite(found)]
-    return np.where(np.isfinite(found), found, known.min() if len(known) else 0.0)
+    X, densities = model.scaling_.transform(rows.X), np.full(len(rows.X), -np.inf)
+    for site in np.unique(rows.sites).tolist():
+        for class_index, mixture in strategy.weak[simulated_name(site)].by_class().items():
+            members = (rows.sites == site) & (rows.classes == class_index)
+            densities[members] = mixture.log_density(X[members])
+    known = densities[np.isfinite(densities)]
+    return np.where(np.isfinite(densities), densities, known.min() if len(known) else 0.0)
 
 
-def disclosed(grid: InProcessGrid, task: str, part: str) -> list[Floats]:
-    """Return what each site has disclosed as a part of its answers to a task."""
-    replies = [one for one in grid.replies if one.metadata.message_type.split(".")[-1] == task]
-    return [records.get(one.content, "disclosed")[part] for one in replies if one.has_content()]
+def disclosed(grid: InProcessGrid, task: str, field: str) -> list[Floats]:
+    """Return a field of each site's answers to a task, among its disclosed values."""
+    replies = [reply for reply in grid.replies if reply.metadata.message_type.split(".")[-1] == task]
+    return [records.get(reply.content, "disclosed")[field] for reply in replies if reply.has_content()]
 
 
-def _counted(pool: Pooled, guesses: Floats, how: str) -> Read:
-    """Count rows, in the table's units, that guesses have found."""
+def _counted(pool: Pooled, guesses: Floats, how: str) -> AttackResult:
+    """Count rows, in the table's units, that guesses reconstruct."""
     spread = pool.train.X.std(axis=0)
-    train, test = (found(rows.X, guesses, spread) for rows in (pool.train, pool.test))
-    return Read(LOOKS, how, train, test)
+    train, test = (reconstructed(rows.X, guesses, spread) for rows in (pool.train, pool.test))
+    return AttackResult(SEMI_HONEST, how, train, test)
 
 
 SYSTEMS = {
@@ -185,23 +186,18 @@ SYSTEMS = {
 
 
 @contextmanager
-def finished(name: str, data: str, data_dir: Path, seed: int = 0) -> Iterator[Ran]:
+def finished(name: str, data: str, data_dir: Path, seed: int = 0) -> Iterator[FinishedRun]:
     """Run a system, and keep its folder for as long as the block lasts."""
     with tempfile.TemporaryDirectory() as folder:
-        common: dict[str, Scalar] = {
-            "data": data,
-            "data-dir": str(data_dir),
-            "seed": seed,
-            "privacy": "exact",
-        }
-        settings = settings_from({**common, "audit": True, "out": folder, **SYSTEMS[name].settings})
+        common: dict[str, Scalar] = {"data": data, "data-dir": str(data_dir), "seed": seed, "audit": True}
+        settings = settings_from({**common, "privacy": "exact", "out": folder, **SYSTEMS[name].settings})
         grid = in_process_grid(settings)
         strategy = run(grid, settings, Path(folder))
-        yield Ran(settings, Path(folder), pooled(settings), strategy, grid)
+        yield FinishedRun(settings, Path(folder), pooled(settings), strategy, grid)
 
 
 def attacked(name: str, data: str, data_dir: Path) -> dict[str, Any]:
-    """Run a system and attack it; return what was found, or why the system cannot be run on the data."""
+    """Run a system and attack it; return the figures, or the error of a system that does not run on the data."""
     try:
         with finished(name, data, data_dir) as ran:
             read = SYSTEMS[name].attacked(ran)
@@ -228,7 +224,7 @@ def memberships(
     """Run a system with several seeds, and return the mean area of the attack on membership; none without a model."""
     areas = []
     for seed in seeds:
-        # Why a system cannot be run on the data is in the table of attacks.
+        # The table of attacks has the error of a system that does not run on the data.
         with suppress(PanSVMError), finished(name, data, data_dir, seed) as ran:
             areas.append(membership(ran))
     known = [area for area in areas if area is not None]
@@ -247,12 +243,12 @@ def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     write_results("privacy", {"levels": levels, "attacks": attacks, "membership": members}, out)
 
 
-def _shares(kind: str, found: Found | None, rows: int) -> dict[str, int | None]:
-    """Return how many rows of a kind there are, and how many were found exactly and within 10 %."""
+def _shares(kind: str, count: Reconstructed | None, rows: int) -> dict[str, int | None]:
+    """Return the number of rows of a kind, and of those reconstructed exactly and within 10 %."""
     return {
         f"{kind}_rows": rows,
-        f"{kind}_exact": None if found is None else found.exact,
-        f"{kind}_within_10": None if found is None else found.within_10,
+        f"{kind}_exact": None if count is None else count.exact,
+        f"{kind}_within_10": None if count is None else count.within_10,
     }
 
 

@@ -237,10 +237,10 @@ def test_central_models() -> None:
 @pytest.mark.parametrize(
     ("name", "attacker", "train", "test"),
     [
-        ("svm-ensemble", privacy_compared.LOOKS, 0, 122),
+        ("svm-ensemble", privacy_compared.SEMI_HONEST, 0, 122),
         ("random-kernel", privacy_compared.NEIGHBOUR, 478, None),
-        ("local-only", privacy_compared.LOOKS, 0, 0),
-        ("dp-svm, epsilon=1", privacy_compared.LOOKS, 0, 0),
+        ("local-only", privacy_compared.SEMI_HONEST, 0, 0),
+        ("dp-svm, epsilon=1", privacy_compared.SEMI_HONEST, 0, 0),
     ],
 )
 def test_records_that_are_known_to_be_reconstructed_are_counted(

@@ -31,7 +31,7 @@ def begin_anew(folder: Path) -> Attempt:
     """Spend the whole budget of one table in each of two studies."""
     first = Hospitals(folder / "first", TABLES)
     spent = spend(first, 1)
-    return and_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
+    return spend_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
 
 
 @attack(
@@ -45,7 +45,7 @@ def export_again(folder: Path) -> Attempt:
     spent = spend(first, 1)
     table = str(first.nodes["victim"]["data"])
     pd.read_csv(table).sample(frac=0.9, random_state=0).to_csv(table, index=False)
-    return and_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
+    return spend_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
 
 
 @attack(
@@ -69,7 +69,7 @@ def choose_other_columns(folder: Path) -> Attempt:
 
     first = study("first", TABLES, COLUMNS[:6], None)
     spent = spend(first, 1)
-    return and_again(spent, lambda: spend(study("second", OTHER_TABLES, COLUMNS[6:], first), 2))
+    return spend_again(spent, lambda: spend(study("second", OTHER_TABLES, COLUMNS[6:], first), 2))
 
 
 @attack(
@@ -88,7 +88,7 @@ def put_back(folder: Path) -> Attempt:
     for index, path in enumerate(state_folders):
         shutil.rmtree(path)
         shutil.copytree(folder / f"backup-{index}", path)
-    return and_again(spent, lambda: spend(hospitals, 2))
+    return spend_again(spent, lambda: spend(hospitals, 2))
 
 
 def spend(hospitals: Hospitals, run_id: int) -> float:
@@ -102,7 +102,7 @@ def spend(hospitals: Hospitals, run_id: int) -> float:
     return rho
 
 
-def and_again(spent: float, again: Callable[[], float]) -> Attempt:
+def spend_again(spent: float, again: Callable[[], float]) -> Attempt:
     """Spend once more, and return the outcome: the cost of both for one table."""
     why = ""
     try:

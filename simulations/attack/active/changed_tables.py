@@ -1,4 +1,4 @@
-"""A table that its hospital exports again, changed: a second copy is refused, or tells no more than two draws."""
+"""A table that its hospital exports again, changed: a second copy is refused, or discloses no more than two draws."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ CLIPPED = 0.6
 """Share of the noise that is left at the least: the first records may have two thirds of the table's deviation, and
 copies are clipped at the ends of the column."""
 
-NAMES = tuple(f"outcome {number}" for number in range(1, 9))
+NAMES = tuple(f"outcome {index}" for index in range(1, 9))
 """Further names of the label column."""
 
 
@@ -38,11 +38,11 @@ NAMES = tuple(f"outcome {number}" for number in range(1, 9))
     tries="Divides the difference of two copies of a column, the second times 0.95, by 0.05.",
 )
 def change_unit(folder: Path) -> Attempt:
-    """Count the cells of the column that are found exactly."""
+    """Count the cells of the column that are reconstructed exactly."""
     table = _with_ids(_table())
     copies, why = _copies(folder, [table, table.assign(x0=table["x0"] * 0.95)], row_id=ROW_ID)
     guesses = (copies[0][0] - copies[1][0]) / 0.05 if len(copies) == 2 else None
-    return _near(guesses, table["x0"], EXACT, CHANCE, why)
+    return _attempt(guesses, table["x0"], EXACT, CHANCE, why)
 
 
 @attack(
@@ -51,21 +51,21 @@ def change_unit(folder: Path) -> Attempt:
     tries="Sums the differences of two copies under row numbers as ids, of which the second lacks the first record.",
 )
 def move_ids(folder: Path) -> Attempt:
-    """Count the cells of a column that are found but for a common shift."""
+    """Count the cells of a column that are reconstructed but for a common shift."""
     table = _table()
-    numbered = [_with_ids(one.reset_index(drop=True), "") for one in (table, table[1:])]
+    numbered = [_with_ids(export.reset_index(drop=True), "") for export in (table, table[1:])]
     copies, why = _copies(folder, numbered, row_id=ROW_ID)
     guesses = None
     if len(copies) == 2:
         first, second = copies[0][0], copies[1][0]
-        # The noise of a copy that was pulled in to an end is not the same: there the sum begins anew.
+        # The noise of a copy that was clipped to an end differs: there the sum begins anew.
         ends = first[:-1].isin([first.min(), first.max()]) | second.isin([second.min(), second.max()])
         walk, pieces = (
-            one.cumsum().shift(fill_value=0).reindex(first.index, method="ffill")
-            for one in (second - first[:-1], ends)
+            series.cumsum().shift(fill_value=0).reindex(first.index, method="ffill")
+            for series in (second - first[:-1], ends)
         )
         guesses = walk + (first - walk).groupby(pieces).transform("mean")
-    return _near(guesses, table["x0"], NEAR, MOST_NEAR, why)
+    return _attempt(guesses, table["x0"], NEAR, MOST_NEAR, why)
 
 
 @attack(
@@ -74,7 +74,7 @@ def move_ids(folder: Path) -> Attempt:
     tries="Has the label column renamed eight times, with other records pending, and takes the label of most copies.",
 )
 def rename_label(folder: Path) -> Attempt:
-    """Compare the labels of most copies with those that a copy has right where it has a label."""
+    """Compare the accuracy of the majority of copies' labels with that of one copy where it has a label."""
     table = _table()
     exports, generator = [], np.random.default_rng(1)
     for name in (LABEL, *NAMES):
@@ -82,9 +82,9 @@ def rename_label(folder: Path) -> Attempt:
         exports.append(table.assign(**{LABEL: table[LABEL].where(~table.index.isin(pending), 2)}))
         exports[-1] = exports[-1].rename(columns={LABEL: name})
     copies, why = _copies(folder, exports, labels=NAMES)
-    right = [float((one["label"].to_numpy() == table[LABEL].to_numpy()).mean()) for one in copies]
+    right = [float((copy["label"].to_numpy() == table[LABEL].to_numpy()).mean()) for copy in copies]
     alone = float(np.mean(right)) * ROWS / (ROWS - PENDING)
-    known = np.array([one["label"] for one in copies])  # 2 is pending
+    known = np.array([copy["label"] for copy in copies])  # 2 is pending
     most = (known == 1).sum(axis=0) > (known == 0).sum(axis=0)
     voted = float((most == table[LABEL].to_numpy()).mean())
     return Attempt(
@@ -101,16 +101,16 @@ def rename_label(folder: Path) -> Attempt:
     f"{', '.join(map(str, PILOTS))} of {ROWS}.",
 )
 def grow_pilot(folder: Path) -> Attempt:
-    """Measure the noise of the whole table's copy, the least of all that were begun so."""
-    table, found, why = _with_ids(_table()), {}, ""
+    """Measure the noise of the whole table's copy, the least over the pilots."""
+    table, noises, why = _with_ids(_table()), {}, ""
     nearest = np.argsort((table["x0"] - table["x0"].median()).abs())
     for pilot in PILOTS:
         exports = [table.iloc[np.sort(nearest[:pilot])], table]
         copies, refused = _copies(folder / str(pilot), exports, row_id=ROW_ID, go_on=True)
         why = why or refused
         if len(copies[-1]) == ROWS:
-            found[pilot] = float(np.std(copies[-1][0] - table["x0"]) / table["x0"].std())
-    noise, least = min(found.values(), default=np.inf), CLIPPED * NOISE
+            noises[pilot] = float(np.std(copies[-1][0] - table["x0"]) / table["x0"].std())
+    noise, least = min(noises.values(), default=np.inf), CLIPPED * NOISE
     return Attempt(f"noise of {noise:.2f} deviations{why}", f"at least {least:.2f}", noise >= least)
 
 
@@ -120,7 +120,7 @@ def _table() -> pd.DataFrame:
 
 def _with_ids(table: pd.DataFrame, letter: str = "P") -> pd.DataFrame:
     """Return a table with ids in the order of the file, which is that of what systems see of it."""
-    return table.assign(**{ROW_ID: [f"{letter}{one:05d}" for one in range(1, len(table) + 1)]})
+    return table.assign(**{ROW_ID: [f"{letter}{index:05d}" for index in range(1, len(table) + 1)]})
 
 
 def _copies(
@@ -131,33 +131,33 @@ def _copies(
     labels: Sequence[str] = (),
     go_on: bool = False,
 ) -> tuple[list[pd.DataFrame], str]:
-    """Return what systems see of a hospital's table, export after export, until one is refused, and why.
+    """Return the copies of a hospital's table, export after export, until one is refused, and the reason.
 
     ``labels`` are names of the label column from the second export on. With ``go_on`` a refusal does not end it.
     """
     hospitals = Hospitals(folder, {NAME: ROWS, **OTHERS}, asked_at("perturbed"))
-    node, found, why = hospitals.nodes[NAME], [], ""
+    node, copies, why = hospitals.nodes[NAME], [], ""
     schema = Path(str(node["schema"]))
     text = schema.read_text(encoding="utf-8")
     if row_id:
         node["row-id"] = row_id
-    for number, table in enumerate(exports):
-        named = f'label = "{labels[number - 1]}"\n' if labels and number else ""
+    for index, table in enumerate(exports):
+        named = f'label = "{labels[index - 1]}"\n' if labels and index else ""
         schema.write_text(named + text, encoding="utf-8")
         table.to_csv(str(node["data"]), index=False)
         try:
-            found.append(hospitals.copy_of(NAME))
+            copies.append(hospitals.copy_of(NAME))
         except PanSVMError as error:
             why = f"; {refusal(error)}"
             if not go_on:
                 break
-    return found, why
+    return copies, why
 
 
-def _near(
+def _attempt(
     guesses: "Floats | pd.Series[float] | None", true: "pd.Series[float]", near: float, most: float, why: str
 ) -> Attempt:
-    """Return how many cells of a column guesses have come near, in its deviations; none where there was no guess."""
+    """Return the share of a column's cells that are near their guesses, in its deviations; 0 without guesses."""
     share = 0.0 if guesses is None else float(np.mean(np.abs(guesses - true) < near * true.std()))
     return Attempt(
         f"{share:.0%} of the cells within {near:g} deviations{why}", f"at most {most:.0%}", share <= most

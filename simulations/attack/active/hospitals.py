@@ -37,7 +37,7 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 Broadcasts = Mapping[Broadcast[Any], Any]
 
-COLUMNS = tuple(f"x{number}" for number in range(13))
+COLUMNS = tuple(f"x{index}" for index in range(13))
 RANGES = "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
 THREADS = ThreadpoolController()
 """The thread pools of the libraries, found once: the search is slow."""

@@ -1,7 +1,7 @@
-"""What each level keeps of the records of a table, from one run to a coordinator that chooses everything.
+"""The protection of a table's records at each level, from one run to a coordinator that chooses everything.
 
-At `exact` it counts the records that an attack computes. At `perturbed` an attack computes copies: how far these, and
-the best that can be made of the whole copy, are from the true records. At `dp` there is nothing to solve.
+At `exact` it counts the records that an attack computes. At `perturbed` an attack computes copies: it measures the
+distance of these, and of the best guess from the whole copy, to the true records. At `dp` there is nothing to solve.
 """
 
 import tempfile
@@ -50,7 +50,7 @@ RUNS: Mapping[str, Mapping[str, Scalar]] = {
     "select": {"strategy": "voted-wrapper"},
 }
 MINUTES = 0.5
-"""How long the attack on a run tries; what it finds grows with it."""
+"""Duration of the attack on a run; a longer one reconstructs more."""
 
 RUNS_BY_SEED = 12
 
@@ -58,7 +58,7 @@ HOSPITALS = ("first", "second", "third")
 
 
 def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
-    """Return a line for each level and way of asking; with the reason where it cannot be."""
+    """Yield a line for each level and kind of request; with the reason where it is refused."""
     for level, settings in LEVELS.items():
         for how, more in RUNS.items():
             if how == "run" or (data in SEARCHED and "strategy" not in settings):
@@ -73,22 +73,22 @@ def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
 def _line(data: str, level: str, how: str, play: Callable[[], Attack]) -> dict[str, Any]:
     start = {"data": data, "level": level, "how": how}
     try:
-        found = play()
+        outcome = play()
     except PanSVMError as error:
         return {**start, "refused": str(error)}
-    together = found.attempts["all together"]
+    together = outcome.attempts["all together"]
     return {
         **start,
-        "records": found.rows,
+        "records": outcome.rows,
         "found_exactly": together.exact,
         "found": together.within_10,
-        "determined": found.determined,
-        "error": found.error,
-        "found_distance": found.found_distance,
-        "their_copies_distance": found.found_copy_distance,
-        "copy_distance": None if found.copy is None else found.copy.copy_distance,
-        "codes_right": None if found.copy is None else found.copy.codes_right,
-        "membership": found.membership,
+        "determined": outcome.determined,
+        "error": outcome.error,
+        "found_distance": outcome.found_distance,
+        "their_copies_distance": outcome.found_copy_distance,
+        "copy_distance": None if outcome.copy is None else outcome.copy.copy_distance,
+        "codes_right": None if outcome.copy is None else outcome.copy.codes_right,
+        "membership": outcome.membership,
     }
 
 
@@ -151,4 +151,4 @@ def _table(data: str, data_dir: Path) -> pd.DataFrame:
 
 def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the hospitals' parts of a table."""
-    return {name: table[number :: len(HOSPITALS)] for number, name in enumerate(HOSPITALS)}
+    return {name: table[index :: len(HOSPITALS)] for index, name in enumerate(HOSPITALS)}

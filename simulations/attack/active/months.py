@@ -35,7 +35,7 @@ def play(folder: Path, level: str = "perturbed") -> Attempt:
 def records_of_months(
     folder: Path, level: str, tables: Mapping[str, pd.DataFrame], added: pd.DataFrame, noise: float = 0.25
 ) -> tuple[list[SiteRecords], Floats]:
-    """Return all records, the added ones as those that are attacked, and what the coordinator takes for them.
+    """Return all records, the added ones as those that are attacked, and the coordinator's guesses of them.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def records_of_months(
         coordinator.join()
         answer = coordinator.ask(MOMENTS, Nothing())
         record.append(TranscriptSum(MOMENTS.name, {}, {}, tuple(tables), vars(answer)))
-    # Those that were there before only tell how columns go together.
-    records = [replace(one, trained=np.zeros(len(one.true), dtype=np.bool_)) for one in hospitals.records()]
+    # Earlier records only contribute the columns' covariance.
+    records = [replace(site, trained=np.zeros_like(site.trained)) for site in hospitals.records()]
     records[0].trained[len(tables[first]) :] = True
     return records, records_in_moments(record)

@@ -1,4 +1,4 @@
-"""What is settled of a table at first use has thresholds: a record more, on the other side, and all copies show it."""
+"""A table's values settled at first use have thresholds: a record more, on the other side, and all copies show it."""
 
 import math
 from collections.abc import Callable
@@ -21,33 +21,33 @@ CODES, RARE = 10, 99.0
 """More records than these with others than its ten most frequent values make measurements of a column's codes."""
 
 CHANCE = math.e / (1 + math.e)
-"""How often a guess is right of what one record makes at most e times as likely."""
+"""The probability of a right guess of an event that one record makes at most e times as likely."""
 
 ERRORS = 4.0
-"""Standard errors that chance may take guesses beyond that."""
+"""Standard errors by which guesses may exceed that by chance."""
 
 
 @attack(
     "threshold",
-    promise="perturbed: what is settled of a table at first use tells no record.",
-    tries="Tells from copies whether a record more has a rare code, or an eleventh other value than its column's ten.",
+    promise="perturbed: the values settled of a table at first use disclose no record.",
+    tries="Infers from copies whether a record more has a rare code, or an eleventh other value than its column's ten.",
 )
 def play(folder: Path) -> Attempt:
-    """Count the tables of which it is told on which side of a threshold they are."""
+    """Count the columns whose side of a threshold is recognised in their copies."""
     generator, right = np.random.default_rng(1), np.zeros(len(KINDS))
-    for number in range(TABLES):
+    for index in range(TABLES):
         more = generator.random((len(KINDS), COLUMNS)) < 0.5
-        columns = [make(bool(one)) for (make, _), of in zip(KINDS, more, strict=True) for one in of]
+        columns = [make(bool(flag)) for (make, _), flags in zip(KINDS, more, strict=True) for flag in flags]
         table = pd.DataFrame(dict(enumerate(columns))).add_prefix("c").assign(**{LABEL: np.arange(ROWS) % 2})
         others = {name: table.sample(rows, random_state=1) for name, rows in OTHERS.items()}
-        hospitals = Hospitals(folder / str(number), {"first": table, **others}, asked_at("perturbed"))
+        hospitals = Hospitals(folder / str(index), {"first": table, **others}, asked_at("perturbed"))
         copies = hospitals.copy_of("first").to_numpy().T[: more.size].reshape(*more.shape, ROWS)
-        for kind, (_, told) in enumerate(KINDS):
-            right[kind] += np.sum([*map(told, copies[kind])] == more[kind])
-    tried = TABLES * COLUMNS
-    share, most = right.max() / tried, CHANCE + ERRORS * math.sqrt(CHANCE * (1 - CHANCE) / tried)
+        for kind, (_, recognised) in enumerate(KINDS):
+            right[kind] += np.sum([*map(recognised, copies[kind])] == more[kind])
+    trials = TABLES * COLUMNS
+    share, most = right.max() / trials, CHANCE + ERRORS * math.sqrt(CHANCE * (1 - CHANCE) / trials)
     return Attempt(
-        f"right for {share:.0%} of {tried} columns of the kind that tells most",
+        f"right for {share:.0%} of {trials} columns of the kind that discloses most",
         f"{CHANCE:.0%}, of so few columns {most:.0%}",
         bool(share <= most),
     )
@@ -81,4 +81,4 @@ KINDS: tuple[tuple[Callable[[bool], Floats], Callable[[Floats], bool]], ...] = (
     (_rare, _has_rare),
     (_many, _is_measured),
 )
-"""Columns with a record more or less, and how it is told of their copies."""
+"""Columns with a record more or less, and how it is recognised in their copies."""

@@ -48,7 +48,7 @@ def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figur
 
 
 def _solved_rows(kernel: Kernel, size: int, cells: Sequence[Site]) -> int:
-    """Return how many rows of a column block one of its sites reconstructs."""
+    """Return the number of rows of a column block that one of its sites reconstructs."""
     cell = np.vstack([site.train().X for site in cells])
     low, high = np.nanmin(cell, axis=0), np.nanmax(cell, axis=0)
     X = Scaling(np.nanmean(cell, axis=0), low, np.where(high > low, high - low, 1.0)).transform(cell)

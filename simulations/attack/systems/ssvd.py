@@ -44,7 +44,7 @@ def _tables(site: Site, question: DistortedRowsQuestion) -> tuple[Floats, Floats
 
 
 def linked_rows(original: Floats, distorted: Floats) -> int:
-    """Return how many distorted rows have their own original as the nearest of all originals.
+    """Return the number of distorted rows that are nearest to their own original.
 
     Columns are standardised, each table by itself. An attacker with the original rows of some patients re-identifies
     their distorted rows, with the labels, in the same way.
@@ -54,7 +54,7 @@ def linked_rows(original: Floats, distorted: Floats) -> int:
 
 
 def matched_rows(original: Floats, distorted: Floats) -> int:
-    """Return how many distorted rows get their own original in the assignment with the least sum of distances.
+    """Return the number of distorted rows with their own original in the assignment of least total distance.
 
     An attacker with all the original rows, but not their labels, re-identifies more of them so than row by row.
     """

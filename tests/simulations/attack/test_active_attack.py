@@ -142,8 +142,8 @@ def test_more_than_the_budget_is_noticed() -> None:
     def refuse() -> float:
         raise BudgetError("Spent. Find more.")
 
-    assert budget.and_again(rho, refuse).held
-    assert not budget.and_again(rho, lambda: 0.1 * rho).held
+    assert budget.spend_again(rho, refuse).held
+    assert not budget.spend_again(rho, lambda: 0.1 * rho).held
 
 
 def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from simulations.attack.attack import attack, solve
 from simulations.attack.copies import SiteRecords, filtered, records_of, whole_copy
 from simulations.attack.counting import counted
 from simulations.attack.equations import Equations, Guess, determined
-from simulations.attack.findings import Found, found, membership
+from simulations.attack.findings import Reconstructed, membership, reconstructed
 from simulations.attack.fit import Replacement, fit, start_from_landmarks
 from simulations.attack.knowledge import Knowledge, knowledge_of, sums_by_map
 from simulations.attack.moments import records_in_moments
@@ -88,9 +88,11 @@ def drawn(rows: int, noise: float, seed: int = 0) -> SiteRecords:
 def test_each_guess_counts_for_one_row_and_constant_columns_for_nothing() -> None:
     truth = np.array([[0.0, 1.0, 5.0], [0.01, 1.0, 5.0], [3.0, 0.0, 5.0], [9.0, 9.0, 5.0]])
     spread = np.array([1.0, 1.0, 0.0])
-    assert found(truth, truth[:1], spread) == Found(1, 1, 1)
-    assert found(truth, np.array([[0.0, 1.0, 0.0], [3.05, 0.0, 0.0]]), spread) == Found(1, 1, 2)
-    assert found(truth, np.empty((0, 3)), spread) == Found(0, 0, 0)
+    assert reconstructed(truth, truth[:1], spread) == Reconstructed(1, 1, 1)
+    assert reconstructed(truth, np.array([[0.0, 1.0, 0.0], [3.05, 0.0, 0.0]]), spread) == Reconstructed(
+        1, 1, 2
+    )
+    assert reconstructed(truth, np.empty((0, 3)), spread) == Reconstructed(0, 0, 0)
     assert membership(truth[:2], truth[2:], truth[:2], spread) == 1.0
     assert membership(truth[:2], truth[:0], truth[:2], spread) is None
 
@@ -227,8 +229,8 @@ def test_a_fit_to_exact_hessians_finds_rows_again(runs: Runs) -> None:
     equations, spread = Equations(knowledge), truth.std(axis=0)
     start = truth + 0.2 * np.random.default_rng(0).standard_normal(truth.shape)
     guess = Guess(start, np.zeros(len(start), dtype=np.int64), equations.factors(start))
-    assert found(truth, start, spread).within_10 <= 25
-    assert found(truth, fit(equations, guess, 20.0).X, spread).within_10 >= 50
+    assert reconstructed(truth, start, spread).within_10 <= 25
+    assert reconstructed(truth, fit(equations, guess, 20.0).X, spread).within_10 >= 50
     assert determined(knowledge, truth)[1] >= 50
 
 
