@@ -30,7 +30,7 @@ from strategies.settings import Settings, make_settings
 
 LARGEST_SEED = 2**31 - 1
 PATIENT = "patient"
-NOT_HERE = ("audit", "data-dir", "drop", "label", "out", "positive", "resume", "schema")
+FILE_SETTINGS = ("audit", "data-dir", "drop", "label", "out", "positive", "resume", "schema")
 """Settings of runs with files; ``fit`` has none."""
 
 _ONE_AT_A_TIME = Lock()
@@ -164,10 +164,10 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings = self._settings(files, schema, labels)
             check(settings)
             strategy = train_in_process(settings)
-        if lost := strategy.outcome.figures.get("constant_columns"):
-            places = ", ".join(name.removeprefix("x") for name in lost)
+        if constant := strategy.outcome.figures.get("constant_columns"):
+            indices = ", ".join(name.removeprefix("x") for name in constant)
             warnings.warn(
-                f"The model learns nothing of columns {places} of X: they are empty, the same in all rows, or differ "
+                f"The model learns nothing of columns {indices} of X: they are empty, the same in all rows, or differ "
                 "by less than a millionth of their numbers. Of the last, such as dates, subtract a fixed number.",
                 UserWarning,
                 stacklevel=2,
@@ -190,7 +190,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fixed |= {"schema": schema} if schema else {}
         parameters = self.get_params(deep=False)
         more = {key_of(name): value for name, value in (parameters.pop("settings") or {}).items()}
-        twice = sorted({*more} & {*map(key_of, {**parameters, **fixed}), *NOT_HERE})
+        twice = sorted({*more} & {*map(key_of, {**parameters, **fixed}), *FILE_SETTINGS})
         if twice:
             raise SettingError(
                 f"settings contains {', '.join(twice)}, which is a parameter of FederatedSVC, is set by fit, or has no "

@@ -137,10 +137,10 @@ class _OwnSettings:
             return Message(Error(SettingError.code, text), reply_to=message)
         # Other keys of the node config are the app's.
         node, config = {key: context.node_config[key] for key in SIMULATED_KEYS}, own_keys(context.run_config)
-        own = SimulatedContext(context.run_id, context.node_id, node, context.state, config)
+        plugin_context = SimulatedContext(context.run_id, context.node_id, node, context.state, config)
         token = _context.set(context)
         try:
-            return call_next(message, own)
+            return call_next(message, plugin_context)
         finally:
             _context.reset(token)
 
@@ -150,7 +150,7 @@ _read: dict[tuple[int, int, int], Table] = {}
 
 
 def _form() -> TableForm:
-    """Return how the app's tables are written: as the schema file says, if the run config names one."""
+    """Return the format of the app's tables: the schema file's, if the run config names one."""
     schema = own_keys(_context.get().run_config).get("schema")
     return TableForm.of({}, TableSchema.read(Path(str(schema))) if schema else None)
 

@@ -7,8 +7,8 @@ from simulations.result_files import EXACT, NOISES, SHORT, Result, by_level
 
 
 def kept(privacy: Result) -> str:
-    """Return what attackers have found at each level, by table."""
-    found = privacy.frame("levels").pivot_table(
+    """Return the number of reconstructed records at each level, and the AUC of membership inference, by table."""
+    frame = privacy.frame("levels").pivot_table(
         index="data", columns=["how", "level"], values=["found", "membership", "records"], sort=False
     )
     at = (EXACT, *NOISES)
@@ -21,14 +21,14 @@ def kept(privacy: Result) -> str:
         *("table", "training records", "one run: `exact`", "0.25", "0.5"),
         *("twelve runs: `exact`", "0.25", "0.5", "membership: `exact`", "0.25", "0.5"),
     )
-    return table_of(header, found.reindex(columns=columns), *["{:.0f}"] * 7, *["{:.2f}"] * 3)
+    return table_of(header, frame.reindex(columns=columns), *["{:.0f}"] * 7, *["{:.2f}"] * 3)
 
 
 def nearness(privacy: Result) -> str:
-    """Return how far found copies are from the true records, and all copies, in deviations: over tables and attacks."""
-    found = privacy.frame("levels").query("level in @NOISES")
+    """Return the distances of reconstructed and of all copies from the true records, over tables and attacks."""
+    levels = privacy.frame("levels").query("level in @NOISES")
     lines = {}
-    for level, of_level in found.groupby("level", sort=False):
+    for level, of_level in levels.groupby("level", sort=False):
         near = of_level["found_distance"].dropna()
         lines[str(level)] = [near.mean(), near.min(), near.max(), of_level["copy_distance"].mean()]
     frame = pd.DataFrame.from_dict(lines, orient="index")
@@ -36,8 +36,8 @@ def nearness(privacy: Result) -> str:
 
 
 def filtered(filters: Result) -> str:
-    """Return what an attacker makes of a whole copy: the error of a linear filter, and who took part, by noise."""
-    found = filters.frame("filters").pivot_table(
+    """Return the figures of attacks on a whole copy, by noise: the error of a linear filter, and membership."""
+    frame = filters.frame("filters").pivot_table(
         index="data", columns="noise", values=["columns", "error", "membership"], sort=False, dropna=False
     )
     columns = [
@@ -45,13 +45,13 @@ def filtered(filters: Result) -> str:
         *((name, noise) for name in ("error", "membership") for noise in (0.25, 0.5)),
     ]
     header = ("table", "columns", "error at noise 0.25", "0.5", "membership at noise 0.25", "0.5")
-    return table_of(header, found.reindex(columns=columns), "{:.0f}", *["{:.2f}"] * 4)
+    return table_of(header, frame.reindex(columns=columns), "{:.0f}", *["{:.2f}"] * 4)
 
 
 def searched(privacy: Result) -> str:
-    """Return what a coordinator finds that only watches a search: of C and gamma, or of features."""
-    found = privacy.frame("levels").query("how in ('tune', 'select')")
-    found = found.pivot_table(index="data", columns=["how", "level"], values=["found", "records"], sort=False)
+    """Return the number of records that a semi-honest coordinator reconstructs: with tuning, or selection."""
+    frame = privacy.frame("levels").query("how in ('tune', 'select')")
+    frame = frame.pivot_table(index="data", columns=["how", "level"], values=["found", "records"], sort=False)
     columns = [
         ("records", "tune", EXACT),
         *(("found", how, level) for how in ("tune", "select") for level in (EXACT, *NOISES)),
@@ -66,16 +66,16 @@ def searched(privacy: Result) -> str:
         "0.25",
         "0.5",
     )
-    return table_of(header, found.reindex(columns=columns), "{:.0f}")
+    return table_of(header, frame.reindex(columns=columns), "{:.0f}")
 
 
 def given_away(privacy: Result) -> str:
-    """Return what each published system reaches, and what the one whom it tells most finds, by data set."""
-    found = privacy.frame("attacks").merge(
+    """Return accuracy, reconstructed records and membership of each published system, by data set."""
+    attacks = privacy.frame("attacks").merge(
         privacy.frame("membership"), on=["data", "system"], how="left", suffixes=("", "_of_members")
     )
-    lines, sets = {}, list(dict.fromkeys(found["data"]))
-    for system, of_system in found.groupby("system", sort=False):
+    lines, sets = {}, list(dict.fromkeys(attacks["data"]))
+    for system, of_system in attacks.groupby("system", sort=False):
         known = of_system.set_index("data")
         attacker, how = known[["attacker", "attack"]].dropna().iloc[0]
         cells = [f"{attacker}: {how}" if attacker == "another hospital" else str(how).partition(";")[0]]
@@ -90,14 +90,14 @@ def given_away(privacy: Result) -> str:
         lines[f"`{system}`"] = cells
     header = ["system", "attack"]
     for data in sets:
-        rows = found.loc[found["data"] == data, "train_rows"].max()
+        rows = attacks.loc[attacks["data"] == data, "train_rows"].max()
         header += [f"{data}: accuracy, %", f"found, of {rows:.0f}", "membership"]
     frame = pd.DataFrame.from_dict(lines, orient="index")
     return table_of(header, frame, "{}")
 
 
 def _records(line: "pd.Series[float]") -> str:
-    """Return how many training records were found, how many test records, and what else the attack says it did."""
+    """Return the numbers of reconstructed training and test records, and the rest of the attack's description."""
     of_test = 0 if pd.isna(line["test_within_10"]) else int(line["test_within_10"])
     also = f"; {of_test} of {int(line['test_rows'])} test rows" if of_test else ""
     more = str(line["attack"]).partition(";")[2]
@@ -106,9 +106,9 @@ def _records(line: "pd.Series[float]") -> str:
 
 def calibrated(calibration: Result) -> str:
     """Return the median calibration slope with its quartiles and the mean Brier score of PAN-SVM at each level."""
-    found, levels = by_level(calibration, "splits"), list(SHORT)
-    groups = found.groupby(["data", "level"], sort=False)
-    low, middle, high = (groups["slope"].quantile(part).map("{:.2f}".format) for part in (0.25, 0.5, 0.75))
+    splits, levels = by_level(calibration, "splits"), list(SHORT)
+    groups = splits.groupby(["data", "level"], sort=False)
+    low, middle, high = (groups["slope"].quantile(share).map("{:.2f}".format) for share in (0.25, 0.5, 0.75))
     slopes = (middle + " (" + low + " to " + high + ")").unstack(sort=False)[levels]
     values = pd.concat([slopes, groups["brier"].mean().unstack(sort=False)[levels]], axis=1)
     header = ("", f"slope {levels[0]}", *levels[1:], f"Brier score {levels[0]}", *levels[1:])

@@ -26,7 +26,7 @@ CFF_TYPES = {
     "techreport": "report",
     "misc": "generic",
 }
-"""What CITATION.cff calls the kinds of BibTeX."""
+"""CITATION.cff's names for the kinds of BibTeX."""
 
 VENUES = {
     "article": "journal",
@@ -82,17 +82,17 @@ def bibtex() -> str:
     return "\n\n".join([f"% this software\n{software}", *map(_entry, references())]) + "\n"
 
 
-def _entry(one: Reference) -> str:
+def _entry(reference: Reference) -> str:
     fields = {
-        "author": " and ".join(one.authors),
-        "title": f"{{{one.title}}}",
-        VENUES[one.type]: one.venue,
-        "year": str(one.year),
-        "doi": one.doi,
-        "url": one.url,
+        "author": " and ".join(reference.authors),
+        "title": f"{{{reference.title}}}",
+        VENUES[reference.type]: reference.venue,
+        "year": str(reference.year),
+        "doi": reference.doi,
+        "url": reference.url,
     }
     lines = ",\n".join(f"  {name} = {{{text}}}" for name, text in fields.items() if text)
-    return f"% {', '.join(one.used_for)}\n@{one.type}{{{one.key},\n{lines}\n}}"
+    return f"% {', '.join(reference.used_for)}\n@{reference.type}{{{reference.key},\n{lines}\n}}"
 
 
 def citation() -> str:
@@ -109,27 +109,27 @@ def citation() -> str:
         f"  - name: {_quoted(CONTRIBUTORS)}",
         "references:",
     ]
-    for one in references():
-        lines += _cff_entry(one)
+    for reference in references():
+        lines += _cff_entry(reference)
     return "\n".join(lines) + "\n"
 
 
-def _cff_entry(one: Reference) -> Iterator[str]:
-    venue = "institution:\n      name" if one.type in ("phdthesis", "techreport") else "journal"
-    if one.type == "inproceedings":
+def _cff_entry(reference: Reference) -> Iterator[str]:
+    venue = "institution:\n      name" if reference.type in ("phdthesis", "techreport") else "journal"
+    if reference.type == "inproceedings":
         venue = "collection-title"
-    yield f"  - type: {CFF_TYPES[one.type]}"
-    yield f"    title: {_quoted(one.title)}"
+    yield f"  - type: {CFF_TYPES[reference.type]}"
+    yield f"    title: {_quoted(reference.title)}"
     yield "    authors:"
-    for author in one.authors:
+    for author in reference.authors:
         family, given = author.split(", ")
         yield f"      - family-names: {_quoted(family)}"
         yield f"        given-names: {_quoted(given)}"
-    yield f"    {venue}: {_quoted(one.venue)}"
-    yield f"    year: {one.year}"
-    if one.link:
-        yield f"    {'doi' if one.doi else 'url'}: {_quoted(one.doi or one.url)}"
-    yield f"    notes: {_quoted('For ' + ', '.join(one.used_for))}"
+    yield f"    {venue}: {_quoted(reference.venue)}"
+    yield f"    year: {reference.year}"
+    if reference.link:
+        yield f"    {'doi' if reference.doi else 'url'}: {_quoted(reference.doi or reference.url)}"
+    yield f"    notes: {_quoted('For ' + ', '.join(reference.used_for))}"
 
 
 def _quoted(text: Any) -> str:
@@ -137,10 +137,10 @@ def _quoted(text: Any) -> str:
 
 
 def table() -> tuple[tuple[str, ...], list[list[str]]]:
-    """Return header and lines of a page's table: what for, and the reference with a link."""
+    """Return header and lines of a page's table: the use, and the reference with a link."""
     lines = []
-    for one in references():
-        names = [author.split(", ")[0] for author in one.authors]
+    for reference in references():
+        names = [author.split(", ")[0] for author in reference.authors]
         who = (
             names[0]
             if len(names) == 1
@@ -148,11 +148,11 @@ def table() -> tuple[tuple[str, ...], list[list[str]]]:
             if len(names) == 2
             else f"{names[0]} et al."
         )
-        link = f"[{one.doi or 'link'}]({one.link})" if one.link else "no DOI"
+        link = f"[{reference.doi or 'link'}]({reference.link})" if reference.link else "no DOI"
         lines.append(
             [
-                ", ".join(f"`{name}`" for name in one.used_for),
-                f"{who}, *{one.title}*, {one.venue}, {one.year}",
+                ", ".join(f"`{name}`" for name in reference.used_for),
+                f"{who}, *{reference.title}*, {reference.venue}, {reference.year}",
                 link,
             ]
         )

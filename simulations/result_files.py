@@ -46,7 +46,7 @@ def result(name: str, folder: Path = ROOT / "results") -> Result:
 
 def by_level(known: Result, table: str = "levels") -> pd.DataFrame:
     """Return a table of a result with `SHORT` names in ``level``."""
-    found = known.frame(table)
-    return found.assign(
-        level=found["noise"].map(dict(zip((0.25, 0.5), SHORT[1:], strict=True))).fillna(SHORT[0])
+    frame = known.frame(table)
+    return frame.assign(
+        level=frame["noise"].map(dict(zip((0.25, 0.5), SHORT[1:], strict=True))).fillna(SHORT[0])
     )

@@ -88,7 +88,7 @@ def check_data(settings: Settings) -> tuple[str, ...]:
         check_labels(np.concatenate(parts), positive, column, least=1)
     if settings.positive:  # no row may have a label of the schema file
         _check_positive(
-            positive, np.unique(np.concatenate([part for parts in labels_of.values() for part in parts]))
+            positive, np.unique(np.concatenate([labels for parts in labels_of.values() for labels in parts]))
         )
     schema = schema_of_tables(tables, positive)
     if settings.by:

@@ -92,7 +92,7 @@ class RunningStudy:
         if name in self._running:
             self._running.pop(name).close()
 
-    def signal(self, name: str, fragment: str = "", number: int = signal.SIGKILL) -> None:
+    def signal(self, name: str, fragment: str = "", signum: int = signal.SIGKILL) -> None:
         """Send a signal to the processes of a hospital or the coordinator with a fragment in their command line.
 
         Without a fragment to all of Flower's, but not to their parents. A process that is being restarted is waited
@@ -112,7 +112,7 @@ class RunningStudy:
             time.sleep(0.0 if reached else 0.2)
         for pid in reached:
             with contextlib.suppress(OSError):
-                os.kill(pid, number)
+                os.kill(pid, signum)
 
     def log(self, name: str) -> str:
         """Return the log of a hospital or the coordinator since :meth:`forget`."""

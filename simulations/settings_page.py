@@ -38,14 +38,14 @@ def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, ...]]:
     """Return a row of :data:`COLUMNS` and the owners for each setting."""
     usual = default_config()
     named = {"strategy": list(STRATEGIES), "aggregation": list(PROTOCOLS)}
-    found: list[tuple[str, ...]] = []
-    for key, one in settings.items():
+    lines: list[tuple[str, ...]] = []
+    for key, field in settings.items():
         default = usual[key]
         text = str(default).lower() if isinstance(default, bool) else str(default)
-        may_be = one_of(*named[key]) if key in named else one.metadata["constraint"]
-        cells = (f"`{key}`", f"`{text}`" if text else "", _brief(may_be.description), one.metadata["meaning"])
-        found.append((*cells, _owners(key)))
-    return found
+        may_be = one_of(*named[key]) if key in named else field.metadata["constraint"]
+        cells = (f"`{key}`", f"`{text}`" if text else "", _brief(may_be.description))
+        lines.append((*cells, field.metadata["meaning"], _owners(key)))
+    return lines
 
 
 def _owners(key: str) -> str:
@@ -58,8 +58,8 @@ def page() -> str:
     """Return the page: a table of the settings of every run, and one of those of strategies and secure sums."""
     common = {"aggregation", *setting_fields(Settings)}
     settings = all_settings()
-    of_all = rows({key: one for key, one in settings.items() if key in common})
-    of_some = rows({key: one for key, one in settings.items() if key not in common})
+    of_all = rows({key: field for key, field in settings.items() if key in common})
+    of_some = rows({key: field for key, field in settings.items() if key not in common})
     selections = ", ".join(f"`{name}`" for name in owners("features"))
     return "\n".join(
         [

@@ -49,17 +49,17 @@ SCHEMA = "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range
 def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> dict[str, Path]:
     """Write synthetic tables, one a hospital, and return their paths by hospital: a disease of age and pressure."""
     generator, files = np.random.default_rng(0), {}
-    for number in range(1, hospitals + 1):
+    for index in range(1, hospitals + 1):
         age, pressure = (
             generator.uniform(20, 90, rows),
-            generator.normal(130 + 2 * number, 15, rows).clip(60, 220),
+            generator.normal(130 + 2 * index, 15, rows).clip(60, 220),
         )
         risk = (age - 55) / 10 + ((pressure - 135) / 12) ** 2 - 1 + generator.normal(0, 0.5, rows)
         frame = pd.DataFrame(
             {"age": age.round(), "pressure": pressure.round(4), LABEL: (risk > 0).astype(int)}
         )
-        files[f"hospital-{number}"] = folder / f"hospital-{number}.csv"
-        frame.to_csv(files[f"hospital-{number}"], index=False)
+        files[f"hospital-{index}"] = folder / f"hospital-{index}.csv"
+        frame.to_csv(files[f"hospital-{index}"], index=False)
     return files
 
 

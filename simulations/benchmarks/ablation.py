@@ -37,12 +37,12 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
             common={"data-dir": str(data_dir), "privacy": "exact", "C": "10"},
             varied={"landmarks": tuple(map(str, LANDMARKS)), **CHANGED.get(changed, {})},
         )
-        for one in means_of(plan).to_dict("records"):
+        for line in means_of(plan).to_dict("records"):
             yield {
-                "data": one["data"],
-                "system": f"{one['strategy']} {changed}".strip(),
-                "landmarks": int(one["settings"].removeprefix("landmarks=")),
-                **figures_of(one, FIGURES),
+                "data": line["data"],
+                "system": f"{line['strategy']} {changed}".strip(),
+                "landmarks": int(line["settings"].removeprefix("landmarks=")),
+                **figures_of(line, FIGURES),
             }
 
 

@@ -81,13 +81,13 @@ def at_levels(
             common={"data-dir": str(data_dir), "privacy": level, **settings},
             varied={"noise": noises},
         )
-        for one in means_of(plan).to_dict("records"):
+        for line in means_of(plan).to_dict("records"):
             yield {
                 "data": data,
-                "system": one["strategy"],
+                "system": line["strategy"],
                 "level": level,
-                "noise": None if level == "exact" else float(one["settings"].removeprefix("noise=")),
-                **figures_of(one, FIGURES),
+                "noise": None if level == "exact" else float(line["settings"].removeprefix("noise=")),
+                **figures_of(line, FIGURES),
             }
 
 
@@ -106,7 +106,7 @@ def runs_of(plan: Plan) -> pd.DataFrame:
     plan.check()
     cases = plan.cases()
     # They end in any order.
-    ended = sorted(run_each(cases, os.cpu_count() or 1, run_case), key=lambda one: cases.index(one[0]))
+    ended = sorted(run_each(cases, os.cpu_count() or 1, run_case), key=lambda pair: cases.index(pair[0]))
     return frame([line_of(case, result) for case, result in ended])
 
 

@@ -55,7 +55,7 @@ HEART_SCHEMA = "classes = [0, 1, 2, 3, 4]\npositive = [1, 2, 3, 4]\n" + "".join(
 
 
 def lines(hospitals: int, runs: int = RUNS) -> Iterator[dict[str, Any]]:
-    """Yield what each of so many runs took, one after the other, of a study of so many hospitals."""
+    """Yield the costs of each of so many runs, one after the other, of a study of so many hospitals."""
     with tempfile.TemporaryDirectory() as name:
         tables = generated_tables(Path(name), hospitals)
         for line in _runs(Path(name), tables, SETTINGS, SCHEMA, runs):
@@ -63,7 +63,7 @@ def lines(hospitals: int, runs: int = RUNS) -> Iterator[dict[str, Any]]:
 
 
 def heart(data_dir: Path, runs: int = HEART_RUNS) -> Iterator[dict[str, Any]]:
-    """Yield what each of so many runs of each system took that the four heart hospitals train."""
+    """Yield the costs of each of so many runs of each system at the four heart hospitals."""
     tables = {name: (data_dir / f"heart-{name}.csv.gz").absolute() for name in HEART}
     for system, settings in SYSTEMS.items():
         with tempfile.TemporaryDirectory() as name:
@@ -74,7 +74,7 @@ def heart(data_dir: Path, runs: int = HEART_RUNS) -> Iterator[dict[str, Any]]:
 def _runs(
     folder: Path, tables: Mapping[str, Path], settings: Mapping[str, Scalar], schema: str, runs: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield what each run took of a study of hospitals with these tables."""
+    """Yield the costs of each run of a study of hospitals with these tables."""
     coordinator, _ = set_up(folder, tables, settings, schema)
     for hospital in tables:
         set_key(folder / hospital, "epsilon", 2.0 * runs)  # a budget for all of them
@@ -85,7 +85,7 @@ def _runs(
 
 
 def compared(hospitals: int, runs: int = COMPARED_RUNS) -> Iterator[dict[str, Any]]:
-    """Yield what runs take with an earlier commit's SuperNodes, which were Flower's, and with this one's."""
+    """Yield the costs of runs with an earlier commit's SuperNodes, which were Flower's, and with this one's."""
     root = checkout()
     with tempfile.TemporaryDirectory() as name:
         old = Path(name) / "old"

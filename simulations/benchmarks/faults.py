@@ -1,4 +1,4 @@
-"""What both ends say of each fault, and when all is well again: ``python -m simulations.benchmarks.faults``.
+"""Messages of both ends after each fault, and the time to recover: ``python -m simulations.benchmarks.faults``.
 
 All are real processes on this machine, with drawn tables, so this needs Linux. One fault comes after the other in one
 study, and the last line is a training after all of them.
@@ -34,7 +34,7 @@ STALL, LONG_STALL = 75.0, 600.0
 DISK = "64m"
 BACK, AGAIN = "the connection is back", "is started again"
 UNNOTICED_SECONDS = 20.0
-"""A hospital that has said nothing for so long after a fault has not noticed it: it asks every 3 s."""
+"""A hospital without a message for so long after a fault has not noticed it: it sends a request every 3 s."""
 
 TELLING = (
     "tried again",
@@ -75,23 +75,23 @@ class FaultBench:
         self._study, self._now, self._first = study, now, study.names[0]
 
     def stall(self, seconds: float) -> float:
-        """Let the SuperLink stand still; all acts return the time from which hospitals can be back."""
+        """Stop the SuperLink for some seconds; all acts return the time from which hospitals can be back."""
         self._study.signal(COORDINATOR, LINK, signal.SIGSTOP)
         time.sleep(seconds)
         self._study.signal(COORDINATOR, LINK, signal.SIGCONT)
         return time.monotonic()
 
     def disturb(self, kind: str, sign: str) -> float:
-        """Disturb until all hospitals have said a sign."""
+        """Disturb until a sign is in all hospitals' logs."""
         self._now.write_text(kind)
         for name in self._study.names:
             self._study.wait(name, sign)
         self._now.write_text("")
         return time.monotonic()
 
-    def kill(self, name: str, part: str) -> float:
+    def kill(self, name: str, program: str) -> float:
         """Kill a program that is started again by itself."""
-        self._study.signal(name, part)
+        self._study.signal(name, program)
         began = time.monotonic()
         self._study.wait(name, AGAIN)
         return began
@@ -113,7 +113,7 @@ class FaultBench:
         return began
 
     def line(self, fault: str, act: Callable[[], float], hospitals: list[str]) -> Line:
-        """Cause a fault, and return what was said and when the last of some hospitals was back."""
+        """Cause a fault, and return the messages and when the last of some hospitals was back."""
         self._study.forget()
         began = act()
         waiting, seconds = set(hospitals), 0.0
@@ -125,22 +125,22 @@ class FaultBench:
             unnoticed = {name for name, log in logs.items() if not log and passed > UNNOTICED_SECONDS}
             waiting -= back | unnoticed
             time.sleep(0.1)
-        return self._said(fault, self._study.log(COORDINATOR)) | {"back_after": round(seconds, 1)}
+        return self._messages(fault, self._study.log(COORDINATOR)) | {"back_after": round(seconds, 1)}
 
     def run(self, fault: str, kind: str, runs: int = 1) -> Line:
-        """Train while the server does something, and return what was said; the hospitals stay connected."""
+        """Train while the server does something, and return the messages; the hospitals stay connected."""
         with contextlib.ExitStack() as running:
             self._now.write_text(kind)
             out = self._study.coordinator.folder / f"results-{time.monotonic_ns()}"
             started: list[RunningTraining] = [
-                running.enter_context(self._study.training(out.with_name(f"{out.name}-{number}")))
-                for number in range(runs)
+                running.enter_context(self._study.training(out.with_name(f"{out.name}-{index}")))
+                for index in range(runs)
             ]
-            ends = [(one.end(), one.log) for one in started]
+            ends = [(training.end(), training.log) for training in started]
             self._now.write_text("")
         failed = [log for code, log in ends if code]
         counts = {"back_after": None, "trainings": runs, "ended_well": runs - len(failed)}
-        return self._said(fault, [*failed, ends[0][1]][0]) | counts
+        return self._messages(fault, [*failed, ends[0][1]][0]) | counts
 
     def full(self, fault: str, name: str) -> Line:
         """Train while the disk of a hospital or of the coordinator is full, and again when it has room."""
@@ -154,7 +154,7 @@ class FaultBench:
         again = self.run(fault, "")
         return line | {kind: line[kind] + again[kind] for kind in ("trainings", "ended_well")}
 
-    def _said(self, fault: str, coordinator: str) -> Line:
+    def _messages(self, fault: str, coordinator: str) -> Line:
         hospital = self._study.log(self._first)
         return {"fault": fault, "hospital": telling(hospital), "coordinator": telling(coordinator)}
 
@@ -163,8 +163,8 @@ class FaultBench:
         every, first = self._study.names, [self._first]
         return [
             *(
-                (f"the SuperLink stands still for {one:g} s", partial(self.stall, one), every)
-                for one in stalls
+                (f"the SuperLink stands still for {seconds:g} s", partial(self.stall, seconds), every)
+                for seconds in stalls
             ),
             ("HTTP's 500 to every question", partial(self.disturb, "full", "500"), every),
             ("the hospitals' clocks are an hour ahead", partial(self.disturb, "clock", "clock"), every),
@@ -185,7 +185,7 @@ class FaultBench:
         ]
 
     def lines(self, stalls: tuple[float, ...]) -> Iterator[Line]:
-        """Yield what was said of each fault."""
+        """Yield the messages after each fault."""
         for fault, act, hospitals in self.acts(stalls):
             yield self.line(fault, act, hospitals)
         yield self.run("two runs at once", "", runs=2)
@@ -198,7 +198,7 @@ class FaultBench:
 
 @contextlib.contextmanager
 def own_disk(folder: Path) -> Iterator[None]:
-    """Put what is in a folder on a small disk of its own; only root can, and nothing is done for others."""
+    """Move a folder's content to a small disk of its own; only root can, and nothing is done for others."""
     if os.getuid() != 0:
         yield
         return
@@ -226,17 +226,18 @@ def telling(log: str) -> str:
     lines = [
         SERVER.sub("", BEFORE.sub("", line)).replace("server at ", "server") for line in log.splitlines()
     ]
-    told = [line.removeprefix("Error: ").removeprefix(FAILED) for line in lines if line.startswith("Error: ")]
-    told += [line for line in lines if AGAIN in line]
-    told += [line for line in lines if any(sign in line for sign in TELLING) and "PUBLIC KEY" not in line]
-    told += [sign for sign in WELL if sign in log]
-    line = told[0] if told else NOTHING
+    errors = [line for line in lines if line.startswith("Error: ")]
+    texts = [line.removeprefix("Error: ").removeprefix(FAILED) for line in errors]
+    texts += [line for line in lines if AGAIN in line]
+    texts += [line for line in lines if any(sign in line for sign in TELLING) and "PUBLIC KEY" not in line]
+    texts += [sign for sign in WELL if sign in log]
+    line = texts[0] if texts else NOTHING
     short = line[: line.rfind(". ", 0, LONGEST) + 1] or f"{line[:LONGEST]} …"
     return line if len(line) <= LONGEST else short
 
 
 def lines(stalls: tuple[float, ...] = (STALL,)) -> Iterator[Line]:
-    """Yield what was said of each fault in a study of three hospitals."""
+    """Yield the messages after each fault in a study of three hospitals."""
     with tempfile.TemporaryDirectory() as name:
         now, environment = variables_for(Path(name))
         study = RunningStudy(Path(name), SETTINGS, HOSPITALS, environment)

@@ -1,6 +1,6 @@
 """What is left of the noise of level `perturbed`: ``python -m simulations.benchmarks.filters --data-dir DIR``.
 
-An attacker who knows how columns go together filters the copy, and one who has records looks for their copies.
+An attacker who knows the columns' covariance filters the copy, and one who has records looks for their copies.
 """
 
 from collections.abc import Iterator
@@ -43,8 +43,8 @@ def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Filter the copies of 20 tables."""
-    found = [line for data in (*TABLES, *OTHERS, *GENES) for line in lines(data, data_dir)]
-    write_results("filters", {"filters": found}, out)
+    figures = [line for data in (*TABLES, *OTHERS, *GENES) for line in lines(data, data_dir)]
+    write_results("filters", {"filters": figures}, out)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a newcomer waits for, here and at an earlier commit: ``python -m simulations.benchmarks.first_result``.
+"""Seconds to a first result, here and at an earlier commit: ``python -m simulations.benchmarks.first_result``.
 
 Run it in a clone with git's history. Both commits run in this Python, each from its own folder. ``flwr run .`` installs
-what ``pyproject.toml`` names from an index. *Imports alone* are the packages of others that a run needs.
+the packages in ``pyproject.toml`` from an index. *Imports alone* are the packages of others that a run needs.
 """
 
 import json
@@ -46,11 +46,11 @@ def commands(clone: Path) -> Iterator[dict[str, Any]]:
     """Measure the commands of a clone, each as often."""
     module = "flower_pansvm" if (clone / "flower_pansvm" / "__main__.py").exists() else "simulations"
     for name, arguments in COMMANDS.items():
-        command = [sys.executable, *(module if one == "PANSVM" else one for one in arguments)]
+        command = [sys.executable, *(module if argument == "PANSVM" else argument for argument in arguments)]
         for _ in range(REPEATS):
             with tempfile.TemporaryDirectory() as folder:
-                found = timed(command, Path(folder), {**os.environ, "PYTHONPATH": str(clone)})
-            yield {"command": name, **found}
+                figures = timed(command, Path(folder), {**os.environ, "PYTHONPATH": str(clone)})
+            yield {"command": name, **figures}
 
 
 def flwr_run(app: Path, name: str) -> dict[str, Any]:
@@ -58,13 +58,13 @@ def flwr_run(app: Path, name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as home:
         environment = flower_environment(Path(home)) | {"PYTHONPATH": str(app)}
         environment |= {"FLWR_LOCAL_SUPERLINK_HTTP_API_PORT": str(free_port())}
-        found = timed(["flwr", "run", ".", "--stream"], app, environment)
+        figures = timed(["flwr", "run", ".", "--stream"], app, environment)
         listed = ["flwr", "ls", "--format", "json"]
-        said = subprocess.run(listed, cwd=app, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(listed, cwd=app, env=environment, capture_output=True, text=True, check=False)
         for process in superlink_processes(Path(home) / "local-superlink" / "superlink.log"):
             os.kill(int(process), signal.SIGKILL)
-    runs = json.loads(said.stdout)["runs"] if said.stdout.startswith("{") else []
-    return {"command": name, **found, "status": runs[0]["status"] if runs else "not started"}
+    runs = json.loads(done.stdout)["runs"] if done.stdout.startswith("{") else []
+    return {"command": name, **figures, "status": runs[0]["status"] if runs else "not started"}
 
 
 def bundle_of(clone: Path, folder: Path) -> Path:
@@ -84,12 +84,12 @@ def main(out: Out = RESULTS) -> None:
             other.mkdir()
             subprocess.run(["git", "clone", "--quiet", ".", str(clone)], check=True)
             subprocess.run(["git", "checkout", "--quiet", version], cwd=clone, check=True)
-            found = [
+            measured = [
                 *commands(clone),
                 flwr_run(clone, "flwr run ."),
                 flwr_run(bundle_of(clone, other), "of a bundle"),
             ]
-            lines += [{"version": version, **one} for one in found]
+            lines += [{"version": version, **line} for line in measured]
     write_results("first_result", {"commands": lines}, out)
 
 

@@ -35,12 +35,12 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
         common={"data-dir": str(data_dir), "privacy": "exact"},
         varied={"C": (10.0,)},
     )
-    for one in means_of(plan).to_dict("records"):
+    for line in means_of(plan).to_dict("records"):
         yield {
-            "data": one["data"],
-            "split": one["split"],
-            "system": one["strategy"],
-            **figures_of(one, FIGURES),
+            "data": line["data"],
+            "split": line["split"],
+            "system": line["strategy"],
+            **figures_of(line, FIGURES),
         }
 
 

@@ -1,7 +1,7 @@
 """Each of four heart hospitals left out in turn: ``python -m simulations.benchmarks.hospitals --data-dir DIR``.
 
-What the other three train is tried on all patients of the one: `pansvm compare --leave-out` does the same with any
-files. The hospitals are those of UCI Heart Disease; any disease counts as positive.
+The model of the other three is evaluated on all patients of the one: `pansvm compare --leave-out` does the same with
+any files. The hospitals are those of UCI Heart Disease; any disease counts as positive.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def lines(
     data_dir: Path, strategies: tuple[str, ...] = STRATEGIES, repeats: int = REPEATS
 ) -> list[dict[str, Any]]:
     """Return the mean figures of each system on each hospital, over seeds."""
-    found = []
+    rows = []
     for level, noise in LEVELS.items():
         plan = Plan(
             data=(SEPARATOR.join(f"heart-{name}" for name in HOSPITALS),),
@@ -40,15 +40,15 @@ def lines(
             varied={"noise": (noise,)},
             leave_out=True,
         )
-        for one in means_of(plan).to_dict("records"):
-            figures = figures_of(one, FIGURES)
-            hospital = str(one["split"]).removeprefix("tested on heart-")
-            found.append({"hospital": hospital, "system": one["strategy"], "level": one["level"], **figures})
-    return found
+        for line in means_of(plan).to_dict("records"):
+            figures = figures_of(line, FIGURES)
+            hospital = str(line["split"]).removeprefix("tested on heart-")
+            rows.append({"hospital": hospital, "system": line["strategy"], "level": line["level"], **figures})
+    return rows
 
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Try systems on each hospital that took no part."""
+    """Evaluate systems on each hospital that took no part."""
     write_results("hospitals", {"left_out": lines(data_dir)}, out)
 
 

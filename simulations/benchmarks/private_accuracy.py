@@ -65,14 +65,14 @@ SETS: Mapping[str, DataSet] = {
 }
 
 
-def settings_of(one: DataSet, data_dir: Path, seed: int, **config: Scalar) -> Settings:
+def settings_of(data_set: DataSet, data_dir: Path, seed: int, **config: Scalar) -> Settings:
     """Return the settings of a run on a data set: five sites, or one for each source."""
     common: dict[str, Scalar] = {
-        "data": join_data(one.sources, str(data_dir)),
+        "data": join_data(data_set.sources, str(data_dir)),
         "data-dir": str(data_dir),
-        "positive": one.positive,
+        "positive": data_set.positive,
         "sites": 5,
-        "test-fraction": 0.0 if one.test else 0.2,
+        "test-fraction": 0.0 if data_set.test else 0.2,
         "seed": seed,
     }
     return with_sites_of_data(settings_from({**common, **config}))
@@ -80,12 +80,12 @@ def settings_of(one: DataSet, data_dir: Path, seed: int, **config: Scalar) -> Se
 
 def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -> float:
     """Train one of `METHODS` on one of `SETS`, and return its accuracy on the rows that the seed leaves out."""
-    one = SETS[name]
-    settings = settings_of(one, data_dir, seed, **one.svm)
-    rows = pool_of(settings, one.test)
+    data_set = SETS[name]
+    settings = settings_of(data_set, data_dir, seed, **data_set.svm)
+    rows = pool_of(settings, data_set.test)
     if method in FEDERATED:
         config: dict[str, Scalar] = {"strategy": method, "epsilon": epsilon, **FEDERATED[method]}
-        strategy = train_in_process(settings_of(one, data_dir, seed, **config))
+        strategy = train_in_process(settings_of(data_set, data_dir, seed, **config))
         return accuracy_of(strategy.outcome.model, rows)
     if method == EXACT:
         assert isinstance(settings, PanSvmSettings)
@@ -121,10 +121,11 @@ def lines(
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Measure the accuracy of private models."""
-    found: list[dict[str, Any]] = []
+    models: list[dict[str, Any]] = []
     for name in SETS:
-        found += lines(name, data_dir, [one for one in METHODS if name != "letter" or one not in TWO_CLASSES])
-        write_results("private_accuracy", {"models": found}, out)
+        methods = [method for method in METHODS if name != "letter" or method not in TWO_CLASSES]
+        models += lines(name, data_dir, methods)
+        write_results("private_accuracy", {"models": models}, out)
 
 
 if __name__ == "__main__":

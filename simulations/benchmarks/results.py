@@ -39,8 +39,8 @@ R = TypeVar("R")
 
 
 def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
-    """Write the tables of a benchmark, and what they were measured with, into a file of its name, and return that."""
-    found = {
+    """Write a benchmark's tables, versions and machine into a file of its name, and return the file."""
+    content = {
         "benchmark": name,
         **origin(),
         "machine": {
@@ -54,7 +54,7 @@ def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
     }
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.json"
-    write(file, json.dumps(found, indent=1, allow_nan=False) + "\n", overwrite=True)
+    write(file, json.dumps(content, indent=1, allow_nan=False) + "\n", overwrite=True)
     return file
 
 
@@ -65,13 +65,13 @@ def run_benchmark(main: Callable[..., None]) -> None:
 
 
 def in_new_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Return what a function returns in a process of its own, so that its peak of memory is its own."""
+    """Run a function in a process of its own, so that its peak of memory is its own, and return the result."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *args, **kwargs).result()
 
 
 def timed(work: Callable[[], R]) -> tuple[R, dict[str, float]]:
-    """Return what a function returns, its seconds and CPU seconds, and the peak memory of this process in GB."""
+    """Return a function's result, its seconds and CPU seconds, and the peak memory of this process in GB."""
     started, used = time.perf_counter(), time.process_time()
     with quieter(logging.ERROR):
         result = work()
@@ -95,7 +95,7 @@ def pool_of(settings: Settings, test: str = "") -> Pooled:
 
 
 def accuracy_of(model: Any, rows: Pooled) -> float:
-    """Return the share of the test rows of which a model, with the interface of scikit-learn's, tells the class."""
+    """Return the accuracy of a model with scikit-learn's interface on the test rows."""
     X = pd.DataFrame(rows.test.X, columns=list(rows.schema.columns))
     true = np.array(rows.schema.classes)[rows.test.classes]
     return float(np.mean(model.predict(X).astype(str) == true))

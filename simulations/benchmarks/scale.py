@@ -43,7 +43,7 @@ def generate(folder: Path, rows: int, sites: int, features: int) -> list[str]:
     """
     generator = np.random.default_rng(0)
     centres = 1.2 * generator.normal(size=(CLOUDS, features))
-    names = [*(f"x{number}" for number in range(features)), "label"]
+    names = [*(f"x{index}" for index in range(features)), "label"]
     kinds = pa.schema([*((name, pa.float64()) for name in names[:-1]), ("label", pa.int64())])
     files = []
     for site in range(sites):

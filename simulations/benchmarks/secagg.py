@@ -86,8 +86,8 @@ def secured(train: Train, most_examples: float = 2.0**24, min_difference: int = 
     return grid_of(app_of(app, train))
 
 
-def everyone(kind: str = "FedAvg") -> Strategy:
-    """Return a strategy of Flower's that asks all sites to train."""
+def flower_strategy(kind: str = "FedAvg") -> Strategy:
+    """Return a strategy of Flower's in which all sites train."""
     return KINDS[kind](min_train_nodes=SITES, min_available_nodes=SITES, fraction_evaluate=0.0)
 
 
@@ -120,16 +120,16 @@ def zeros(numbers: int = FEATURES) -> ArrayRecord:
     return ArrayRecord({"w": Array(np.zeros(numbers, np.float32))})
 
 
-def one_cost(protocol: str, numbers: int, most_examples: float) -> dict[str, Any]:
-    """Return what a round costs whose training costs nothing: the medians of the rounds after the first."""
+def round_cost(protocol: str, numbers: int, most_examples: float) -> dict[str, Any]:
+    """Return the costs of a round without those of training: medians of the rounds after the first."""
 
     def train(content: RecordDict, site: int) -> tuple[ArrayRecord, dict[str, float]]:
         moved = content.array_records["arrays"]["w"].numpy() + np.float32(0.01 * site)
         return ArrayRecord({"w": Array(moved)}), {"num-examples": 60 + 10 * site}
 
-    strategy, own = everyone(), protocol == "flower"
-    grid = grid_of(app_of(ClientApp(), train)) if own else secured(train, most_examples)
-    if not own:
+    strategy, of_flower = flower_strategy(), protocol == "flower"
+    grid = grid_of(app_of(ClientApp(), train)) if of_flower else secured(train, most_examples)
+    if not of_flower:
         strategy = SecureAggregation(strategy, protocol=protocol, bound=BOUND, most_examples=most_examples)
     seconds: list[float] = []
     replies: list[int] = []
@@ -144,22 +144,22 @@ def one_cost(protocol: str, numbers: int, most_examples: float) -> dict[str, Any
     return {
         "protocol": protocol,
         "numbers": numbers,
-        "bits": "" if own else bits(most_examples),
+        "bits": "" if of_flower else bits(most_examples),
         "cpu_seconds": statistics.median(np.diff(seconds)[1:].tolist()),
         "bytes_up_per_site": replies[-1],
     }
 
 
 def bits(most_examples: float) -> int:
-    """Return how many bits of a word a number has in sums over all sites."""
+    """Return the number of bits for a number in sums over all sites."""
     return 32 if MeanTerms(bound=BOUND, most_examples=most_examples).narrow(SITES) else 64
 
 
 def costs() -> Iterator[dict[str, Any]]:
-    """Return what a round costs with each protocol, each in a process of its own."""
+    """Yield the costs of a round with each protocol, each in a process of its own."""
     for numbers, cases in COSTS.items():
         for protocol, most in cases:
-            yield in_new_process(one_cost, protocol, numbers, most)
+            yield in_new_process(round_cost, protocol, numbers, most)
 
 
 def weights(result: Result) -> Floats:
@@ -170,43 +170,43 @@ def weights(result: Result) -> Floats:
 def equality(
     kinds: Sequence[str] = tuple(KINDS), protocols: Sequence[str] = PROTOCOLS
 ) -> Iterator[dict[str, Any]]:
-    """Return by how much the weights differ from those of Flower's own strategy after some rounds."""
+    """Yield the largest difference of the weights from those of Flower's own strategy after some rounds."""
     for kind in kinds:
-        own = weights(everyone(kind).start(grid_of(app_of(ClientApp(), logistic)), zeros(), ROUNDS))
+        flower = weights(flower_strategy(kind).start(grid_of(app_of(ClientApp(), logistic)), zeros(), ROUNDS))
         for most in (2.0**24, 200.0):
-            found = {}
+            by_protocol = {}
             for protocol in protocols:
                 strategy = SecureAggregation(
-                    everyone(kind), protocol=protocol, bound=BOUND, most_examples=most
+                    flower_strategy(kind), protocol=protocol, bound=BOUND, most_examples=most
                 )
-                found[protocol] = weights(strategy.start(secured(logistic, most), zeros(), ROUNDS))
-            first = found[protocols[0]]
+                by_protocol[protocol] = weights(strategy.start(secured(logistic, most), zeros(), ROUNDS))
+            first = by_protocol[protocols[0]]
             yield {
                 "strategy": kind,
                 "bits": bits(most),
-                "largest_difference": float(np.abs(first - own).max()),
-                "protocols": len(found),
-                "same_bits": all(np.array_equal(first, other) for other in found.values()),
+                "largest_difference": float(np.abs(first - flower).max()),
+                "protocols": len(by_protocol),
+                "same_bits": all(np.array_equal(first, other) for other in by_protocol.values()),
             }
 
 
 def drop_outs(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Return what is left of a run in which another site drops out of each round."""
-    own = weights(everyone().start(grid_of(app_of(ClientApp(), failing)), zeros(), ROUNDS))
+    """Yield the completed rounds of a run in which another site drops out of each round."""
+    flower = weights(flower_strategy().start(grid_of(app_of(ClientApp(), failing)), zeros(), ROUNDS))
     for protocol in protocols:
-        strategy = SecureAggregation(everyone(), protocol=protocol, bound=BOUND)
+        strategy = SecureAggregation(flower_strategy(), protocol=protocol, bound=BOUND)
         result = strategy.start(secured(failing), zeros(), ROUNDS)
         opened = ROUNDS - len(strategy.skipped)
         yield {
             "protocol": protocol,
             "rounds": ROUNDS,
             "opened": opened,
-            "largest_difference": float(np.abs(weights(result) - own).max()) if opened == ROUNDS else None,
+            "largest_difference": float(np.abs(weights(result) - flower).max()) if opened == ROUNDS else None,
         }
 
 
 VICTIM = 2
-"""The site whose reply the coordinator is after."""
+"""The site that the coordinator attacks."""
 
 ATTACKS = (
     ("same sum again", 0.0, 1),
@@ -214,7 +214,7 @@ ATTACKS = (
     ("next round, weights moved", 0.01, 1),
     ("next round", 0.0, 2),
 )
-"""How the coordinator asks without that site, by how much it moves the weights, and the sites' min_difference."""
+"""The coordinator's request without that site, the change of the weights, and the sites' min_difference."""
 
 
 def mean_over(strategy: SecureAggregation, grid: InProcessGrid, nodes: list[int], start: ArrayRecord) -> Any:
@@ -227,12 +227,12 @@ def mean_over(strategy: SecureAggregation, grid: InProcessGrid, nodes: list[int]
 
 
 def attacks(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Return what a coordinator gets of one site that says of it, falsely, that it was lost."""
-    own, metrics = logistic(RecordDict({"arrays": zeros(), "config": ConfigRecord()}), VICTIM)
+    """Yield the error of a site's weights that a coordinator computes after it falsely reports a drop-out."""
+    arrays, metrics = logistic(RecordDict({"arrays": zeros(), "config": ConfigRecord()}), VICTIM)
     for protocol in protocols:
         for attack, moved, least in ATTACKS:
             grid = secured(logistic, min_difference=least)
-            strategy = SecureAggregation(everyone(), protocol=protocol, bound=BOUND)
+            strategy = SecureAggregation(flower_strategy(), protocol=protocol, bound=BOUND)
             nodes = list(grid.get_node_ids())
             whole = mean_over(strategy, grid, nodes, zeros())
             others = [node for node in nodes if node != nodes[VICTIM]]
@@ -245,17 +245,17 @@ def attacks(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
             if rest is None:
                 yield {**line, "refused": True, "examples_found": None, "largest_error": None}
                 continue
-            totals = [part.metric_records["metrics"]["num-examples"] for part in (whole, rest)]
+            totals = [mean.metric_records["metrics"]["num-examples"] for mean in (whole, rest)]
             sums = [
-                part.array_records["arrays"]["w"].numpy() * total
-                for part, total in zip((whole, rest), totals, strict=True)
+                mean.array_records["arrays"]["w"].numpy() * total
+                for mean, total in zip((whole, rest), totals, strict=True)
             ]
-            found = (sums[0] - sums[1]) / (totals[0] - totals[1])
+            guess = (sums[0] - sums[1]) / (totals[0] - totals[1])
             yield {
                 **line,
                 "refused": False,
                 "examples_found": totals[0] - totals[1],
-                "largest_error": float(np.abs(found - own["w"].numpy()).max()),
+                "largest_error": float(np.abs(guess - arrays["w"].numpy()).max()),
             }
 
 

@@ -24,7 +24,7 @@ SITES = (3, 5, 10, 20)
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
 REPEATS = 5
 ONCE_SECONDS, LONGEST_SECONDS = 3.0, 30.0
-"""What takes longer than the first is done once; a sum that would take longer than the second is left out."""
+"""A sum that takes longer than the first is done once; one expected to take longer than the second is left out."""
 
 Result = TypeVar("Result")
 
@@ -86,9 +86,9 @@ def sums(
     repeats: int = REPEATS,
     aggregations: Sequence[str] = AGGREGATIONS,
 ) -> Iterator[dict[str, Any]]:
-    """Return what one sum costs by protocol, sites and values (ascending); seconds are medians."""
+    """Yield the costs of one sum by protocol, sites and values (ascending); seconds are medians."""
     for count in sites:
-        roster = tuple(f"site-{number}" for number in range(count))
+        roster = tuple(f"site-{index}" for index in range(count))
         benches = {name: Bench(name, roster) for name in aggregations}
         per_value = dict.fromkeys(aggregations, 0.0)
         for values in lengths:
@@ -117,7 +117,7 @@ def main(out: Out = RESULTS) -> None:
 
 
 def _random_vector(values: int, sites: int) -> Words:
-    """Return what one site would sum: values between -1 and 1 in fixed point, shape (values,)."""
+    """Return a site's random vector: values between -1 and 1 in fixed point, shape (values,)."""
     return encode(np.random.default_rng().uniform(-1.0, 1.0, values), bound=1.0, sites=sites)
 
 

@@ -34,24 +34,24 @@ WORK = re.compile(r"work on '(?!relay)\w+': ([\d.]+) s")
 def lines(
     folder: Path, names: Iterable[str], runs: int, train: Callable[[Path], Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield what each of so many trainings of a study that runs in a folder took, by the names of its hospitals.
+    """Yield the costs of each of so many trainings of a running study in a folder, by the names of its hospitals.
 
-    ``train`` trains, writes into a folder, and returns what is in ``result.json``. Seconds are means of a round trip:
-    all of it; waiting for the hospitals' answers; and the work of the slowest of these, by their logs, so that the rest
-    of the waiting is Flower's and the network's.
+    ``train`` trains, writes into a folder, and returns ``result.json``. Seconds are means of a round trip: all of it;
+    waiting for the hospitals' answers; and the work of the slowest of these, by their logs, so that the rest of the
+    waiting is Flower's and the network's.
     """
     hospitals = list(names)
-    for number in range(1, runs + 1):
+    for run in range(1, runs + 1):
         before, read = _cpu(folder, hospitals), {name: len(_log(folder, name)) for name in hospitals}
         began = time.monotonic()
-        result = train(folder / f"results-{number}")
+        result = train(folder / f"results-{run}")
         seconds, trips, after = time.monotonic() - began, result["round_trips"], _cpu(folder, hospitals)
         phases, works = (
             result["phases"].values(),
-            [WORK.findall(_log(folder, one)[read[one] :]) for one in hospitals],
+            [WORK.findall(_log(folder, name)[read[name] :]) for name in hospitals],
         )
         yield {
-            "run": number,
+            "run": run,
             "round_trips": trips,
             "seconds": seconds,
             "seconds_a_trip": sum(phase["seconds"] for phase in phases) / trips,
@@ -72,7 +72,7 @@ def _log(folder: Path, name: str) -> str:
 def _cpu(folder: Path, hospitals: Iterable[str]) -> tuple[float, float]:
     """Return the CPU seconds so far of the SuperLink, and of all hospitals."""
     return cpu_seconds(folder / "coordinator", SERVER), sum(
-        cpu_seconds(folder / one, *NODE) for one in hospitals
+        cpu_seconds(folder / name, *NODE) for name in hospitals
     )
 
 
@@ -80,9 +80,9 @@ def processes(folder: Path, *programs: str) -> Iterator[Path]:
     """Yield the folder in ``/proc`` of each process that runs one of the programs for whom a study's folder is."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            command, variables = ((process / part).read_bytes() for part in ("cmdline", "environ"))
+            command, variables = ((process / file).read_bytes() for file in ("cmdline", "environ"))
             if f"FLWR_HOME={folder}/".encode() in variables and any(
-                one.encode() in command for one in programs
+                program.encode() in command for program in programs
             ):
                 yield process
 
@@ -105,9 +105,9 @@ def gigabytes(folder: Path, *programs: str) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
-def main(place: str, hospitals: str, runs: str, settings: str) -> None:
+def main(path: str, hospitals: str, runs: str, settings: str) -> None:
     """Measure trainings of drawn tables in the checkout that this process imports from."""
-    folder = Path(place)
+    folder = Path(path)
     trial, node_config, superlink = map(
         import_module, EARLIER if find_spec("simulations.deployment") else NOW
     )

@@ -57,13 +57,13 @@ COMPARED: Mapping[str, Mapping[str, Scalar]] = {
 SEEDS = range(12)
 
 
-def paper_settings(one: ThesisSet, data_dir: Path, **more: object) -> PanSvmSettings:
+def paper_settings(data_set: ThesisSet, data_dir: Path, **more: object) -> PanSvmSettings:
     """Return settings with features in [-1, 1], a quarter of the rows as landmarks, and all rows to train on."""
     common = {
-        "data": one.data,
+        "data": data_set.data,
         "data_dir": str(data_dir),
-        "C": one.C,
-        "gamma": one.gamma,
+        "C": data_set.C,
+        "gamma": data_set.gamma,
         "scaling": "minmax",
     }
     chosen = make_settings(**{**common, "landmarks": 0.25, "test_fraction": 0.0, **more})
@@ -73,26 +73,27 @@ def paper_settings(one: ThesisSet, data_dir: Path, **more: object) -> PanSvmSett
 
 def rounds(data_dir: Path, sets: Sequence[ThesisSet] = NINE) -> Iterator[dict[str, Any]]:
     """Train on all rows of each set with each search; single rows may be landmarks."""
-    for one in sets:
+    for data_set in sets:
         for search, changes in TO_A_THOUSANDTH.items():
-            strategy = train_in_process(paper_settings(one, data_dir, min_cluster=1, **changes))
+            strategy = train_in_process(paper_settings(data_set, data_dir, min_cluster=1, **changes))
             assert isinstance(strategy, PanSVM)
             (state,) = strategy.training.progress
-            yield {"data": one.data, "search": search, "rank": state.problem.rank, "rounds": state.rounds}
+            rank, trips = state.problem.rank, state.rounds
+            yield {"data": data_set.data, "search": search, "rank": rank, "rounds": trips}
 
 
 def accuracies(
     data_dir: Path, sets: Sequence[ThesisSet] = NINE, seeds: Sequence[int] = SEEDS
 ) -> Iterator[dict[str, Any]]:
     """Train on four fifths of each set and test on the rest, the same rows for all; deviations are of a split."""
-    for one in sets:
+    for data_set in sets:
         scores: dict[str, list[float]] = {name: [] for name in (*COMPARED, "central SVC")}
         counts: dict[str, list[int]] = {name: [] for name in COMPARED}
         for seed in seeds:
-            settings = paper_settings(one, data_dir, test_fraction=0.2, seed=seed)
+            settings = paper_settings(data_set, data_dir, test_fraction=0.2, seed=seed)
             for name, changes in COMPARED.items():
                 strategy = train_in_process(
-                    paper_settings(one, data_dir, test_fraction=0.2, seed=seed, **changes)
+                    paper_settings(data_set, data_dir, test_fraction=0.2, seed=seed, **changes)
                 )
                 assert isinstance(strategy, PanSVM)
                 scores[name].append(strategy.evaluation.accuracy or 0.0)
@@ -100,13 +101,13 @@ def accuracies(
             rows = pool_of(settings)
             central = BASELINES["central:svc"](settings, rows.train, rows.test)
             scores["central SVC"].append(central.evaluation.accuracy or 0.0)
-        for name, found in scores.items():
+        for name, values in scores.items():
             yield {
-                "data": one.data,
+                "data": data_set.data,
                 "system": name,
-                "splits": len(found),
-                "accuracy": fmean(found),
-                "deviation": stdev(found) if len(found) > 1 else None,
+                "splits": len(values),
+                "accuracy": fmean(values),
+                "deviation": stdev(values) if len(values) > 1 else None,
                 "rounds": fmean(counts[name]) if name in counts else None,
             }
 

@@ -154,8 +154,8 @@ def _shipped_frame(name: str) -> pd.DataFrame:
 
 def _openml_frame(name: str, kept: tuple[str | None, ...]) -> pd.DataFrame:
     """Return the cells of a data set of OpenML, the texts of some columns as they are."""
-    found = re.fullmatch(r"(.+?)(?::(\d+))?", name.removeprefix(OPENML))
-    title, version = found.groups() if found else ("", None)
+    match = re.fullmatch(r"(.+?)(?::(\d+))?", name.removeprefix(OPENML))
+    title, version = match.groups() if match else ("", None)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "Multiple active versions", UserWarning)
@@ -189,6 +189,6 @@ def _openml_frame(name: str, kept: tuple[str | None, ...]) -> pd.DataFrame:
 
 
 def _holds_texts(column: pd.Series) -> bool:
-    """Return whether a column is one of names, some of which are no numbers."""
+    """Return whether a column has names, some of which are not numbers."""
     named = isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(column)
     return named and bool(pd.to_numeric(column.dropna().astype(str), errors="coerce").isna().any())

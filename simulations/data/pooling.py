@@ -87,5 +87,5 @@ def schema_of_tables(tables: Sequence[Table], positive: Sequence[str]) -> Schema
 
 def _joined(parts: Sequence[PooledRows]) -> PooledRows:
     return PooledRows(
-        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(PooledRows))
+        *(np.concatenate([getattr(rows, field.name) for rows in parts]) for field in fields(PooledRows))
     )

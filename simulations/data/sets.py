@@ -37,7 +37,7 @@ class PublicSet:
 def public_sets() -> dict[str, PublicSet]:
     """Return the papers' data sets by name."""
     described = tomllib.loads(files(__package__).joinpath("sets.toml").read_text("utf-8"))
-    return {name: PublicSet(**one) for name, one in described.items()}
+    return {name: PublicSet(**entry) for name, entry in described.items()}
 
 
 def digest(frame: pd.DataFrame) -> str:
@@ -46,16 +46,16 @@ def digest(frame: pd.DataFrame) -> str:
     Numbers are 64-bit floats, least byte first, however the file writes them. A column with other texts is UTF-8, a
     line a cell.
     """
-    found = sha256()
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place]
+    checksum = sha256()
+    for index in range(frame.shape[1]):
+        column = frame.iloc[:, index]
         try:
             cells = pd.to_numeric(column).to_numpy(dtype="<f8", na_value=np.nan)
         except ValueError:
-            found.update("\n".join(column.fillna("").astype(str)).encode())
+            checksum.update("\n".join(column.fillna("").astype(str)).encode())
             continue
-        found.update(np.where(np.isnan(cells), np.nan, cells + 0.0).tobytes())
-    return found.hexdigest()
+        checksum.update(np.where(np.isnan(cells), np.nan, cells + 0.0).tobytes())
+    return checksum.hexdigest()
 
 
 def file_in(folder: Path, name: str) -> Path | None:

@@ -155,7 +155,7 @@ def _parts(
 ) -> tuple[Table, ...]:
     site_column = split.removeprefix("by:") if split.startswith("by:") else None
     table = load_dataset(data, label, _folder(data_dir), site_column, form)
-    return tuple(_frozen(part) for part in partition(table, sites, split, seed))
+    return tuple(_frozen(site_table) for site_table in partition(table, sites, split, seed))
 
 
 def _stamp(source: str, data_dir: str) -> Stamp:
