@@ -156,20 +156,24 @@ def run(
     report, whose plots take seconds. PanSVMError if the run fails.
     """
     folder = Path(settings.out)
+
+    def report() -> None:
+        from strategies.report.page import write_report  # noqa: PLC0415 - not before the training
+
+        try:
+            if settings.audit and audit != "record":
+                _audit(settings, folder, show, minutes if audit == "attack" else 0.0, also)
+            finished(folder)
+        finally:
+            # The run itself has succeeded, even if the audit fails.
+            write_report(folder)
+
     if engine == "in-process":
         with lines_to(show):
             run_strategy(in_process_grid(settings), settings, folder)
+        report()
     else:
-        run_on_flower(settings.run_config, settings.sites, show)
-    from strategies.report.page import write_report  # noqa: PLC0415 - not before the training
-
-    try:
-        if settings.audit and audit != "record":
-            _audit(settings, folder, show, minutes if audit == "attack" else 0.0, also)
-        finished(folder)
-    finally:
-        # The run itself has succeeded, even if the audit fails.
-        write_report(folder)
+        run_on_flower(settings.run_config, settings.sites, show, report)
     return folder
 
 

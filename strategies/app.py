@@ -21,6 +21,9 @@ from strategies.strategy import PhasedStrategy
 
 app = ServerApp()
 
+FINISHED = "results are in %s"
+"""The last line of a run that has succeeded, with the folder that is now complete."""
+
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
@@ -75,7 +78,7 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     if evaluation is not None:
         accuracy = evaluation.accuracy
         log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
-    log(INFO, "results are in %s", folder)
+    log(INFO, FINISHED, folder)
     return strategy
 
 

@@ -23,12 +23,8 @@ import tomli_w
 from joblib import cpu_count
 
 from flower_pansvm.errors import EngineError, install
-from flower_pansvm.study.processes import (
-    exit_on_signals,
-    flower_environment,
-    free_port,
-    started_process,
-)
+from flower_pansvm.study.processes import exit_on_signals, flower_environment, free_port, started_process
+from strategies.app import FINISHED
 
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
 START_SECONDS = 60.0
@@ -47,11 +43,13 @@ def run_on_flower(
     config: Mapping[str, str | int | float | bool],
     sites: int,
     show: Callable[[str], None],
+    finished: Callable[[], None] = lambda: None,
 ) -> None:
     """Run this project's Flower app on Flower's simulation engine and wait for its end.
 
     Paths in the run config must be absolute: the app runs in a temporary folder. ``show`` receives each line of the
-    ServerApp's log, without colours and log levels. EngineError if ray is not installed, Flower's processes do not
+    ServerApp's log, without colours and log levels; ``finished`` is called after a run that has succeeded, before its
+    many files are removed. EngineError if ray is not installed, Flower's processes do not
     start, or the run does not end as ``finished:completed``.
     """
     if importlib.util.find_spec("ray") is None:
@@ -61,7 +59,8 @@ def run_on_flower(
         )
     with temporary_folder() as folder:
         build_app(folder / "app", map(_package_folder, PACKAGES), config)
-        run_app(folder, sites, show)
+        run_app(folder, sites, show, FINISHED % config.get("out"))
+        finished()
 
 
 def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | int | float | bool]) -> None:
@@ -83,8 +82,11 @@ def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | in
     (app / "pyproject.toml").write_text(text, encoding="utf-8")
 
 
-def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
-    """Run the Flower app in ``folder/app`` as `run_on_flower` does; Flower and Ray keep their files beside it."""
+def run_app(folder: Path, sites: int, show: Callable[[str], None], last: str = "") -> None:
+    """Run the Flower app in ``folder/app`` as `run_on_flower` does; Flower and Ray keep their files beside it.
+
+    A ServerApp that logs ``last`` has succeeded; nobody waits then until Ray and Flower end by themselves.
+    """
     if os.name == "nt":
         raise EngineError(
             "Flower's simulation engine runs on Linux and macOS only. On Windows, use WSL or --engine in-process."
@@ -105,7 +107,9 @@ def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
         started_process(exec_command, app, environment, folder / "superexec.log"),
     ):
         _wait_until_listening(superlink, port, link_log)
-        log = _submit(app, sites, environment, show)
+        log = _submit(app, sites, environment, show, last)
+        if last and log and log[-1].endswith(last):
+            return
         status, details = _outcome(app, environment)
     if status != "finished:completed":
         raise EngineError(_failure(status, details, log))
@@ -136,7 +140,13 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
     text = tomli_w.dumps({"superlink": {"default": "own", "own": connection}})
     (home / "config.toml").write_text(text, encoding="utf-8")
 
-    return flower_environment(home) | {"RAY_TMPDIR": str(folder), "RAY_USAGE_STATS_ENABLED": "0"}
+    return flower_environment(home) | {
+        "RAY_TMPDIR": str(folder),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        # Ray would start workers without Flower's environment, which nobody uses.
+        "RAY_prestart_worker_first_driver": "0",
+        "RAY_enable_worker_prestart": "0",
+    }
 
 
 def check_cluster(address: str) -> None:
@@ -167,8 +177,10 @@ def _wait_until_listening(superlink: subprocess.Popen[str], port: int, log: Path
     )
 
 
-def _submit(app: Path, sites: int, environment: Mapping[str, str], show: Callable[[str], None]) -> list[str]:
-    """Submit the app to the SuperLink, show the ServerApp's log until the run ends, and return the whole log."""
+def _submit(
+    app: Path, sites: int, environment: Mapping[str, str], show: Callable[[str], None], last: str = ""
+) -> list[str]:
+    """Submit the app, show the ServerApp's log until the run ends or logs the last line, and return the log."""
     engine = f"num-supernodes={sites} client-resources-num-cpus=1"
     if environment.get("RAY_ADDRESS", "") in ("", "local"):
         # No more workers, each a Python process, than sites. An existing cluster refuses a number.
@@ -182,6 +194,8 @@ def _submit(app: Path, sites: int, environment: Mapping[str, str], show: Callabl
             log.append(_COLOUR.sub("", line).rstrip())
             if in_app and (logged := _LOGGED.match(log[-1])):
                 show(logged[1])
+                if logged[1] == last:
+                    break
             in_app = in_app or log[-1].startswith(_LAST_LINE_BEFORE_THE_APP)
     return log
 

@@ -156,6 +156,19 @@ def test_a_cluster_that_runs_already_is_told_no_number_of_workers(
     assert ("init-args-num-cpus" in command) is starts
 
 
+def test_the_last_line_of_a_run_that_has_succeeded_ends_the_wait(tmp_path: Path) -> None:
+    (tmp_path / "flwr").write_text(
+        "#!/bin/sh\nfor line in 'Successfully installed app' 'INFO : begins' 'INFO : done in x' 'INFO : Ray ends'\n"
+        'do echo "$line"; done\n'
+    )
+    (tmp_path / "flwr").chmod(0o755)
+    shown: list[str] = []
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    log = flower_engine._submit(tmp_path, 3, environment, shown.append, "done in x")
+    assert shown == ["begins", "done in x"]
+    assert log[-1].endswith("done in x")
+
+
 def test_a_cluster_that_does_not_run_is_an_error_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
