@@ -1,5 +1,7 @@
 """The command ``pansvm``: a table of its commands, each of which is imported when it is called."""
 
+import atexit
+import gc
 import io
 import sys
 from collections.abc import Sequence
@@ -171,6 +173,9 @@ def _group(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; an error of the user's or of a site's ends it without a traceback."""
+    # Imports make many objects and no garbage: Python would look through them again and again, at the end three times.
+    gc.set_threshold(50_000)
+    atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that does not know a character shows its number.
         if isinstance(stream, io.TextIOWrapper):

@@ -61,11 +61,22 @@ def test_figures_are_shown_before_the_report_is_written(pansvm: Run, monkeypatch
     assert "test accuracy" in out
 
 
-def test_what_a_run_shows_needs_no_plots_and_no_attack() -> None:
-    code = "import sys, simulations.running, simulations.cli.run, strategies.report.page\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = done.stdout.split()
-    assert not [name for name in names if name.startswith(("matplotlib", "simulations.attack"))]
+def test_what_a_run_shows_needs_no_plots_no_attack_and_no_other_engine(tmp_path: Path) -> None:
+    code = """
+import sys
+from flower_pansvm.cli import main
+from strategies.report import page
+page.write_report = lambda folder: print("loaded", *sys.modules)
+main()
+"""
+    arguments = ["run", "--engine", "in-process", "--out", str(tmp_path / "out"), *map(str, SMALL)]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    (names,) = (line.split()[1:] for line in done.stdout.splitlines() if line.startswith("loaded "))
+    rooms = {f"simulations.{name}" for name in ("attack", "baselines", "benchmarks", "comparison", "papers")}
+    others = {"fastapi", "flwr.simulation", "matplotlib", "onnx", "phe", "ray", "sqlalchemy", "xgboost"}
+    assert not (rooms | others | {"clients.deployment", "strategies.deployment"}) & set(names)
 
 
 IRIS = ("--data", "iris", "--sites", 3, "--set", "tol=0.1")
