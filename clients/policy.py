@@ -6,27 +6,28 @@ run, and every sum, that does not keep to what it insists on.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from logging import WARNING
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.constraints import (
-    key_of,
+    given,
     near_matches,
     number,
     one_of,
     one_of_numbers,
     parse,
     setting,
+    setting_fields,
     text,
     whole,
 )
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.log import log
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
-from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
+from flower_pansvm.secure_sum import OWN_PROTOCOLS, protocol_of
 from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH, SecureSum
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Scalar, Terms
 
@@ -88,7 +89,7 @@ class HospitalPolicy:
     approval: str = setting("never", one_of("never", "first", "always"), "Which runs a person approves.")
     runs_a_month: int = setting(0, whole(0), "Most runs in 30 days; 0: any number.")
     consents: frozenset[str] = frozenset()
-    parts: tuple[Any, ...] = ()  # of `PARTS`, those of which it has a key
+    parts: tuple[Any, ...] = ()  # of `PARTS`, those that its keys may be of
 
     def __post_init__(self) -> None:
         parse(self)
@@ -98,22 +99,17 @@ class HospitalPolicy:
         return next((one for one in self.parts if isinstance(one, kind)), None) or kind()
 
 
-def keys_of(kind: type[Any]) -> dict[str, str]:
-    """Return the keys that the fields of a policy, or of a part of it, stand for, and their names."""
-    return {key_of(one.name): one.name for one in fields(kind) if one.metadata}
-
-
 OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
 
 
 def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
     """Return the policy that a hospital's node config says; SettingError if it cannot work. ``name`` is the site's."""
-    mine, own = f"The node config of site '{name}'", keys_of(HospitalPolicy)
-    known, kinds = {*own, *CONSENTS}, list[type[Any]]()
+    mine, kinds = f"The node config of site '{name}'", list[type[Any]]()
+    known = {*setting_fields(HospitalPolicy), *CONSENTS}
     if node.keys() - known:
         agreed = [place for place, consent in PARTS.items() if consent is None or consent in node]
         kinds = [resolve_name(place) for place in agreed]
-        known = known.union(*map(keys_of, kinds))
+        known = known.union(*map(setting_fields, kinds))
     for key, value in sorted(node.items()):
         if key in SIMULATED_KEYS:
             raise SettingError(
@@ -137,13 +133,10 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
                 f"{mine} has a '{key}' that is empty. Leave the key out, or write what it is to be."
             )
     try:
-        said = [
-            (kind, {name: node[key] for key, name in keys_of(kind).items() if key in node}) for kind in kinds
-        ]
         return HospitalPolicy(
-            **{name: node[key] for key, name in own.items() if key in node},  # type: ignore[arg-type]
+            **given(HospitalPolicy, node),
             consents=frozenset(node.keys() & CONSENTS.keys()),
-            parts=tuple(kind(**values) for kind, values in said if values),
+            parts=tuple(kind(**given(kind, node)) for kind in kinds),
         )
     except SettingError as error:
         raise SettingError(f"{mine} cannot be used: {error}") from None
@@ -176,7 +169,7 @@ def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> SecureSum:
                 f"Site '{name}' refuses the {key} '{asked}': its node config insists on '{wanted}'. Start the run with "
                 f"{key}={wanted}, or change the node config if the hospital agrees."
             )
-    if policy is not OF_SIMULATED and not policy.aggregation and terms.aggregation not in PROTOCOLS.data:
+    if policy is not OF_SIMULATED and not policy.aggregation and terms.aggregation not in OWN_PROTOCOLS:
         # Of a package that the hospital has installed: it is not even imported.
         raise SumError(
             f"Site '{name}' refuses the aggregation '{terms.aggregation}': it is none of flower-pansvm's own, and the "

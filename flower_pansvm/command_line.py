@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, fields
+from dataclasses import Field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -77,11 +77,13 @@ class ReadingCommand(FieldCommand):
 
     def field_options(self) -> list[TyperOption]:
         """Return an option for each option of reading."""
-        from flower_pansvm.constraints import key_of  # noqa: PLC0415
+        from flower_pansvm.constraints import setting_fields  # noqa: PLC0415
         from flower_pansvm.reading_options import ReadingOptions  # noqa: PLC0415
 
         panel = "How the file is written"
-        return [field_option(key_of(option.name), option, panel, "") for option in fields(ReadingOptions)]
+        return [
+            field_option(key, option, panel, "") for key, option in setting_fields(ReadingOptions).items()
+        ]
 
 
 def field_option(

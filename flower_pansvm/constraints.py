@@ -2,8 +2,8 @@
 
 import difflib
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from flower_pansvm.errors import SettingError
@@ -27,10 +27,19 @@ def setting(default: object, constraint: Constraint, meaning: str) -> Any:
 
 def parse(settings: Any) -> None:
     """Replace the user's texts by values, in all fields of new settings; SettingError if one is invalid."""
-    for option in fields(settings):
-        if "constraint" in option.metadata:
-            value = read(key_of(option.name), getattr(settings, option.name), option.metadata["constraint"])
-            object.__setattr__(settings, option.name, value)
+    for key, option in setting_fields(type(settings)).items():
+        value = read(key, getattr(settings, option.name), option.metadata["constraint"])
+        object.__setattr__(settings, option.name, value)
+
+
+def setting_fields(owner: type[Any]) -> dict[str, "Field[Any]"]:
+    """Return the settings that are fields of a class, by their keys in the run config or node config."""
+    return {key_of(option.name): option for option in fields(owner) if "constraint" in option.metadata}
+
+
+def given(owner: type[Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that a config gives to settings of a class, by the names of their fields."""
+    return {option.name: config[key] for key, option in setting_fields(owner).items() if key in config}
 
 
 def read(key: str, value: object, constraint: Constraint) -> Any:

@@ -1,11 +1,11 @@
 """The format of a table's file: one list of options for command line, settings, node config and schema file."""
 
 import codecs
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from flower_pansvm.constraints import Constraint, key_of, parse, setting
+from flower_pansvm.constraints import Constraint, given, parse, setting, setting_fields
 from flower_pansvm.errors import SettingError
 from flower_pansvm.lists import listed
 
@@ -100,7 +100,7 @@ class ReadingOptions:
     @property
     def options(self) -> tuple[str, ...]:
         """The values of the options, in order."""
-        return tuple(getattr(self, option.name) for option in fields(ReadingOptions))
+        return tuple(getattr(self, option.name) for option in setting_fields(ReadingOptions).values())
 
     @property
     def said(self) -> dict[str, str]:
@@ -108,10 +108,9 @@ class ReadingOptions:
         return dict(zip(READING_KEYS, self.options, strict=True))
 
 
-READING_KEYS = tuple(key_of(option.name) for option in fields(ReadingOptions))
+READING_KEYS = tuple(setting_fields(ReadingOptions))
 
 
-def said_of_reading(values: Any) -> dict[str, str]:
+def said_of_reading(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the options that a mapping has by their keys, by name, without empty ones."""
-    options = {key.replace("-", "_"): str(values.get(key, "")) for key in READING_KEYS}
-    return {name: value for name, value in options.items() if value}
+    return {name: str(value) for name, value in given(ReadingOptions, values).items() if str(value)}

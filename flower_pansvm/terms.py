@@ -5,11 +5,11 @@ sites' masks are made from a digest of the whole run config, so that nobody can 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from flower_pansvm import records
-from flower_pansvm.constraints import key_of, one_of, one_of_numbers, parse, setting, text, whole
+from flower_pansvm.constraints import given, one_of, one_of_numbers, parse, setting, text, whole
 
 Scalar = str | int | float | bool
 
@@ -67,8 +67,7 @@ class Terms:
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> "Terms":
         """Read the terms from a run config, names with ``-``; SettingError if one has a value that cannot work."""
-        names = {key_of(term.name): term.name for term in fields(cls) if term.name != "config"}
-        return cls(**{name: config[key] for key, name in names.items() if key in config}, config=dict(config))  # type: ignore[arg-type]
+        return cls(**given(cls, config), config=dict(config))
 
     def __post_init__(self) -> None:
         parse(self)

@@ -5,11 +5,11 @@ from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
-from flower_pansvm.constraints import one_of
-from flower_pansvm.secure_sum import PROTOCOLS
+from flower_pansvm.constraints import one_of, setting_fields
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from simulations.markdown import markdown
 from strategies.registry import STRATEGIES
-from strategies.settings import Settings, all_settings, default_config, owners, setting_fields
+from strategies.settings import Settings, all_settings, default_config, owners
 
 COLUMNS = ("setting", "default", "may be", "meaning")
 

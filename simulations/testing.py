@@ -29,10 +29,10 @@ from flwr.app import Message
 from sklearn.datasets import make_moons
 
 from flower_pansvm import records
-from flower_pansvm.constraints import key_of
+from flower_pansvm.constraints import key_of, setting_fields
 from flower_pansvm.errors import SettingError
 from flower_pansvm.result_file import read_result
-from flower_pansvm.secure_sum import PROTOCOLS
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.terms import Scalar
 from simulations import running
@@ -41,7 +41,7 @@ from simulations.engines.running import grid_of, in_process_grid
 from strategies.app import run
 from strategies.federation.checkpoint import sums_in
 from strategies.registry import STRATEGIES
-from strategies.settings import Settings, setting_fields, settings_from
+from strategies.settings import Settings, settings_from
 
 Result = Mapping[str, Any]
 """The content of ``result.json``."""

@@ -7,14 +7,14 @@ from typing import Any
 from flwr.app import Array, ArrayRecord, Context, MetricRecord
 from flwr.serverapp.strategy import Result
 
-from flower_pansvm.constraints import key_of
+from flower_pansvm.constraints import key_of, setting_fields
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import Model
-from flower_pansvm.secure_sum import PROTOCOLS
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.terms import PREFIX, Terms, own_keys
 from strategies.federation.exchange import Costs
 from strategies.registry import usable
-from strategies.settings import Settings, given_by, options_class, setting_fields, settings_from
+from strategies.settings import Settings, given_by, options_class, settings_from
 
 OnRound = Callable[[int, Mapping[str, Any]], None]
 

@@ -5,18 +5,29 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 """
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from flower_pansvm.constraints import key_of, near_matches, number, parse, read, setting, whole
+from flower_pansvm.constraints import (
+    given,
+    key_of,
+    near_matches,
+    number,
+    parse,
+    read,
+    setting,
+    setting_fields,
+    whole,
+)
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.lists import listed
 from flower_pansvm.privacy.accountant import LARGEST_EPSILON
-from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
+from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, Terms
 from strategies.constraints import flag, names, number_text, text
@@ -25,7 +36,7 @@ from strategies.registry import STRATEGIES, usable
 
 def term(name: str, owner: type = Terms) -> Any:
     """Return a field like that of another owner; by default of a setting that the sites read, too."""
-    (source,) = (candidate for candidate in fields(owner) if candidate.name == name)
+    source = setting_fields(owner)[key_of(name)]
     return field(default=source.default, metadata=source.metadata)
 
 
@@ -198,15 +209,6 @@ def make_settings(**values: Any) -> Settings:
     return _parsed({key_of(name): value for name, value in values.items()})
 
 
-def setting_fields(owner: type) -> dict[str, "Field[Any]"]:
-    """Return the settings that are fields of a class, by their names in the run config."""
-    return {
-        key_of(definition.name): definition
-        for definition in fields(owner)
-        if "constraint" in definition.metadata
-    }
-
-
 def owners(key: str) -> list[str]:
     """Return the names of the strategies, or of the secure sums, that have a setting."""
     return [name for name, owner in _owners().items() if key in setting_fields(owner)]
@@ -252,15 +254,11 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     strategy = str(config.get("strategy", Settings.strategy))
     settings_class = STRATEGIES[strategy].settings_class
     protocol = protocol_of(Terms.from_config(config))
-    definitions = setting_fields(settings_class)
-    known = {*definitions, "aggregation", *setting_fields(type(protocol))}
+    known = {*setting_fields(settings_class), "aggregation", *setting_fields(type(protocol))}
     foreign = {key: value for key, value in config.items() if key not in known}
     if foreign:
         _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
-    settings: Settings = settings_class(
-        **{definitions[key].name: value for key, value in config.items() if key in definitions},
-        protocol=protocol,
-    )
+    settings: Settings = settings_class(**given(settings_class, config), protocol=protocol)
     _check_level(settings)
     return settings
 

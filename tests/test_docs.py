@@ -1,16 +1,15 @@
 """The pages name what there is: files, links, headings, and each other."""
 
 import re
-from dataclasses import fields
 from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
 
 from clients.checking.perturbation import NOTHING
-from clients.policy import PARTS, HospitalPolicy, keys_of
+from clients.policy import PARTS, HospitalPolicy
 from flower_pansvm.consents import CONSENTS, LEVELS
-from flower_pansvm.constraints import key_of
+from flower_pansvm.constraints import setting_fields
 from simulations import figures
 from simulations.result_files import EXACT, NOISES, result
 
@@ -96,13 +95,14 @@ def test_code_begins_at_the_margin(page: Path) -> None:
 def test_the_page_of_the_node_config_has_every_key_once() -> None:
     lines = (ROOT / "docs" / "node-configuration.md").read_text(encoding="utf-8").splitlines()
     keys = [line.split("`")[1] for line in lines if line.startswith("| `")]
-    assert sorted(keys) == sorted([*CONSENTS, *(key for kind in KINDS for key in keys_of(kind))])
+    assert sorted(keys) == sorted([*CONSENTS, *(key for kind in KINDS for key in setting_fields(kind))])
 
 
 def test_the_page_of_the_node_config_has_the_defaults_of_the_policy() -> None:
     text = (ROOT / "docs" / "node-configuration.md").read_text(encoding="utf-8")
     written = dict(re.findall(r"^\| `(\S+)` \| .* \| `?([\d.e-]+)`?:?[^|]*\|$", text, re.M))
-    usual = {key_of(one.name): one.default for kind in KINDS for one in fields(kind) if one.default}
+    settings = [one for kind in KINDS for one in setting_fields(kind).items()]
+    usual = {key: one.default for key, one in settings if one.default}
     numbers = {key: value for key, value in usual.items() if isinstance(value, int | float)}
     assert {key: float(written[key]) for key in numbers} == numbers
 

@@ -28,14 +28,14 @@ from clients.gate.replay_guard import FOLDER
 from clients.ledger.home import tables_home
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
-from flower_pansvm.constraints import key_of
+from flower_pansvm.constraints import key_of, setting_fields
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import STRATEGIES
-from strategies.settings import Settings, make_settings, setting_fields
+from strategies.settings import Settings, make_settings
 from tests import mutations
 from tests.conftest import write_identities
 from tests.tasks import TASKS

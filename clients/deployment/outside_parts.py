@@ -16,7 +16,7 @@ from flower_pansvm.bundle import hash_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import write
 from flower_pansvm.outside import parse
-from flower_pansvm.secure_sum import PROTOCOLS
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 
 PARTS_FILE = "other-packages.json"
 

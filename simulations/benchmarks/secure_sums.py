@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 

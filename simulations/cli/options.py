@@ -42,8 +42,9 @@ class SettingsCommand(FieldCommand):
 @cache
 def _setting_options() -> dict[str, TyperOption]:
     # Imports of seconds, for which `pansvm --help` should not wait.
-    from flower_pansvm.secure_sum import PROTOCOLS  # noqa: PLC0415
-    from strategies.settings import Settings, all_settings, default_config, owners, setting_fields  # noqa: PLC0415
+    from flower_pansvm.constraints import setting_fields  # noqa: PLC0415
+    from flower_pansvm.secure_sum.registry import PROTOCOLS  # noqa: PLC0415
+    from strategies.settings import Settings, all_settings, default_config, owners  # noqa: PLC0415
     from strategies.svm_settings import PanSvmSettings  # noqa: PLC0415
 
     settings, defaults = all_settings(), default_config()

@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from flower_pansvm.constraints import check_choice, near_matches
+from flower_pansvm.constraints import check_choice, near_matches, setting_fields
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.secure_sum import PROTOCOLS
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.site_names import simulated_name
 from flower_pansvm.terms import Scalar
 from simulations import running
@@ -20,7 +20,7 @@ from simulations.data.pooling import pooled
 from simulations.data.sites import join_data, whole_rows_of
 from strategies.registry import STRATEGIES
 from strategies.report.cautions import FEW
-from strategies.settings import SEPARATOR, Settings, all_settings, options_class, owners, setting_fields
+from strategies.settings import SEPARATOR, Settings, all_settings, options_class, owners
 from strategies.svm_settings import PanSvmSettings
 
 BY_FILE = "by file"

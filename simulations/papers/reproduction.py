@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from scipy.stats import t
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.constraints import setting_fields
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
 from simulations.comparison.workers import Result
 from strategies.registry import STRATEGIES
-from strategies.settings import Settings, setting_fields, settings_from
+from strategies.settings import Settings, settings_from
 
 Position = tuple[str, str]
 """Row and column of a cell."""

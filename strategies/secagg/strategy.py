@@ -9,7 +9,6 @@ A round without all replies is skipped, since the masks do not cancel; with a pr
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from functools import partial
 from logging import ERROR, INFO, WARNING
 from typing import Any
@@ -19,12 +18,13 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
 from flower_pansvm import records
-from flower_pansvm.constraints import key_of, near_matches
+from flower_pansvm.constraints import key_of, near_matches, setting_fields
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.log import log
 from flower_pansvm.printable import printable
-from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
+from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.terms import Scalar, Terms
 from flower_pansvm.weighted_mean import (
     SUM,
@@ -94,7 +94,7 @@ class SecureAggregation(Strategy):
         check_strategy(strategy)
         self.strategy = strategy
         weighted_by = str(getattr(strategy, "weighted_by_key", MeanTerms.weighted_by))
-        known = [option.name for option in fields(PROTOCOLS[protocol]) if "constraint" in option.metadata]
+        known = [option.name for option in setting_fields(PROTOCOLS[protocol]).values()]
         for name in options.keys() - {*known}:
             raise SettingError(
                 f"'{protocol}' has no option '{name}'. {near_matches(name, known) if known else ''}".strip()

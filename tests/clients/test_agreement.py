@@ -23,12 +23,12 @@ from clients.systems.pan_svm import own_slots
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.mask_graph import partners
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.summing import RELAY, AllKeys
 from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, Question

@@ -23,7 +23,7 @@ from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
-from flower_pansvm.constraints import key_of
+from flower_pansvm.constraints import key_of, setting_fields
 from flower_pansvm.errors import TableError
 from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.tasks import Nothing
@@ -33,7 +33,7 @@ from strategies.federation.checks import Request
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import STRATEGIES
-from strategies.settings import Settings, make_settings, setting_fields
+from strategies.settings import Settings, make_settings
 from tests.conftest import MakeGrid
 from tests.tasks import TASKS
 

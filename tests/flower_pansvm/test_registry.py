@@ -10,7 +10,7 @@ from flwr.app import Context, RecordDict
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import MODELS
 from flower_pansvm.registry import Registry, _installed
-from flower_pansvm.secure_sum import PROTOCOLS
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from simulations.attack.active.registry import ATTACKS
 from simulations.baselines.registry import BASELINES
 from strategies.pan_svm.strategy import PanSVM

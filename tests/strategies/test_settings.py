@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from flower_pansvm.constraints import setting, text
 from flower_pansvm.errors import SettingError
-from flower_pansvm.secure_sum import PROTOCOLS, protocol_of
+from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.terms import Scalar, Terms
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import STRATEGIES

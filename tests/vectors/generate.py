@@ -19,7 +19,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from flower_pansvm.secure_sum import PROTOCOLS, tags
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.fixed_point import encode, scale_exponent
@@ -27,6 +27,7 @@ from flower_pansvm.secure_sum.identities import RunKeys, sign
 from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key
 from flower_pansvm.secure_sum.mask_graph import partners, public_order
 from flower_pansvm.secure_sum.new_identity import public_identity
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal
 from flower_pansvm.secure_sum.wire import join_fields, keys_digest, sum_context, to_bytes
 

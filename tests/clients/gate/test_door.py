@@ -21,9 +21,9 @@ from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError, SumError
 from flower_pansvm.records import Texts
-from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.refusals import Memory
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from flower_pansvm.summing import RELAY, AllKeys, PublicKeys
 from flower_pansvm.systems.common import JOIN, JoinQuestion

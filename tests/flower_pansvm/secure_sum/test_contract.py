@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.testing import CHECKS, check_protocol, variants
 from flower_pansvm.secure_sum.unprotected.plain import Plain

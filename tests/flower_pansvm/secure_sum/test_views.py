@@ -12,12 +12,12 @@ import pytest
 from scipy.stats import chisquare
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import PROTOCOLS
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.keys import SEAL_BYTES, add_keystream, apply_mask, pair_key, sum_key, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
 from flower_pansvm.secure_sum.protocols.k_secure_hops import NOTE_BYTES
 from flower_pansvm.secure_sum.protocols.paillier import split_fields
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.shamir import SHARE_BYTES, combine
 from flower_pansvm.secure_sum.step_state import save_step_state

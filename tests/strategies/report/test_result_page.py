@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from flower_pansvm.constraints import setting_fields
 from simulations.attack.counting import Attack
 from simulations.testing import QUICK
 from strategies.registry import STRATEGIES
 from strategies.report.words.system import every_system
-from strategies.settings import setting_fields
 from tests.command_line import finished
 
 ROOT = Path(__file__).parents[3]

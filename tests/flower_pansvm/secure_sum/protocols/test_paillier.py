@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from phe.paillier import PaillierPrivateKey, PaillierPublicKey
 
-from flower_pansvm import secure_sum
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.protocols.paillier import Paillier, is_weak, split_fields
+from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.step_state import save_step_state
 from flower_pansvm.secure_sum.wire import join_fields
@@ -168,7 +168,7 @@ def test_without_phe_the_error_names_the_command() -> None:
             del sys.modules[module]
         del sys.modules["flower_pansvm.secure_sum.protocols.paillier"]
         with pytest.raises(SettingError, match=r"'\.\[paillier\]'"):
-            secure_sum.PROTOCOLS["paillier"]
+            PROTOCOLS["paillier"]
 
 
 PRIME = 2**1279 - 1
