@@ -12,33 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.hospital import Hospital
+from clients.listed_classes import allowed_classes
 from clients.patients import patient_numbers, patients_of_labels
-from clients.table.source import label_place, schema_of
+from clients.table.source import label_place
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Ints
-from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
+from flower_pansvm.errors import TableError
 from flower_pansvm.labels import (
     LABEL_RULE,
     MOST_CLASSES,
     SPELLING,
     can_be_class,
-    can_be_listed,
-    canonical_label,
     misspelt,
     spelling,
 )
-from flower_pansvm.lists import as_list, listed
 from flower_pansvm.log import log
 from flower_pansvm.schema import class_names
 
 LOGGED = "left-out-logged"
 Labels = NDArray[np.str_]
-
-
-def allowed_classes(hospital: Hospital) -> tuple[str, ...]:
-    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
-    return _labels_of(hospital, "classes")
 
 
 def public_classes(hospital: Hospital) -> tuple[str, ...]:
@@ -48,27 +41,6 @@ def public_classes(hospital: Hospital) -> tuple[str, ...]:
 
         return simulated_tables().labels_of_run(hospital.terms.config)
     return allowed_classes(hospital)
-
-
-def positive_labels(hospital: Hospital) -> tuple[str, ...]:
-    """Return the labels that count as positive at a hospital, in canonical form; empty if it names none."""
-    return _labels_of(hospital, "positive")
-
-
-def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
-    """Return the labels that the node config lists under a key, or else the schema file."""
-    text = getattr(hospital.policy, key)
-    if not text:
-        schema = schema_of(hospital)
-        return getattr(schema, key) if schema else ()
-    labels = tuple(canonical_label(label) for label in listed(text))
-    if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
-        raise SettingError(
-            f"The '{key}' in the node config of site '{hospital.name}' are no list of labels. Write them with "
-            f"commas between them, such as {key}='0,1', and one that holds a comma in double quotes. Labels are "
-            f"{LABEL_RULE}, and at most {MOST_CLASSES}."
-        )
-    return labels
 
 
 def check_labels(
@@ -143,38 +115,12 @@ def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str])
     return names[counts >= hospital.least_patients]
 
 
-def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
-    """Check that what a run's labels mean is this hospital's choice, in node config or schema file; else SettingError.
-
-    Other classes than it lists, if it lists any, or one of them twice, would be the coordinator's choice: of names, and
-    of how many there are, which a site's memory depends on. Other positive labels would be its choice of rows, whose
-    sums it would get.
-    """
-    listed_positive, allowed = positive_labels(hospital), allowed_classes(hospital)
-    if set(positive) != set(listed_positive):
-        start = f"positive='{as_list(listed_positive)}'" if listed_positive else "no 'positive'"
-        raise SettingError(
-            f"Site '{hospital.name}' takes part in runs only with the positive labels that it names itself. Start "
-            f"the run with {start}; or, if the hospitals agree to others, write them into the schema file that they "
-            "and the run share, such as positive = [1, 2] beside the classes, or into the site's node config, such as "
-            "positive='1,2'."
-        )
-    if allowed and not set(classes) <= set(class_names(np.array(allowed), positive)):
-        raise SettingError(
-            f"Site '{hospital.name}' takes part in runs with the classes only that it lists itself. Start the run "
-            "with the hospitals' own schema file; or write the classes into the site's node config, such as "
-            "classes='0,1'."
-        )
-    if len(set(classes)) < len(classes):
-        raise SettingError(f"Site '{hospital.name}' received a class twice. {NOT_FOLLOWED}")
-
-
 def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> None:
     """Log, for the hospital itself, how many rows are left out for their labels; once in a run.
 
     ``named`` are the classes of the federation and the labels in ``positive``.
     """
-    if len(left_out) == 0 or records.has(hospital.state, LOGGED):
+    if records.has(hospital.state, LOGGED):
         return
     records.put(hospital.state, LOGGED, {})
     if allowed_classes(hospital):

@@ -1,0 +1,69 @@
+"""The labels that a hospital lists, in its node config or schema file: which may be known, and which are positive.
+
+How labels are written, and which ones a hospital without a list discloses, is in :mod:`clients.classes`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clients.hospital import Hospital
+from clients.table.source import schema_of
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.lists import as_list, listed
+from flower_pansvm.schema import class_names
+
+
+def allowed_classes(hospital: Hospital) -> tuple[str, ...]:
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
+    return _labels_of(hospital, "classes")
+
+
+def positive_labels(hospital: Hospital) -> tuple[str, ...]:
+    """Return the labels that count as positive at a hospital, in canonical form; empty if it names none."""
+    return _labels_of(hospital, "positive")
+
+
+def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
+    """Return the labels that the node config lists under a key, or else the schema file."""
+    text = getattr(hospital.policy, key)
+    if not text:
+        schema = schema_of(hospital)
+        return getattr(schema, key) if schema else ()
+    # Most hospitals have their labels in the schema file.
+    from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, canonical_label  # noqa: PLC0415
+
+    labels = tuple(canonical_label(label) for label in listed(text))
+    if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
+        raise SettingError(
+            f"The '{key}' in the node config of site '{hospital.name}' are no list of labels. Write them with "
+            f"commas between them, such as {key}='0,1', and one that holds a comma in double quotes. Labels are "
+            f"{LABEL_RULE}, and at most {MOST_CLASSES}."
+        )
+    return labels
+
+
+def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
+    """Check that what a run's labels mean is this hospital's choice, in node config or schema file; else SettingError.
+
+    Other classes than it lists, if it lists any, or one of them twice, would be the coordinator's choice: of names, and
+    of how many there are, which a site's memory depends on. Other positive labels would be its choice of rows, whose
+    sums it would get.
+    """
+    listed_positive, allowed = positive_labels(hospital), allowed_classes(hospital)
+    if set(positive) != set(listed_positive):
+        start = f"positive='{as_list(listed_positive)}'" if listed_positive else "no 'positive'"
+        raise SettingError(
+            f"Site '{hospital.name}' takes part in runs only with the positive labels that it names itself. Start "
+            f"the run with {start}; or, if the hospitals agree to others, write them into the schema file that they "
+            "and the run share, such as positive = [1, 2] beside the classes, or into the site's node config, such as "
+            "positive='1,2'."
+        )
+    if allowed and not set(classes) <= set(class_names(np.array(allowed), positive)):
+        raise SettingError(
+            f"Site '{hospital.name}' takes part in runs with the classes only that it lists itself. Start the run "
+            "with the hospitals' own schema file; or write the classes into the site's node config, such as "
+            "classes='0,1'."
+        )
+    if len(set(classes)) < len(classes):
+        raise SettingError(f"Site '{hospital.name}' received a class twice. {NOT_FOLLOWED}")
