@@ -18,7 +18,7 @@ from clients.ledger.lasting_split import lasting_split
 from clients.listed_classes import allowed_classes, check_listed
 from clients.patients import at_most, count_patients, fold_places, patient_numbers
 from clients.state_folder import state_folder
-from clients.table.source import open_table, table_identity, table_version
+from clients.table.source import table_identity, table_version
 from clients.table.table import Table, align
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
@@ -49,8 +49,14 @@ def table_key(hospital: Hospital, level: str) -> Hashable:
 
 def true_table(hospital: Hospital) -> Table:
     """Return the true records, whatever the level; raises as :func:`table_at` does."""
+
+    def read() -> Table:
+        from clients.table.opening import open_unchanged  # noqa: PLC0415 - once a run, or a process
+
+        return open_unchanged(hospital, identity)
+
     identity = table_identity(hospital)
-    table = cast(Table, cached_tables((identity, "table"), lambda: _read(hospital, identity)))
+    table = cast(Table, cached_tables((identity, "table"), read))
     version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
     refusal = "to go on: its table has changed since the run began. With the old table the run can go on"
     hospital.require_same("table", version, refusal)
@@ -60,20 +66,11 @@ def true_table(hospital: Hospital) -> Table:
 def link_own_table(hospital: Hospital, joins: bool = True) -> None:
     """Find the ledger of a hospital's table as it joins a run, or before; BudgetError if it has none, or another's."""
     from clients.ledger.tables import link_table  # noqa: PLC0415 - once a run
+    from clients.table.opening import open_table  # noqa: PLC0415 - as above
 
     folder = state_folder(hospital)
     if folder is not None:
         link_table(folder, true_table(hospital), lambda: open_table(hospital, whole_file=True), joins)
-
-
-def _read(hospital: Hospital, identity: Hashable) -> Table:
-    table = open_table(hospital)
-    if table_identity(hospital) != identity:
-        raise TableError(
-            f"The table of site '{hospital.name}' was changed while it was read. Leave it as it is while a run goes "
-            "on, and start a new run."
-        )
-    return table
 
 
 @dataclass(frozen=True)

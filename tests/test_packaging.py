@@ -114,7 +114,7 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
         "import clients.app\n"
         "from flwr.app import Context, RecordDict\n"
         "from clients.hospital import hospital_of\n"
-        "from clients.table.source import open_table\n"
+        "from clients.table.opening import open_table\n"
         "for file in sys.argv[1:]:\n"
         "    node = {'data': file, 'cache': 'none'}\n"
         "    assert open_table(hospital_of(Context(1, 2, node, RecordDict(), {}))).X.shape == (2, 1)\n",
@@ -184,7 +184,7 @@ def test_a_simulated_site_without_tables_says_which_app_has_them() -> None:
         "from flwr.app import RecordDict\n"
         "from clients.hospital import SimulatedContext\n"
         "from clients.hospital import hospital_of\n"
-        "from clients.table.source import open_table\n"
+        "from clients.table.opening import open_table\n"
         "open_table(hospital_of(SimulatedContext(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {})))\n",
     )
     assert "simulations.app" in done.stderr.splitlines()[-1]

@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, Optional, cast
 from clients.cache import cached
 from clients.hospital import Hospital
 from clients.table.table import FUNCTION, LABEL, Table, digest
-from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.errors import SettingError
 
 if TYPE_CHECKING:
     from flower_pansvm.table_schema import TableSchema
-
-LARGE = 8_000_000
-"""Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
 
 OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
@@ -77,40 +74,6 @@ def table_version(hospital: Hospital, table: Table) -> str:
 def _is_asked(data: str) -> bool:
     """Tell whether a table is the answer of a query or a function."""
     return ".sql" in Path(data.lower()).suffixes or data.lower().startswith(FUNCTION)
-
-
-def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
-    """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set.
-
-    With ``whole_file`` all columns of a hospital's file, those that its schema file leaves out, too.
-    """
-    if hospital.partition is not None:
-        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - as above
-
-        return simulated_tables().table_of_node(hospital.terms.config, *hospital.partition)
-    policy = hospital.policy
-    if not policy.data:
-        raise TableError(
-            "This site's node config names no table. Start the SuperNode with "
-            '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
-        )
-    path, folder = Path(policy.data), cache_folder(hospital)
-    label, row_id = policy.label or None, policy.row_id or None
-    from clients.table.form import TableForm  # noqa: PLC0415 - as below
-    from flower_pansvm.reading_options import ReadingOptions  # noqa: PLC0415 - as below
-
-    form = TableForm.of(policy.part(ReadingOptions).said, schema_of(hospital))
-    if whole_file:
-        from clients.table.reading import read_whole_file  # noqa: PLC0415 - as below
-
-        return read_whole_file(path, form)
-    if folder is not None and path.is_file() and path.stat().st_size > LARGE:
-        from clients.table.disk_cache import read_through_cache  # noqa: PLC0415 - most tables are small
-
-        return read_through_cache(path, label, folder, form, row_id)
-    from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
-
-    return read_table(path, label, row_id, form)
 
 
 def cache_folder(hospital: Hospital) -> Path | None:

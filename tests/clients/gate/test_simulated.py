@@ -9,7 +9,8 @@ from flwr.app import Context, RecordDict
 
 from clients.app import app
 from clients.hospital import SimulatedContext, hospital_of, is_simulated
-from clients.table.source import open_table, schema_of
+from clients.table.opening import open_table
+from clients.table.source import schema_of
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from clients.hospital import Hospital
 from clients.table import disk_cache as table_cache
 from clients.table.disk_cache import read_through_cache
+from clients.table.opening import open_table
 from clients.table.reading import read_table
-from clients.table.source import cache_folder, open_table
+from clients.table.source import cache_folder
 from clients.table.table import Table, align
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
@@ -38,8 +39,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
         files.append(path)
         return read_table(path, *how, **more)
 
-    monkeypatch.setattr("clients.table.source.LARGE", 0)
-    monkeypatch.setattr("clients.table.reading.read_table", read)
+    monkeypatch.setattr("clients.table.opening.LARGE", 0)
+    monkeypatch.setattr("clients.table.opening.read_table", read)
     monkeypatch.setattr(table_cache, "read_table", read)
     return files
 

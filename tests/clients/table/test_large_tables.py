@@ -93,7 +93,7 @@ def test_a_table_that_is_changed_while_it_is_read_is_refused(
         path.write_text("age,label\n1,a\n2,b\n")
         return table
 
-    monkeypatch.setattr("clients.rows.open_table", read)
+    monkeypatch.setattr("clients.table.opening.open_table", read)
     hospital = own_hospital({"data": str(path), "name": "ward"})
     with pytest.raises(TableError, match="changed"):
         true_table(hospital)

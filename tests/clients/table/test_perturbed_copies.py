@@ -26,7 +26,7 @@ Copy = Callable[..., Table]
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Have every table count as large; return the noise of each block of cells that was perturbed, as it grows."""
-    monkeypatch.setattr("clients.table.source.LARGE", 0)
+    monkeypatch.setattr("clients.table.opening.LARGE", 0)
     monkeypatch.setattr("clients.perturb.copy.LARGE_COPY", 0)
     original, noises = perturb_copy.perturbed, []
 
