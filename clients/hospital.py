@@ -14,7 +14,6 @@ from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Value
 from flower_pansvm.secure_sum.contract import SecureSum
-from flower_pansvm.site_names import simulated_name
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.terms import Terms
 
@@ -149,5 +148,7 @@ def site_name(context: Context) -> str:
     if "name" in context.node_config:
         return str(context.node_config["name"])
     if is_simulated(context):
+        from flower_pansvm.site_names import simulated_name  # noqa: PLC0415 - hospitals have names of their own
+
         return simulated_name(int(cast(int, context.node_config[SIMULATED_KEYS[0]])))
     return f"node-{context.node_id}"

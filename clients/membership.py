@@ -158,18 +158,11 @@ def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, dict[str,
             "the run, or the coordinator runs another version of flower-pansvm. Start the run again."
         )
     keys = records.read(handed_out, group, AllKeys)
-    made_of = (AllKeys, keys.sites, keys.octets.tobytes())
-    public, digest = cached(made_of, lambda: _taken_apart(keys))
+    public = cached((AllKeys, keys.sites, keys.octets.tobytes()), keys.by_site)
     request, run = records.read(content, "sum", WhichSum), str(hospital.run_id)
-    left_out = set(request.left_out)
+    left_out, digest = set(request.left_out), keys_digest(as_bytes(public))
     roster = tuple(name for name in public if name not in left_out)
     return SumRound(run, request.task, request.round_trip, request.attempt, roster, digest), public
-
-
-def _taken_apart(keys: AllKeys) -> tuple[dict[str, PublicKeys], str]:
-    """Return each site's public keys, and their digest."""
-    public = keys.by_site()
-    return public, keys_digest(as_bytes(public))
 
 
 def _remembered_sums(hospital: Hospital) -> tuple[Memory, bytes]:
