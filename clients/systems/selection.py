@@ -11,7 +11,8 @@ from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
 from flower_pansvm.errors import TableError
 from flower_pansvm.systems import selection as tasks
-from flower_pansvm.systems.pan_svm.cuts import Duals, Problem
+from flower_pansvm.systems.pan_svm.cuts import Problem
+from flower_pansvm.systems.selection import Duals
 from flower_pansvm.tasks import Nothing
 
 SUPPORT_SHARE = 1e-3

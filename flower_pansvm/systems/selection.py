@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flower_pansvm.arrays import Floats, Ints, blocks
-from flower_pansvm.systems.pan_svm.cuts import Duals, Labels, Mapped, Question, RowFactors
+from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, RowFactors
 from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion, pieces
 from flower_pansvm.systems.scaling import HEADROOM, scaled
 from flower_pansvm.tasks import COUNT, MOST_ROWS, UNKNOWN, Nothing, Task, summed
@@ -23,6 +23,14 @@ class ClassMomentsAnswer:
 
 
 CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer)
+
+
+@dataclass(frozen=True)
+class Duals:
+    """The cutting planes that hold up the solution of one problem."""
+
+    points: Floats  # (cuts, rank + 1): where they were asked for
+    beta: Floats  # (cuts,): their dual variables
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Duals, Problem, Question
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
-from flower_pansvm.systems.selection import SupportQuestion
+from flower_pansvm.systems.selection import Duals, SupportQuestion
 
 
 def in_single_precision(numbers: Floats) -> Floats:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Duals, Problem, Question
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
+from flower_pansvm.systems.selection import Duals
 from strategies.master.master import MasterSolution, solve_master
 
 NEGLIGIBLE = 1e-6

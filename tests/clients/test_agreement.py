@@ -31,7 +31,7 @@ from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.summing import RELAY, AllKeys
-from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, Question
+from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
     FEATURE_MAP,
@@ -41,7 +41,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from flower_pansvm.systems.scaling import ROWS, SCALING, ScalingBroadcast
-from flower_pansvm.systems.selection import SUPPORT
+from flower_pansvm.systems.selection import SUPPORT, Duals
 from flower_pansvm.tasks import COUNT, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar, Terms
 from simulations.engines.in_process import InProcessGrid

@@ -118,14 +118,6 @@ class Answer:
     curvature: Floats
 
 
-@dataclass(frozen=True)
-class Duals:
-    """The cutting planes that hold up the solution of one problem."""
-
-    points: Floats  # (cuts, rank + 1): where they were asked for
-    beta: Floats  # (cuts,): their dual variables
-
-
 def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Question]) -> list[Answer]:
     """Return one site's share of the cutting planes of several problems over the same mapped rows.
 

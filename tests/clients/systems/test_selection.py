@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.pan_svm.cuts import Duals, Problem
-from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.systems.pan_svm.cuts import Problem
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT, Duals
 from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.master.packing import pack_duals

@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.pan_svm.cuts import Duals, Labels, Problem, Question, cuts_at
-from flower_pansvm.systems.selection import row_duals
+from flower_pansvm.systems.pan_svm.cuts import Labels, Problem, Question, cuts_at
+from flower_pansvm.systems.selection import Duals, row_duals
 from strategies.master.engine import solve
 from strategies.master.packing import pack_duals
 from strategies.master.progress import Progress

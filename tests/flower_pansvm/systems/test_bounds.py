@@ -17,7 +17,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
 from flower_pansvm.systems.admm import CONSENSUS, ConsensusQuestion
 from flower_pansvm.systems.output_perturbation import RffCutsQuestion
-from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, Question
+from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
     LANDMARKS,
@@ -25,7 +25,7 @@ from flower_pansvm.systems.pan_svm.tasks import (
     CutsQuestion,
     LandmarksQuestion,
 )
-from flower_pansvm.systems.selection import SUPPORT, SupportQuestion
+from flower_pansvm.systems.selection import SUPPORT, Duals, SupportQuestion
 from flower_pansvm.tasks import MOST_ROWS, UNKNOWN, Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
 from strategies.master.packing import pack_duals, pack_problems, pack_questions
