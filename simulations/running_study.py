@@ -12,7 +12,7 @@ from typing import Self
 
 from clients.deployment.node_file import set_key
 from flower_pansvm.errors import EngineError
-from flower_pansvm.study.processes import flower_environment, kill_group
+from flower_pansvm.study.processes import flower_environment, started_process
 from flower_pansvm.terms import Scalar
 from simulations.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
 from strategies.deployment.coordinator import FLOWER_FOLDER
@@ -138,20 +138,9 @@ class RunningStudy:
         command = [sys.executable, "-m", "flower_pansvm", "coordinator", "train"]
         command += ["--folder", str(self.coordinator.folder), "--out", str(out), *options]
         log = self.folder / f"{out.name}{''.join(options)}.log"
-        with log.open("w") as file:
-            process = subprocess.Popen(
-                command,
-                cwd=checkout(),
-                env=flower_environment(self.coordinator.folder / FLOWER_FOLDER),
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
-            try:
-                yield RunningTraining(process, log, out)
-            finally:
-                kill_group(process)
+        environment = flower_environment(self.coordinator.folder / FLOWER_FOLDER)
+        with started_process(command, checkout(), environment, log) as process:
+            yield RunningTraining(process, log, out)
 
 
 class RunningTraining:
