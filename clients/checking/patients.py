@@ -4,6 +4,7 @@ Rows of a patient on both sides of a split make figures too good: with six visit
 model was right for 93 % of the test rows and for 53 % of new patients.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -14,7 +15,7 @@ import pandas as pd
 from clients.checking.finding import NOTE, WARNING, Finding
 from clients.table.cells import canonical_labels
 from clients.table.form import TableForm
-from flower_pansvm.arrays import Ints
+from flower_pansvm.arrays import Floats, Ints
 
 FEW = 20
 """Rows, and different texts, below which nothing is said of how texts repeat."""
@@ -41,9 +42,18 @@ NAMES = re.compile(
 
 LEADING_ZEROS = re.compile("(?<![0-9.,])0+(?=[0-9])")
 
-ALIKE, MORE, DIFFERENT = 0.95, 0.8, 10
-"""Share of pairs of rows of one id that agree in a column of few values, such as sex; by how much of what chance leaves
-this is more than chance; and how many pairs would differ by chance."""
+ALIKE, SURE = 0.8, 4.5
+"""Rank correlation of a column, such as age or sex, between rows of one id; and by how many standard errors it is more
+than that between rows of neighbouring ids. That is at most half of it: neighbouring measurements are alike."""
+
+FEW_TEXTS = 10
+"""Different texts, at most, of a column that is looked at for this, unless they are numbers."""
+
+MOST_COMPARED = 100
+"""Columns that are looked at for this."""
+
+LEFT = 0.8
+"""Share of the rows below which a column of ids may be what merged cells have left: a text in the first row of each."""
 
 
 def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
@@ -56,6 +66,13 @@ def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Fi
                 f"Column '{name}' repeats as ids do: does it say whose each row is? Then write patient-id = \"{name}\" "
                 "into the schema file ('pansvm schema' writes a first one). Without it each row counts as a patient: "
                 "rows of one patient are trained on and tested on, and all figures are too good.",
+            )
+        for name, empty in _merged(frame, label):
+            yield Finding(
+                WARNING,
+                f"Column '{name}' is empty in {empty} of {len(frame)} rows, and no text in it repeats. Does each stand "
+                "for the rows below it, too, as merged cells leave it? Then fill it down, and name it as patient-id in "
+                "the schema file: else rows of one patient are trained on and tested on, and all figures are too good.",
             )
     elif schema.patient_id in frame.columns:
         ids = frame[schema.patient_id]
@@ -114,28 +131,41 @@ def _spelt_otherwise(ids: Sequence[str | None], name: str) -> Iterator[Finding]:
 
 def candidates(frame: pd.DataFrame, label: str) -> Iterator[str]:
     """Yield the columns that repeat as ids do."""
-    wide, few = frame.shape[1] > MOST_COLUMNS, None
+    wide, compared = frame.shape[1] > MOST_COLUMNS, frame.columns[:MOST_COMPARED]
 
     @cache
-    def numbers_of(name: str) -> Ints:
-        return _numbers(frame[name])
+    def ranks_of(name: str) -> Floats:
+        return _ranks(frame[name])
 
     for name in map(str, frame.columns):
-        named = NAMES.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name).casefold()) is not None
+        named = _is_named(name)
         if name == label or (wide and not named):
             continue
         cells = frame[name]
         if pd.api.types.is_float_dtype(cells.dtype) and (cells.dropna() % 1 != 0).any():
             continue
-        numbers = numbers_of(name)
+        numbers = _numbers(cells)
         counts = np.bincount(numbers[numbers >= 0])
         rows, repeated = int(counts.sum()), int(counts.sum()) - len(counts)
         if min(rows, len(counts)) < FEW or repeated < max(REPEATED * rows, 2):
             continue
-        if not named:
-            few = _of_few_texts(map(numbers_of, frame.columns)) if few is None else few
-        if named or (_is_code(cells) and _goes_together(numbers, few or [])):
+        if named or (
+            _is_code(cells) and _goes_together(cells, (ranks_of(one) for one in compared if one != name))
+        ):
             yield name
+
+
+def _is_named(name: str) -> bool:
+    return NAMES.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name).casefold()) is not None
+
+
+def _merged(frame: pd.DataFrame, label: str) -> Iterator[tuple[str, int]]:
+    """Yield the columns of ids that merged cells may have left, and in how many rows they are empty."""
+    for name in filter(_is_named, map(str, frame.columns)):
+        numbers = _numbers(frame[name])
+        there = numbers >= 0
+        if name != label and FEW <= there.sum() == numbers.max() + 1 < LEFT * len(frame) and there[0]:
+            yield name, int(np.count_nonzero(~there))
 
 
 def _numbers(cells: "pd.Series[str]") -> Ints:
@@ -153,25 +183,41 @@ def _is_code(cells: "pd.Series[str]") -> bool:
     )
 
 
-def _of_few_texts(columns: Iterable[Ints]) -> list[Ints]:
-    """Return the columns with 2 to 10 different texts, the label among them, as numbers."""
-    return [numbers for numbers in columns if 2 <= numbers.max(initial=-1) + 1 <= 10]
+def _ranks(cells: "pd.Series[str]") -> Floats:
+    """Return the ranks of a column's numbers, or of its few texts; NaN where there is none."""
+    texts = pd.Series(canonical_labels(cells), dtype=object)
+    numbers = pd.to_numeric(texts, errors="coerce")
+    if numbers.count() < texts.count() / 2:
+        numbers = pd.Series(pd.factorize(texts)[0]).where(texts.notna() & (texts.nunique() <= FEW_TEXTS))
+    return np.array(numbers.rank(), dtype=np.float64)
 
 
-def _goes_together(numbers: Ints, few: list[Ints]) -> bool:
-    """Tell whether rows of the same id agree in some column far more often than any two rows do."""
-    order = np.argsort(numbers, kind="stable")
-    pairs = np.flatnonzero((np.diff(numbers[order]) == 0) & (numbers[order][1:] >= 0))
-    if len(pairs) < FEW:
-        return False
-    for values in few:
-        # Missing ones agree, too.
-        chance = float(np.square(np.bincount(values + 1) / len(values)).sum())
-        agree = float(np.mean(values[order][pairs] == values[order][pairs + 1]))
-        if (
-            agree >= ALIKE
-            and agree - chance >= MORE * (1 - chance)
-            and len(pairs) * (1 - chance) >= DIFFERENT
-        ):
-            return True
+def _goes_together(cells: "pd.Series[str]", others: Iterable[Floats]) -> bool:
+    """Tell whether rows of the same id are alike in some column as rows of neighbouring ids are not."""
+    texts = pd.Series(canonical_labels(cells), dtype=object)
+    numbers = pd.to_numeric(texts, errors="coerce")
+    ids = numbers if numbers.count() == texts.count() else texts
+    # A text of very many rows, such as the day of a study's end, is nobody's.
+    counted = texts.notna() & (texts.groupby(texts).transform("size") <= LARGE * len(texts))
+    # Shuffled first: neighbours in the file are of one time, or already in the order of another column.
+    shuffled = ids[counted].sample(frac=1, random_state=0)
+    order = shuffled.sort_values(kind="stable").index.to_numpy()
+    same = (ids[order][1:].to_numpy() == ids[order][:-1].to_numpy()).astype(np.bool_)
+    for ranks in others:
+        (own, pairs), (neighbours, others_pairs) = (
+            _likeness(ranks[order][:-1][which], ranks[order][1:][which]) for which in (same, ~same)
+        )
+        if own >= ALIKE > 2 * neighbours and min(pairs, others_pairs) >= FEW:
+            error = math.sqrt(1 / (pairs - 3) + 1 / (others_pairs - 3))
+            if math.atanh(min(own, 0.999)) - math.atanh(min(neighbours, 0.999)) >= SURE * error:
+                return True
     return False
+
+
+def _likeness(one: Floats, other: Floats) -> tuple[float, int]:
+    """Return the correlation of pairs of ranks, 0 if they are all the same, and how many pairs have both."""
+    both = ~np.isnan(one) & ~np.isnan(other)
+    one, other = one[both], other[both]
+    if len(one) < FEW or min(np.ptp(one), np.ptp(other)) == 0:
+        return 0.0, len(one)
+    return float(np.corrcoef(one, other)[0, 1]), len(one)

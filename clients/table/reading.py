@@ -212,7 +212,8 @@ def _patients(frame: pd.DataFrame, patient_id: str, name: str) -> NDArray[np.str
     if missing.any():
         raise TableError(
             f"In '{name}', there are rows without a text in column '{patient_id}', the patient-id, and they may be of "
-            "patients who have other rows. Fill the column in, or leave these rows out.",
+            "patients who have other rows. Fill the column in (merged cells leave ids in first rows only), or leave "
+            "these rows out.",
             detail=f"They are {missing.sum()} of {len(ids)} rows, the first is data row {first_row(missing)}.",
         )
     return np.array(ids, dtype=np.str_)

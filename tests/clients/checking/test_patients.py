@@ -69,6 +69,39 @@ def test_a_column_that_repeats_as_ids_do_is_asked_about(
     assert ids[-1] not in finding.text
 
 
+@pytest.mark.parametrize("alike", ["sex", "born", "sodium"])
+def test_ids_in_any_language_are_noticed_by_what_their_rows_share(alike: str, ward: pd.DataFrame) -> None:
+    """Labels differ by visit; the rest of the table is another in each row."""
+    draw, many = np.random.default_rng(2), ROWS // EACH
+    own = {
+        "sex": draw.integers(0, 2, many),
+        "born": draw.integers(1930, 2000, many),
+        "sodium": draw.normal(139, 4, many),
+    }
+    shared = own[alike][np.repeat(np.arange(many), EACH)] + 0.5 * (alike == "sodium") * draw.normal(size=ROWS)
+    ids = np.repeat(draw.permutation(many) + 50_000, EACH)
+    frame = ward.drop(columns="sex").assign(dosya=ids, shared=shared.round(1))
+    (finding,) = found(frame.sample(frac=1, random_state=1))
+    assert "'dosya'" in finding.text
+
+
+def test_what_is_computed_from_a_measurement_or_ends_with_the_outcome_makes_no_id(ward: pd.DataFrame) -> None:
+    draw, dead = np.random.default_rng(1), ward["label"] == 1
+    days = pd.Series(draw.integers(1, 90, ROWS))
+    assert found(ward.assign(group=ward["age"] // 20, bmi=ward["age"] / 2.5)) == []
+    assert found(ward.assign(followed=days.where(dead, 365))) == []
+    assert found(ward.assign(until_death=days.where(dead))) == []
+
+
+def test_ids_that_merged_cells_leave_in_the_first_row_of_each_patient_are_asked_about(
+    ward: pd.DataFrame,
+) -> None:
+    ids = [f"P{number}" if number % EACH == 0 else None for number in range(ROWS)]
+    (finding,) = found(ward.assign(patient=ids))
+    assert f"'patient' is empty in {ROWS - ROWS // EACH} of {ROWS} rows" in finding.text
+    assert "merged" in finding.text
+
+
 def test_with_a_patient_id_rows_and_patients_are_counted(ward: pd.DataFrame) -> None:
     schema = TableSchema.from_mapping({"patient-id": "mrn", "columns": {"age": {}}}, "schema")
     ids = np.repeat([f"P{number}" for number in range(ROWS // EACH)], EACH)
