@@ -145,9 +145,11 @@ def _of_text(cells: Cells) -> tuple[str, str, str]:
 
 
 def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
-    column, codes = cells.column, sentinels(cells.values)
+    # <5 and >200 are what below-limit says, and neither codes nor fillings.
+    column, measured = cells.column, cells.values[~cells.is_limit]
+    codes = sentinels(measured)
     if codes:
-        count = np.count_nonzero(np.isin(cells.values, codes))
+        count = np.count_nonzero(np.isin(measured, codes))
         texts = ", ".join(f"{code:g}" for code in codes)
         yield ColumnFinding(
             WARNING,
@@ -157,7 +159,8 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "Most likely it is a code for a missing cell, which would count as measured. Add it to the schema file: "
             f"missing = [{texts}].",
         )
-    there = cells.values[~np.isnan(cells.values) & ~np.isin(cells.values, codes)]
+    is_code = np.isin(cells.values, codes) & ~cells.is_limit
+    there = cells.values[~np.isnan(cells.values) & ~is_code]
     if asked := beside_scale(there):
         texts = ", ".join(f"{code:g}" for code in asked)
         yield ColumnFinding(
@@ -168,7 +171,6 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
             f"missing = [{texts}]. If it is a step of the scale, leave it.",
         )
-    measured = cells.values[~cells.is_limit]  # <5 is what below-limit says, and no filling
     for number, may_be_limit in piled_up(measured[~np.isin(measured, codes)]):
         yield ColumnFinding(
             NOTE if may_be_limit else WARNING,

@@ -184,9 +184,11 @@ def _column(cells: Cells) -> str:
 
 
 def _of_numbers(cells: Cells) -> list[str]:
-    values = cells.values[np.isfinite(cells.values)]
-    codes = [code for code in sentinels(values) if np.count_nonzero(values == code) >= COMMON]
-    values = np.sort(values[~np.isin(values, sentinels(values))])
+    measured, limits = np.isfinite(cells.values) & ~cells.is_limit, np.isfinite(cells.values) & cells.is_limit
+    values = cells.values[measured]
+    found = sentinels(values)
+    codes = [code for code in found if np.count_nonzero(values == code) >= COMMON]
+    values = np.sort([*values[~np.isin(values, found)], *cells.values[limits]])
     missing = [f"{code:g}" for code in codes]
     missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
     lines = [f"missing = [{', '.join(missing)}]"] if missing else []

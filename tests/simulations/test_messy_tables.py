@@ -246,6 +246,20 @@ def test_limits_are_read_as_joining_reads_them(tmp_path: Path) -> None:
     assert "range = [0, 3000]" in draft(tmp_path / "ward.csv", "label", form).text
 
 
+def test_limits_far_from_all_numbers_are_no_codes_for_missing_cells(pansvm: Run, tmp_path: Path) -> None:
+    """They are the largest numbers of the column, and would be filled with its mean."""
+    path, out = tmp_path / "ward.csv", tmp_path / "ours.toml"
+    cells = [">100" if n % 5 == 0 else "-9" if n % 5 == 1 else f"{3 + n % 37 / 10}" for n in range(ROWS)]
+    ward(odd=cells).to_csv(path, index=False)
+    assert pansvm("schema", path, "--out", out)[0] == 0
+    (column,) = (one for one in TableSchema.read(out).columns if one.name == "odd")
+    assert column.missing == ("-9",)
+    assert column.ends is not None
+    assert column.ends[1] >= 100
+    _, said, _ = pansvm("check", path, "--schema", out)
+    assert "'odd'" not in said
+
+
 def test_infinite_numbers_are_no_ends_of_a_range(tmp_path: Path) -> None:
     ward(odd=["inf" if n % 3 == 0 else str(n % 7) for n in range(ROWS)]).to_csv(
         tmp_path / "ward.csv", index=False
