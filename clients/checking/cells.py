@@ -203,8 +203,16 @@ class Cells:
                 if re.fullmatch(pattern, re.sub(LIMIT, r"\2", text))
             )
             if alike and alike >= MEASURED * self.words.total():
-                return form
+                return "" if form == UNIT and self._is_numbered else form
         return ""
+
+    @property
+    def _is_numbered(self) -> bool:
+        """Whether each text has a number and a word of its own, as 1 Male and 2 Female: no unit is so."""
+        numbers, words = (
+            {re.sub(others, "", text) for text in self.words} for others in (r"[^\d.,]", r"[\W\d_]")
+        )
+        return len(self.words) == len(numbers) == len(words) <= MOST_CODES
 
     @cached_property
     def is_limit(self) -> Bools:

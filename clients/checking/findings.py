@@ -86,11 +86,17 @@ def _of_frame(
     labels = _labels(frame, table, label, form)
     # The first lines are those that a run shows.
     found = [] if labels is None else [*left_out(labels, form.schema, place)]
-    found += [*of_patients(frame, label, form), *of_columns(cells, form), *of_rows(cells)]
+    found += of_patients(frame, label, form)
     if labels is not None:
         patients = np.arange(len(labels)) if table is None else patient_numbers(table)
-        found += [*of_labels(labels, form.schema, place, patients), *giving_away(cells, labels)]
-    return [*found, *_unknown(frame, label, form), *_empty_rows(frame, name)]
+        found += [*giving_away(cells, labels), *of_labels(labels, form.schema, place, patients)]
+    return [
+        *found,
+        *of_rows(cells),
+        *of_columns(cells, form),
+        *_unknown(frame, label, form),
+        *_empty_rows(frame, name),
+    ]
 
 
 def _described(frame: pd.DataFrame, label: str, form: TableForm) -> list[TableColumn]:

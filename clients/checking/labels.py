@@ -15,7 +15,7 @@ from clients.classes import check_labels
 from clients.patients import patients_of_labels
 from clients.table.cells import NO_NUMBER
 from clients.table.table import columns_text
-from flower_pansvm.arrays import Ints
+from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import is_number, spelling
 from flower_pansvm.table_schema import TableSchema
@@ -26,6 +26,12 @@ GIVES_AWAY = 0.99
 
 MOST_ROWS = 5000
 """Rows that are looked at for columns that give the label away."""
+
+HARDLY = 1e-6
+"""Chance below which filled cells are not all of one class by chance."""
+
+MANY_NUMBERS = 10
+"""Classes that are numbers above which they may be measured."""
 
 ALIKE = 0.84
 """How alike the spellings of two labels are, of which one may be a typing error (difflib's ratio)."""
@@ -69,6 +75,13 @@ def of_labels(
             WARNING,
             f"The {place} has a class that is called as missing cells often are (None, a point, a dash). If it is one, "
             "list the classes in a schema file; if these labels are missing, leave the rows out.",
+        )
+    if len(counts) > MANY_NUMBERS and all(map(is_number, counts)) and not positive:
+        yield Finding(
+            WARNING,
+            f"The {place} has {len(counts)} numbers. If they are measured, such as days or a score, they make poor "
+            "classes: nothing says that 2 is nearer to 3 than to 9. Name those that count as positive in the schema "
+            "file, or write yes and no from a limit on.",
         )
     for name in unknown([*counts]):
         if not classes or name in classes:
@@ -146,6 +159,24 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
             f"The label can be told from {columns_text(telling)} alone. Was it written down after the diagnosis, or "
             "computed from it? Then leave it out, or the model learns nothing else.",
         )
+    partly = [own.name for own in cells if own.name not in telling and _goes_with_a_class(own.there, labels)]
+    if partly:
+        yield Finding(
+            WARNING,
+            f"Whether a cell is empty tells the class in {columns_text(partly)}: the filled ones, or the empty ones, "
+            "are all of rows of one class. Was it written down once the outcome was known, as a date of death is? "
+            "Then leave it out, or the model is too good, and of no use before.",
+        )
+
+
+def _goes_with_a_class(there: Bools, labels: np.ndarray) -> bool:
+    """Tell whether the filled cells of a column, or the empty ones, shape (rows,), are all of rows of one class."""
+    for marked in (there, ~there):
+        (name, count), number = Counter(labels[marked].tolist() or [""]).most_common(1)[0], int(marked.sum())
+        share = float(np.mean(labels == name))
+        if count >= GIVES_AWAY * number and share**number < HARDLY:
+            return True
+    return False
 
 
 def _may_tell(order: np.ndarray, labels: np.ndarray, leaf: int) -> bool:

@@ -196,3 +196,50 @@ def test_rows_that_are_there_twice_are_found_whatever_their_zeros_and_missing_ce
     first = frame.assign(change=["0", "-0", "2", *["3"] * (ROWS - 3)])
     said = texts(tmp_path, pd.concat([first, again]))
     assert [text for text in said if "2 of 203 rows are the same as an earlier one" in text]
+
+
+@pytest.mark.parametrize("filled", ["some of the dead", "all but some of the dead"])
+def test_cells_that_are_empty_or_filled_for_one_class_only_are_asked_about(
+    filled: str, tmp_path: Path
+) -> None:
+    frame, draw = ward(), np.random.default_rng(3)
+    marked = (frame["label"] == 1) & (draw.random(ROWS) < 0.4)
+    weight = pd.Series(draw.normal(350, 40, ROWS).round(1))
+    heart = weight.where(marked if filled == "some of the dead" else ~marked)
+    (only,) = [text for text in texts(tmp_path, frame.assign(heart=heart)) if "'heart'" in text]
+    assert only.startswith("warning: ")
+    assert "once the outcome was known" in only
+    # What is missing by chance is none, and what few rows have may be of one class by chance.
+    for chance in (weight.where(draw.random(ROWS) < 0.5), weight.where(np.cumsum(marked) <= 9).where(marked)):
+        assert not any("outcome" in text for text in texts(tmp_path, frame.assign(heart=chance)))
+
+
+def test_a_run_shows_leaks_before_what_may_be_wrong_with_a_cell(tmp_path: Path) -> None:
+    frame = ward()
+    frame = frame.assign(
+        cause=frame["label"] * 2.5, **{f"code{n}": [-999, -999, *range(ROWS - 2)] for n in range(4)}
+    )
+    frame = frame.assign(constant=1, empty=None)
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    assert "told from column 'cause' alone" in doubts(tmp_path / "ward.csv", None, TableForm())[0]
+
+
+def test_labels_that_are_measured_are_asked_about(tmp_path: Path) -> None:
+    days = ward()["age"].astype(int).to_numpy()
+    assert any("If they are measured" in text for text in texts(tmp_path, ward(label=days % 20)))
+    assert not any("If they are measured" in text for text in texts(tmp_path, ward(label=days % 9)))
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_unit"),
+    [
+        (["1 Male", "2 Female"], False),
+        (["1 männlich", "2 weiblich", "9 unbekannt"], False),
+        (["5 mg", "6 mg"], True),
+        (["5 mg", "6 mg", "0.5 g"], True),
+    ],
+)
+def test_numbered_words_are_categories_and_no_units(cells: list[str], is_unit: bool, tmp_path: Path) -> None:
+    many = [cells[n % len(cells)] for n in range(ROWS)]
+    said = [text for text in texts(tmp_path, ward(odd=many)) if "'odd' holds" in text]
+    assert ["a unit" in text for text in said] == [is_unit]
