@@ -154,6 +154,11 @@ def _parts(
     stamp: Stamp,  # noqa: ARG001
 ) -> tuple[Table, ...]:
     site_column = split.removeprefix("by:") if split.startswith("by:") else None
+    if form.schema is not None and site_column in [column.name for column in form.schema.columns]:
+        raise SettingError(
+            f"The split 'by:{site_column}' makes sites of a column that the schema file describes as a feature; at "
+            "one site it is the same in all rows. Take its [columns] entry out of the file, and name it in leave-out."
+        )
     table = load_dataset(data, label, _folder(data_dir), site_column, form)
     return tuple(_frozen(site_table) for site_table in partition(table, sites, split, seed))
 

@@ -130,6 +130,18 @@ def test_sites_by_a_column_of_names(tmp_path):
         number_of_sites(replace(run, split="by:hopsital"))
 
 
+def test_a_split_by_a_column_that_the_schema_file_describes_names_the_cause(tmp_path):
+    path, schema = tmp_path / "ward.csv", tmp_path / "ours.toml"
+    path.write_text("age,hospital,label\n" + "".join(f"{n},{'ns'[n % 2]},{n // 2 % 2}\n" for n in range(40)))
+    text = '[columns.age]\nrange = [0, 99]\n[columns.hospital]\nkind = "category"\ncategories = ["n", "s"]\n'
+    schema.write_text(text)
+    run = _of(data=str(path), split="by:hospital", schema=str(schema), sites=2)
+    with pytest.raises(SettingError, match="leave-out"):
+        number_of_sites(run)
+    schema.write_text('leave-out = ["hospital"]\n' + text.split("[columns.hospital]", maxsplit=1)[0])
+    assert number_of_sites(run) == 2
+
+
 def test_a_number_of_sites_that_would_lose_rows_is_refused(wards):
     for sites in (3, 4):
         with pytest.raises(SettingError, match=f"The run has {sites} sites, but its data have 2.*sites=2"):
