@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flower_pansvm.shares import all_right, classes_not_tested
+from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
 from flower_pansvm.thresholds import caution_of_copies
 from strategies.report.section import quoted, some, unit
 from strategies.report.shares import class_figures, count, percent
@@ -91,7 +91,7 @@ def _of_training(result: Result) -> Iterator[str]:
 
 
 def _not_better_than_the_largest_class(result: Result) -> str:
-    """Tell that who always names the most frequent class is as often right, or may be."""
+    """Tell that who always names the most frequent class is as often right, or may be, and what that means."""
     right, classes = all_right(result), class_figures(result)
     if right is None or not classes:
         return ""
@@ -99,12 +99,24 @@ def _not_better_than_the_largest_class(result: Result) -> str:
     always = largest.patients / sum(one.patients for one in classes)
     if right.low > always:
         return ""
-    known = "is not" if right.value <= always else "may not be"
-    return (
-        f"The model {known} better than no model: who always says “{largest.name}” is right for "
-        f"{percent(always)} of the test {unit(result)}s, the model for {percent(right.value)} (95% confidence interval "
-        f"{percent(right.low)} to {percent(right.high)})."
+    shares = (
+        f"who always says “{largest.name}” is right for {percent(always)} of the test {unit(result)}s, the model for "
+        f"{percent(right.value)} (95% confidence interval {percent(right.low)} to {percent(right.high)})"
     )
+    balanced, area = balanced_interval(result), area_interval(result)
+    if balanced is not None and balanced[0] > 1 / len(classes):
+        # Such as by class weights: more of a rare class are found, and more others taken for it.
+        return (
+            f"The share that is right says little here: {shares}. But the model tells the classes apart better than "
+            "chance does: judge it by how many of each class it finds, and how often it is right when it says so."
+        )
+    known = "is not" if right.value <= always else "may not be"
+    text = f"The model {known} better than no model: {shares}."
+    if area is not None and len(classes) == 2 and area[0] > 0.5:
+        text += (
+            " With another threshold it may be: see the area under the curve, and the table of thresholds."
+        )
+    return text
 
 
 def _not_calibrated(result: Result) -> str:

@@ -50,7 +50,10 @@ def test_a_good_run_has_none() -> None:
     [
         ({"accuracy": None, "confusion": None, "rows_test": 0}, "it was tried on no patient"),
         ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "is not better than no model"),
-        ({"confusion": [[175, 5], [10, 10]], "accuracy": 0.925}, "may not be better than no model"),
+        ({"confusion": [[56, 54], [45, 55]], "accuracy": 111 / 210}, "may not be better than no model"),
+        ({"confusion": [[175, 5], [10, 10]], "accuracy": 0.925}, "tells the classes apart"),
+        ({"confusion": [[150, 30], [2, 18]], "accuracy": 0.84}, "tells the classes apart"),
+        ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9, "auc": 0.9}, "With another threshold it may be"),
         ({"confusion": [[150, 10], [30, 10]], "accuracy": 0.8}, "“healthy” is right for 80%"),
         ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "The model never says “ill”"),
         (
@@ -97,6 +100,13 @@ def test_a_good_run_has_none() -> None:
 )
 def test_a_caution_is_there_where_it_is_true(changes: dict[str, Any], words: str) -> None:
     assert [text for text in cautions({**GOOD, **changes}) if words in text]
+
+
+def test_a_model_that_tells_classes_apart_is_not_called_no_better_than_none() -> None:
+    """Class weights find more of a rare class, and fewer rows are right."""
+    said = " ".join(cautions({**GOOD, "confusion": [[150, 30], [2, 18]], "accuracy": 0.84}))
+    assert "better than no model" not in said
+    assert "“healthy” is right for 90%" in said
 
 
 def test_a_systems_exact_sums_bring_the_caution_unless_its_file_says_that_they_are_few() -> None:
