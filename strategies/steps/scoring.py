@@ -150,15 +150,24 @@ def wrong_scores(result: AggregateResult) -> Problems:
 
 
 def wrong_squares(result: AggregateResult) -> Problems:
-    """Yield what is wrong of sums of products of patients' counts: the square of a count is no less than the count."""
+    """Yield what is wrong of sums of products of patients' counts: from a count to its square, of one patient."""
     classes = result.sums["confusion"].shape[-1]
     confusion = result.sums["confusion"].reshape(-1, classes, classes)
     sums = np.reshape(result.sums["squares"], (-1, 2 * classes, 2 * classes))
     for counts, squares in zip(confusion, sums, strict=False):
         right = np.diag(counts)
         cells = counts if classes == 2 else np.stack([counts.sum(axis=1) - right, right], axis=1)
-        if (squares != squares.T).any() or (np.diag(squares) < cells.ravel()).any():
+        if not_by_patient(cells.ravel(), squares):
             yield "'squares' are no sums of products of the counts by patient"
+
+
+def not_by_patient(counts: Floats, products: Floats) -> bool:
+    """Tell whether no patients have such counts, shape (cells,), with such sums of products, (cells, cells)."""
+    return bool(
+        (products != products.T).any()
+        or (np.diag(products) < counts).any()
+        or (products > np.outer(counts, counts)).any()
+    )
 
 
 def _miscounted(

@@ -15,6 +15,7 @@ from flower_pansvm.table_schema import YES_NO, TableColumn, TableSchema
 from strategies.federation.checks import AggregateResult, Problems
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
+from strategies.steps.scoring import not_by_patient
 
 REST = "missing, or too few at a hospital"
 """The last group."""
@@ -132,7 +133,10 @@ def by_subgroups(federation: Federation, outcome: Outcome) -> Outcome:
 
 
 def wrong_counts(result: AggregateResult) -> Problems:
-    """Yield what is wrong of counts: no more records are in groups than there are to test."""
-    known = result.request.rows
+    """Yield what is wrong of counts: no more records are in groups than there are to test, and all are patients'."""
+    known, products = result.request.rows, result.sums["products"]
     if known is not None and np.sum(result.sums["confusion"]) > known.test:
         yield "'confusion' has more test rows than the sites have counted"
+    by_class = result.sums["confusion"].sum(axis=2)
+    if products.any() and any(map(not_by_patient, by_class, products)):
+        yield "'products' are no sums of products of the counts by patient"

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -26,11 +27,12 @@ from flower_pansvm.systems.evaluation import SubgroupsQuestion
 from flower_pansvm.table_schema import TableColumn
 from simulations.data.pooling import pooled
 from strategies.app import run
+from strategies.federation.checks import AggregateResult
 from strategies.pan_svm.strategy import PanSVM
 from strategies.report.page import write_report
 from strategies.report.shares import share_of_group
 from strategies.settings import make_settings
-from strategies.steps.subgroups import REST, by_subgroups, groups_by
+from strategies.steps.subgroups import REST, by_subgroups, groups_by, wrong_counts
 from tests.clients.fake_site import FakeSite
 from tests.command_line import finished
 from tests.conftest import MakeGrid, kept_rows, write_hospitals
@@ -124,6 +126,34 @@ def test_the_interval_of_a_group_is_by_its_own_patients(many: int, visits: int) 
         assert found is not None
         held += found.low <= value <= found.high
     assert held / times > 0.93
+
+
+@given(
+    whose=st.lists(st.integers(0, 5), min_size=1, max_size=30),
+    changed=st.sampled_from([(0, 0, -1), (0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, -1), (1, 1, 1)]),
+    by=st.integers(1, 2**40),
+)
+def test_products_that_no_patients_have_are_refused(
+    whose: list[int], changed: tuple[int, int, int], by: int
+) -> None:
+    """Too small a product would make an interval too narrow, too large a one too wide."""
+    classes = np.arange(len(whose)) % 2
+    counts = np.array([np.bincount(np.array(whose)[classes == label], minlength=6) for label in range(2)]).T
+    products = (counts.T @ counts).astype(float)
+    confusion = np.zeros((2, 2, 2))
+    confusion[0, :, 1] = counts.sum(axis=0)
+
+    def problems(products: np.ndarray) -> list[str]:
+        sums = {"confusion": confusion, "products": np.stack([products, np.zeros((2, 2))])}
+        request = SimpleNamespace(rows=None)
+        return list(wrong_counts(AggregateResult(cast(Any, request), sums, ("a",))))
+
+    assert problems(products) == []
+    assert problems(np.zeros((2, 2))) == []  # of copies
+    row, column, sign = changed
+    wrong = products.copy()
+    wrong[row, column] = sign * by + (len(whose) ** 2 if sign > 0 else 0)
+    assert len(problems(wrong)) == 1
 
 
 @pytest.mark.parametrize(

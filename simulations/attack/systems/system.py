@@ -13,7 +13,7 @@ Figures = Mapping[str, float | None]
 """Figures by name; None for nothing found."""
 
 
-AUDITS = ("ensemble", "mixture", "pan_svm", "random_kernel", "scaling", "selection", "ssvd")
+AUDITS = ("ensemble", "evaluation", "mixture", "pan_svm", "random_kernel", "scaling", "selection", "ssvd")
 """The systems with a file here."""
 
 

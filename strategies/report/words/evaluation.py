@@ -16,5 +16,15 @@ WORDS = SystemWords(
             "to say how good the model is for each subgroup",
         ),
     },
-    examined=("model_test",),
+    examined=("model_test", "subgroups"),
+    texts={
+        "alone_in_groups": (
+            "{} times a record was alone in a count by subgroup, class and prediction",
+            "no counts by subgroup have left",
+        ),
+        "groups_of_one_patient": (
+            "{} times all records of a class in a subgroup were one patient’s",
+            "no sums by patient have left",
+        ),
+    },
 )

@@ -86,6 +86,27 @@ def test_the_smallest_cluster(min_cluster: int, smallest: int, three_groups: str
     assert found.figures["smallest_cluster"] == smallest
 
 
+def test_counts_by_subgroup_are_examined(tmp_path: Path) -> None:
+    """Four visits a patient, and one patient who alone is old."""
+    draw, patients = np.random.default_rng(0), np.repeat(np.arange(60), 4)
+    ages = np.where(patients == 0, 99, 30 + patients % 40)
+    frame = pd.DataFrame(
+        {"age": ages, "dose": draw.normal(size=240).round(3), "mrn": patients, "label": patients % 2}
+    )
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    ranges = "[columns.age]\nrange = [0, 120]\n[columns.dose]\nrange = [-9, 9]\n"
+    (tmp_path / "ours.toml").write_text(f'patient-id = "mrn"\n{ranges}')
+    settings = {"data": str(tmp_path / "ward.csv"), "schema": str(tmp_path / "ours.toml"), "privacy": "exact"}
+    own = {"test_fraction": 0.9, "min_cluster": 1, "by": "age:98"}
+    found = of_run(tmp_path / "run", landmarks="4", **settings, **own)
+    groups = json.loads((tmp_path / "run" / "result.json").read_text())["subgroups"]["groups"]
+    counts = np.array([group["confusion"] for group in groups])
+    assert found.figures["alone_in_groups"] == np.count_nonzero(counts == 1)
+    assert np.sum(groups[1]["confusion"]) == 4
+    assert found.figures["groups_of_one_patient"] == 1
+    assert "subgroups" not in found.not_examined
+
+
 @pytest.mark.slow
 def test_at_level_exact_it_counts_the_rows_that_hessians_determine(tmp_path: Path) -> None:
     found = of_run(tmp_path, data="iris", privacy="exact", landmarks="0.5", min_cluster=2, tol=1e-3)
