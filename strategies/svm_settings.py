@@ -150,7 +150,8 @@ class PanSvmSettings(NystroemSettings):
     probability: bool = setting(
         False,
         flag(),
-        "Whether the model gives probabilities, by one more model for each fold in the same messages.",
+        "Whether the model gives probabilities, by one more model for each fold in the same messages. Several classes, "
+        "one-vs-rest without weights, are then predicted by the largest.",
     )
     cv_folds: int = setting(5, whole(2), "Folds of cross-validation.")
     threshold: float = setting(

@@ -111,7 +111,7 @@ def _notes(predictions: "Predictions") -> Iterator[str]:
         yield (
             f"{predictions.contradicted} of {len(predictions.frame)} predictions are not the class with the largest "
             "probability. Predictions follow the decision values, as do the figures of the run's report; class weights "
-            "and calibration, class by class, move the two apart. Ask a person about such patients."
+            "or decisions by pairs of classes move the two apart. Ask a person about such patients."
         )
     if predictions.unused:
         yield f"The model does not need {columns_text(predictions.unused)} of the file."

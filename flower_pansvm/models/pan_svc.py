@@ -150,8 +150,8 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         """Return the probability of each class, shape (rows, classes), columns in the order of ``classes_``.
 
         They are Platt's sigmoids of the decision values, as in scikit-learn's ``CalibratedClassifierCV``. Near the
-        boundary, the most probable class need not be the predicted one, as in ``SVC``. A model without probabilities
-        has no such method.
+        boundary, the most probable class need not be the predicted one, as in ``SVC``: of two classes, with class
+        weights, and one-vs-one. A model without probabilities has no such method.
         """
         calibration: Calibration = self.calibration_
         return calibration.probabilities(self._decisions(X))

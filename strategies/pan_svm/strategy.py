@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation, histogram_middles
 from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import REST
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.pan_svm.tasks import ScoresAnswer
 from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.api import (
     CuttingPlanes,
@@ -186,7 +189,12 @@ class PanSVM(PhasedStrategy):
         )
 
     def evaluate(self, federation: Federation) -> Evaluation:
-        """Try the model on the test rows; fit probabilities to what the models without a fold say of that fold."""
+        """Try the model on the test rows; fit probabilities to what the models without a fold say of that fold.
+
+        Of several classes one-vs-rest the sigmoids become part of the weights before the test, so that the predicted
+        class is the most probable one, as in scikit-learn's ``CalibratedClassifierCV``: not with class weights, which
+        a prediction by probability would undo.
+        """
         model, pairs = self.model, self.model.pairs_
         weights = np.stack([state.best for state in self.training.progress])
         centres, scales = frame(model)
@@ -194,24 +202,41 @@ class PanSVM(PhasedStrategy):
             Trial(0, fold, weights[start : start + len(pairs)], centres, scales)
             for fold, start in enumerate(range(0, len(weights), len(pairs)), start=NO_FOLD)
         ]
-        found = score(federation, trials, pairs, by_patient=True)
-        histograms, probabilities = found.histogram, None
         own = (float(centres[0]), float(scales[0])) if len(pairs) == 1 else None
-        if self.settings.probability:
-            noise = (
-                copy_noise(model, self.deviations, self.settings.noise)
-                if self.settings.level == "perturbed"
-                else None
+        if not self.settings.probability:
+            return self._tried(score(federation, trials, pairs, by_patient=True), own)
+        by_probability = own is None and pairs[0].negative == REST and self.settings.class_weight == "none"
+        found = score(federation, trials[by_probability:], pairs, by_patient=not by_probability)
+        noise = (
+            copy_noise(model, self.deviations, self.settings.noise)
+            if self.settings.level == "perturbed"
+            else None
+        )
+        held_out = found.histogram[0 if by_probability else 1 :].sum(axis=0)
+        calibration = calibration_of(held_out, centres.tolist(), scales.tolist(), noise)
+        weights = weights[: len(pairs)]
+        if by_probability:
+            weights = calibration.slopes[:, None] * weights
+            weights[:, -1] += calibration.intercepts
+            calibration = Calibration(np.ones(len(pairs)), np.zeros(len(pairs)))
+        self.model = PanSVC.from_parts(
+            model.schema_, model.scaling_, model.feature_map_, weights, pairs, calibration
+        )
+        if by_probability:
+            found = score(
+                federation, [Trial(0, NO_FOLD, weights, *frame(self.model))], pairs, by_patient=True
             )
-            calibration = calibration_of(histograms[1:].sum(axis=0), centres.tolist(), scales.tolist(), noise)
-            self.model = PanSVC.from_parts(
-                model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
-            )
-            if own is not None:
-                # Of several classes the probabilities depend on all decision values of a row together.
-                middles = histogram_middles(*own)
-                probabilities = calibration.probabilities(middles[:, None])[:, 1]
-        return Evaluation.from_counts(found.confusion[0], histograms[0], probabilities, found.squares[0], own)
+        # Of several classes the probabilities depend on all decision values of a row together.
+        probabilities = calibration.probabilities(histogram_middles(*own)[:, None])[:, 1] if own else None
+        return self._tried(found, own, probabilities)
+
+    @staticmethod
+    def _tried(
+        found: ScoresAnswer, own: tuple[float, float] | None, probabilities: NDArray[np.float64] | None = None
+    ) -> Evaluation:
+        return Evaluation.from_counts(
+            found.confusion[0], found.histogram[0], probabilities, found.squares[0], own
+        )
 
     def figures(self) -> dict[str, Any]:
         """Return landmarks, bounds of each binary problem, and the outcome of cross-validation."""

@@ -255,6 +255,10 @@ def certainty(result: Result) -> str:
     # Of several classes the groups have none, whether or not the model gives any.
     given = result["config"].get("probability") if several else groups[0]["probability"] is not None
     values: dict[str, Any] = {"several": several, "given": given, "bands": None, "unit": unit(result)}
+    values["by_largest"] = all(
+        result["config"].get(key, usual) == usual
+        for key, usual in (("multi-class", "ovr"), ("class-weight", "none"))
+    )
     values |= {"boundary": result.get("predicted_from"), "able": result["strategy"] in owners("probability")}
     if given and not several:
         bands = bands_of(result)

@@ -1,4 +1,4 @@
-"""Probabilities: those of scikit-learn's calibration on the same mapped rows and folds, for no round trip more."""
+"""Probabilities: those of scikit-learn's calibration on the same mapped rows and folds, for at most one trip more."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -60,9 +60,27 @@ def test_probabilities_are_those_of_scikit_learns_calibration(
     assert log_loss(new.classes, ours) < 0.3
 
 
+@pytest.mark.parametrize("level", ["exact", "perturbed"])
+def test_of_several_classes_the_most_probable_one_is_predicted_and_tested(
+    level: str, tmp_path: Path, pool: Pool
+) -> None:
+    draw = np.random.default_rng(2)
+    classes = draw.choice(3, 600, p=[0.6, 0.3, 0.1])
+    table = pd.DataFrame(classes[:, None] + draw.normal(0, 0.7, (600, 2)), columns=["a", "b"])
+    table.assign(label=[f"c{one}" for one in classes]).to_csv(tmp_path / "table.csv", index=False)
+    settings = make_settings(data=str(tmp_path / "table.csv"), probability=True, privacy=level, sites=3)
+    run = train_in_process(settings)
+    new = pool(settings, run.model.schema_, test=True)
+    rows = pd.DataFrame(new.X, columns=run.model.feature_names_in_)
+    predicted, probabilities = run.model.predict(rows), run.model.predict_proba(rows)
+    assert np.array_equal(predicted, run.model.classes_[probabilities.argmax(axis=1)])
+    said = np.searchsorted(run.model.classes_, predicted)
+    assert run.evaluation.accuracy == pytest.approx(np.mean(said == new.classes))
+
+
 @pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
 @pytest.mark.slow
-def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
+def test_they_cost_at_most_one_round_trip(config: dict[str, Any]) -> None:
     trips = {}
     for probability in (False, True):
         strategy = train_in_process(
@@ -70,7 +88,8 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
         )
         rounds = max(state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD)
         trips[probability] = strategy.federation.costs.round_trips - rounds
-    assert trips[True] == trips[False] == 5
+    assert trips[False] == 5
+    assert trips[True] == 5 + bool(config)  # the sigmoids of several classes are part of what is tested
 
 
 def test_without_the_setting_a_model_has_no_probabilities() -> None:
