@@ -218,7 +218,12 @@ def _logistic(
             # How the coefficient changes with a row more of the class, and with one more of the others.
             slopes = (design * (1 - fitted)[:, None]) @ inverse[-1], (design * fitted[:, None]) @ inverse[-1]
             noise = sum(max(float(part @ covariance @ part), 0.0) for part in slopes)
-            return float(found[-1]), math.sqrt(inverse[-1, -1]), math.sqrt(noise)
+            # Where the fit is wrong, as with an offset of another slope than 1, rows differ by more than it says (White
+            # 1982); of few rows their own spread is too small.
+            spread = sum(
+                float(np.square(part) @ count) for part, count in zip(slopes, (own, rows - own), strict=True)
+            )
+            return float(found[-1]), math.sqrt(max(inverse[-1, -1], spread)), math.sqrt(noise)
     return None, None, 0.0
 
 
