@@ -1,6 +1,6 @@
 """Predictions of a saved model of any kind for the rows of a file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
 from flower_pansvm.printable import plain_name
 from flower_pansvm.result_file import ONCE_MORE, RESULT_FILE, read_result
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.shares import Share, all_right
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
@@ -35,6 +36,10 @@ from flower_pansvm.terms import Scalar
 from flower_pansvm.thresholds import Limit, caution_of, limit_of, result_of
 
 NO_LABEL, NO_CLASS = -1, -2
+
+FAR, LEAST = 3.0, 5
+"""Standard deviations of the training between its mean and the median of a file's column above which they differ, and
+fewest cells of which this is said."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ class Predictions:
     threshold: str = ""
     caution: str = ""  # what to keep in mind of the probabilities
     contradicted: int = 0  # rows that are predicted as another of several classes than the most probable one
+    seen: bool = False  # whether the run that made the model was given a file of this name
+    far: tuple[str, ...] = ()  # columns of numbers that are far from those of the training
     lacks_patients: str = ""  # the column of patients' ids, if the schema file names one that the file lacks
 
 
@@ -148,6 +155,10 @@ def predict_file(
         threshold=limit.text,
         caution=caution_of(model, result),
         contradicted=_contradicted(answer[~skipped], schema.classes),
+        seen=name in str((result.get("config") or {}).get("data", "")).split("|"),
+        far=tuple(
+            _far(model, cells[[name for name in schema.columns if name in {one.name for one in numbers}]])
+        ),
     )
     if label is None:
         return found
@@ -204,6 +215,17 @@ def _contradicted(answer: pd.DataFrame, classes: Sequence[str]) -> int:
     given = answer[names].to_numpy(dtype=np.float64)
     said = given[np.arange(len(given)), [classes.index(str(one)) for one in answer["prediction"]]]
     return int(np.count_nonzero(said < given.max(axis=1, initial=0.0)))
+
+
+def _far(model: Model, cells: pd.DataFrame) -> Iterator[str]:
+    """Yield the columns of numbers, but for yes and no, whose median is far from the training's mean."""
+    scaling: Scaling | None = getattr(model, "scaling_", None)
+    for name, values in cells.items():
+        known, place = values.dropna(), model.schema_.columns.index(str(name))
+        if scaling is None or len(known) < LEAST or known.isin((0.0, 1.0)).all():
+            continue
+        if abs(float(known.median()) - scaling.fill[place]) > FAR * scaling.scale[place]:
+            yield str(name)
 
 
 def check_can_write(path: Path) -> None:

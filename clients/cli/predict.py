@@ -86,6 +86,12 @@ def predict(
         typer.echo(text, err=True)
     if predictions.right is not None:
         typer.echo(_accuracy(predictions.right, predictions.unlabelled), err=out is None)
+        if predictions.seen:
+            typer.echo(
+                "Warning: The model was made of a file of this name. If it is the same, the model has seen most of "
+                "these rows, and the accuracy is too good: that of rows which it had not seen is in its report.",
+                err=True,
+            )
     if predictions.lacks_patients:
         typer.echo(
             f"Warning: The file lacks the column '{predictions.lacks_patients}', which says whose each row is, so each "
@@ -134,9 +140,17 @@ def _accuracy(right: "Share", unlabelled: int) -> str:
 
 def _doubts(predictions: "Predictions") -> Iterator[str]:
     """Yield what was unknown, in which rows, and what was done."""
+    from clients.table.table import columns_text  # noqa: PLC0415
+
     rows = len(predictions.frame)
     for column, where in list(predictions.unknown.items())[:MOST_COLUMNS]:
         yield f"Column '{column}': the model does not know the cell of {_some(where, rows)}."
+    if predictions.far:
+        yield (
+            f"Of {columns_text(predictions.far)} at least half of the cells are far from those of the training, by "
+            "more than three standard deviations. Are they in another unit? If these are other patients than the "
+            "training's, nobody knows how good the predictions are."
+        )
     if len(predictions.unknown) > MOST_COLUMNS:
         yield f"So it is with {_count(len(predictions.unknown) - MOST_COLUMNS, 'more column')}."
     if predictions.unknown:

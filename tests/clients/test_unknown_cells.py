@@ -258,3 +258,32 @@ def test_nothing_predicted_is_a_failure(models: dict[str, Path], pansvm: Run) ->
     ward(3).assign(age=999, ward="D", smoker="?", dose="?").to_csv("rows.csv", index=False)
     err = pansvm.error("predict", models["schema"], "rows.csv", "--out", "said.csv")
     assert "Not predicted: 3 of 3 rows" in err
+
+
+@pytest.mark.parametrize("model", ["schema", "numbers"])
+def test_columns_that_are_far_from_the_trainings_are_told(
+    model: str, models: dict[str, Path], tmp_path: Path
+) -> None:
+    """Within the range another unit is no error, and predictions in it are wrong."""
+
+    def far(frame: pd.DataFrame) -> tuple[str, ...]:
+        frame.drop(columns="outcome").to_csv(tmp_path / "new.csv", index=False)
+        return predict_file(models[model], tmp_path / "new.csv", None).far
+
+    frame = ward(40, 7)
+    assert far(frame) == ()
+    assert far(frame.assign(ward="C", smoker="no")) == ()
+    assert far(frame.assign(age=frame["age"] / 365)) == ()  # within three deviations of a broad column
+    assert far(frame.assign(dose=frame["dose"] * 10)) == ("dose",)
+    assert far(frame.assign(dose=frame["dose"] / 1000)) == ("dose",)
+    assert far(frame.assign(dose=frame["dose"] * 10).head(3)) == ()
+
+
+def test_a_file_that_the_model_was_made_of_is_told(pansvm: Run, tmp_path: Path) -> None:
+    ward(120)[["age", "dose", "outcome"]].to_csv(tmp_path / "ward.csv", index=False)
+    ward(40, 7)[["age", "dose", "outcome"]].to_csv(tmp_path / "new.csv", index=False)
+    options = ("--engine", "in-process", "--sites", 3, "--privacy", "exact", "--label", "outcome")
+    pansvm.output("run", "--data", "ward.csv", *options, "--out", "out")
+    for name, told in (("ward.csv", True), ("new.csv", False)):
+        _, _, errors = pansvm("predict", "out/model.npz", name, "--label", "outcome")
+        assert ("has seen most of these rows" in errors) == told

@@ -174,7 +174,7 @@ def test_predict_writes_one_line_per_row_and_the_accuracy(pansvm: Run, tmp_path:
     in_process(pansvm, *IRIS)
     model = PanSVC.load(tmp_path / "out" / "model.npz")
     names = list(model.feature_names_in_)
-    rows = pd.DataFrame(np.random.default_rng(0).uniform(0, 7, (20, 4)), columns=names)
+    rows = pd.DataFrame(np.random.default_rng(0).uniform([4, 2, 1, 0], [8, 4, 7, 3], (20, 4)), columns=names)
     rows.iloc[3, 1] = np.nan
     rows[names[::-1]].to_csv("rows.csv", index=False)
     frame, out = predictions(pansvm, tmp_path)
