@@ -1,6 +1,7 @@
 """Findings about cells: text among numbers, ids, constant columns, codes, other units, rows that are there twice."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +14,7 @@ from clients.checking.sentinels import beside_scale, piled_up, sentinels
 from clients.table.cells import written
 from clients.table.encoding import LIMIT
 from clients.table.form import TableForm
+from flower_pansvm.arrays import Floats
 from flower_pansvm.table_schema import CATEGORY, NUMBER
 
 MOSTLY_EMPTY = 0.95
@@ -32,6 +34,10 @@ FACTORS = (
     ("", 10.0, "tenths"),
 )
 """By what numbers in one unit are larger than in another, and the names of columns of which that is known."""
+
+GAP, NARROW, GROUP, GROUP_OF_ALL, GROUP_DIFFERENT = 2.0, 4.0, 5, 0.03, 10
+"""Of two units in a column: ratio of the numbers at the gap between them; that of the 95th to the 5th percentile of
+each, at most; fewest numbers of each, their share, and how many of them differ."""
 
 REMEDIES = {
     COMMAS: "For a comma before the decimals, say decimal=comma (or point); for one between groups of three digits "
@@ -189,6 +195,16 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "A model may take them for equal. Export their difference from a fixed number, the same at all sites; if "
             "they are ids or times, leave the column out.",
         )
+    if (times := _two_units(there)) is not None:
+        units = [what for hint, factor, what in FACTORS if hint and re.search(hint, cells.name.casefold())]
+        yield ColumnFinding(
+            WARNING,
+            cells.name,
+            "has numbers of two kinds with nothing between",
+            f": the upper ones are about {times:.0f} times the lower",
+            f"Are they in two units{f' ({units[0]})' if units else ''}? Write all in one, or the model takes the unit "
+            "for the measurement.",
+        )
     if column.ends is None:
         return
     outside = np.count_nonzero(column.outside(there))
@@ -214,6 +230,22 @@ def _units(values: np.ndarray, ends: tuple[float, float], name: str) -> str:
             if inside(1.0) < 0.5 and inside(times) > 0.9 and re.search(hint, name.casefold()):
                 return f"They would be inside if they were {verb} by {factor:g} ({what}): are they in another unit?"
     return "Correct them if they are typing errors; if they are right, the range is too narrow, at all sites."
+
+
+def _two_units(values: Floats) -> float | None:
+    """Return how many times the lower the upper numbers are, if they fall into two narrow groups far apart."""
+    numbers = np.sort(values[np.isfinite(values)])
+    least = max(GROUP, math.ceil(GROUP_OF_ALL * len(numbers)))
+    if len(numbers) < 2 * least or numbers[0] <= 0:
+        return None
+    ratios = numbers[least : len(numbers) - least + 1] / numbers[least - 1 : len(numbers) - least]
+    place = least + int(np.argmax(ratios))
+    groups = numbers[:place], numbers[place:]
+    for group in groups:
+        low, high = np.quantile(group, [0.05, 0.95])
+        if high > NARROW * low or len(np.unique(group)) < GROUP_DIFFERENT:
+            return None
+    return float(np.median(groups[1]) / np.median(groups[0])) if ratios.max() >= GAP else None
 
 
 def of_rows(cells: Sequence[Cells]) -> Iterator[Finding]:

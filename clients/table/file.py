@@ -130,8 +130,8 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
         if not column or is_number(column) or column.lower() in ("nan", "?"):
             raise TableError(
                 f"In '{name}', the name of column {number} is empty or a number. Is the row with the column names "
-                "missing, or are there rows above it (skip-rows)? If the column holds row numbers, remove it (pandas: "
-                "index=False), else give it a name with a letter."
+                "missing, or are there rows above it (skip-rows)? If it holds row numbers (pandas: index=False), or "
+                "nothing, as spreadsheets leave some at the end, remove it; else give it a name with a letter."
             )
         problem = name_problem(column)
         if problem:

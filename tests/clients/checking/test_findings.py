@@ -95,6 +95,26 @@ def test_other_units_than_the_schemas(tmp_path: Path) -> None:
     assert [text for text in one if "outside of the schema's range, 50 to 700 mg/dl: 1 of 200" in text]
 
 
+@pytest.mark.parametrize(
+    ("name", "factor", "upper", "told"),
+    [
+        ("chol", 38.67, 0.3, "mg/dl and mmol/l of cholesterol"),
+        ("height", 100.0, 0.05, "inches"),
+        ("sodium", 1000.0, 0.5, "about 1"),
+        ("chol", 38.67, 0.0, None),
+        ("chol", 1.5, 0.3, None),
+    ],
+)
+def test_two_units_in_one_column_are_asked_about(
+    name: str, factor: float, upper: float, told: str | None, tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(4)
+    values = draw.normal(5, 0.9, ROWS) * np.where(draw.random(ROWS) < upper, factor, 1)
+    frame = ward().drop(columns="chol").assign(**{name: values.round(2)})
+    said = [text for text in texts(tmp_path, frame) if "two units" in text]
+    assert [told in text for text in said] == [True] * (told is not None)
+
+
 def test_codes_of_the_schema_are_no_doubt_and_labels_out_of_it_are(tmp_path: Path) -> None:
     frame = ward()
     frame.loc[:6, "chol"] = 0
