@@ -39,6 +39,12 @@ GAP, NARROW, GROUP, GROUP_OF_ALL, GROUP_DIFFERENT = 2.0, 4.0, 5, 0.03, 10
 """Of two units in a column: ratio of the numbers at the gap between them; that of the 95th to the 5th percentile of
 each, at most; fewest numbers of each, their share, and how many of them differ."""
 
+LEAST_NEARLY, NEARLY, BY_CHANCE = 5, 0.01, 10
+"""Rows that are nearly there twice, and their share, of which something is said; how often as many as by chance."""
+
+MOST_CELLS = 10_000_000
+"""Cells of a table above which this takes too long."""
+
 REMEDIES = {
     COMMAS: "For a comma before the decimals, say decimal=comma (or point); for one between groups of three digits "
     "thousands=comma (or point, blank, apostrophe).",
@@ -248,8 +254,8 @@ def _two_units(values: Floats) -> float | None:
     return float(np.median(groups[1]) / np.median(groups[0])) if ratios.max() >= GAP else None
 
 
-def of_rows(cells: Sequence[Cells]) -> Iterator[Finding]:
-    """Return whether rows are there twice."""
+def of_rows(cells: Sequence[Cells], patient_id: str) -> Iterator[Finding]:
+    """Return whether rows are there twice, or nearly so where nothing says whose they are."""
     if len(cells) < 2:
         return
     columns = [own.values if own.is_number else pd.factorize(own.texts)[0] for own in cells]
@@ -263,3 +269,29 @@ def of_rows(cells: Sequence[Cells]) -> Iterator[Finding]:
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
             "take the copies out: one copy may be trained on and the other tested on.",
         )
+    looked_at = not patient_id and rows.size <= MOST_CELLS
+    place, nearly = _but_for_one(rows, twice) if looked_at else (0, 0)
+    if nearly >= max(LEAST_NEARLY, NEARLY * len(rows)):
+        yield Finding(
+            WARNING,
+            f"{nearly} of {len(rows)} rows are the same as an earlier one in all features but '{cells[place].name}', "
+            "far more than by chance. If patients are there twice, corrected or seen again, keep one row of each, or "
+            "name a column of their ids as patient-id in the schema file: else they are trained on and tested on.",
+        )
+
+
+def _but_for_one(rows: Floats, twice: int) -> tuple[int, int]:
+    """Return the column without which most rows are copies, and how many are beyond the ``twice`` that are with it.
+
+    Those that may be so by chance, were the columns independent, do not count.
+    """
+    draw, pairs = np.random.default_rng(0), len(rows) * (len(rows) - 1) / 2
+    marks, alike = np.empty(rows.shape, dtype=np.uint64), np.empty(rows.shape[1])
+    for place, column in enumerate(rows.T):
+        _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+        marks[:, place] = draw.integers(2**63, size=len(counts), dtype=np.uint64)[codes]
+        alike[place] = np.square(counts / len(rows)).sum()
+    whole, chance = marks.sum(axis=1, dtype=np.uint64), np.log(alike).sum() - np.log(alike)
+    copies = [len(rows) - len(np.unique(whole - own)) - twice for own in marks.T]
+    beyond = np.where(BY_CHANCE * pairs * np.exp(chance) < copies, copies, 0)
+    return int(np.argmax(beyond)), int(beyond.max())

@@ -92,7 +92,7 @@ def _of_frame(
         found += [*giving_away(cells, labels), *of_labels(labels, form.schema, place, patients)]
     return [
         *found,
-        *of_rows(cells),
+        *of_rows(cells, form.schema.patient_id if form.schema else ""),
         *of_columns(cells, form),
         *_unknown(frame, label, form),
         *_empty_rows(frame, name),

@@ -95,6 +95,20 @@ def test_other_units_than_the_schemas(tmp_path: Path) -> None:
     assert [text for text in one if "outside of the schema's range, 50 to 700 mg/dl: 1 of 200" in text]
 
 
+def test_rows_that_are_nearly_there_twice_are_asked_about(tmp_path: Path) -> None:
+    frame = ward(hb=np.random.default_rng(5).normal(13, 2, ROWS).round(2))
+    again = frame.head(30).assign(age=frame["age"] + 1)
+    (said,) = texts(tmp_path, pd.concat([frame, again]).sample(frac=1, random_state=0))
+    assert said.startswith("warning: 30 of 230 rows are the same")
+    assert "'age'" in said
+    # Not where few columns make it chance, nor rows of one patient.
+    few = frame[["age", "smoker", "label"]]
+    assert not any("the same as an earlier one in all features but" in text for text in texts(tmp_path, few))
+    known = TableSchema(tuple(map(TableColumn, ("age", "chol", "oldpeak", "smoker", "hb"))), patient_id="mrn")
+    visits = pd.concat([frame, again]).assign(mrn=[*range(ROWS), *range(30)])
+    assert not any("features but" in text for text in texts(tmp_path, visits, known))
+
+
 @pytest.mark.parametrize(
     ("name", "factor", "upper", "told"),
     [
