@@ -254,22 +254,26 @@ def _two_units(values: Floats) -> float | None:
     return float(np.median(groups[1]) / np.median(groups[0])) if ratios.max() >= GAP else None
 
 
-def of_rows(cells: Sequence[Cells], patient_id: str) -> Iterator[Finding]:
-    """Return whether rows are there twice, or nearly so where nothing says whose they are."""
+def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Iterator[Finding]:
+    """Return whether rows of several patients are the same; or nearly so, where nothing says ``whose`` they are."""
     if len(cells) < 2:
         return
     columns = [own.values if own.is_number else pd.factorize(own.texts)[0] for own in cells]
     # As bytes, in which equal numbers are the same once -0.0 is 0.0: of thousands of columns pandas takes long.
     rows = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns]) + 0.0
     rows[np.isnan(rows)] = np.nan
-    twice = len(rows) - len({row.tobytes() for row in rows})
+    owners: Sequence[object] = range(len(rows)) if whose is None else whose
+    first: dict[bytes, object] = {}
+    twice = sum(
+        first.setdefault(row.tobytes(), owner) != owner for row, owner in zip(rows, owners, strict=True)
+    )
     if twice:
         yield Finding(
             WARNING,
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
             "take the copies out: one copy may be trained on and the other tested on.",
         )
-    looked_at = not patient_id and rows.size <= MOST_CELLS
+    looked_at = whose is None and rows.size <= MOST_CELLS
     place, nearly = _but_for_one(rows, twice) if looked_at else (0, 0)
     if nearly >= max(LEAST_NEARLY, NEARLY * len(rows)):
         yield Finding(

@@ -81,6 +81,7 @@ def _of_frame(
     """Return what is said of a table, a subject after the other."""
     if len(frame) == 0:
         return []
+    whose = form.schema.patient_id if form.schema else ""
     place = f"column '{label}' of '{name}'"
     cells = cells_of(frame, _described(frame, label, form), form)
     labels = _labels(frame, table, label, form)
@@ -92,7 +93,7 @@ def _of_frame(
         found += [*giving_away(cells, labels), *of_labels(labels, form.schema, place, patients)]
     return [
         *found,
-        *of_rows(cells, form.schema.patient_id if form.schema else ""),
+        *of_rows(cells, canonical_labels(frame[whose]) if whose in frame.columns else None),
         *of_columns(cells, form),
         *_unknown(frame, label, form),
         *_empty_rows(frame, name),

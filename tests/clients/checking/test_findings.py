@@ -105,8 +105,11 @@ def test_rows_that_are_nearly_there_twice_are_asked_about(tmp_path: Path) -> Non
     few = frame[["age", "smoker", "label"]]
     assert not any("the same as an earlier one in all features but" in text for text in texts(tmp_path, few))
     known = TableSchema(tuple(map(TableColumn, ("age", "chol", "oldpeak", "smoker", "hb"))), patient_id="mrn")
-    visits = pd.concat([frame, again]).assign(mrn=[*range(ROWS), *range(30)])
-    assert not any("features but" in text for text in texts(tmp_path, visits, known))
+    for visits in (again, frame.head(30)):
+        both = pd.concat([frame, visits]).assign(mrn=[*range(ROWS), *range(30)])
+        assert not any("same as an earlier one" in text for text in texts(tmp_path, both, known))
+    twice = pd.concat([frame, frame.head(30)]).assign(mrn=range(ROWS + 30))
+    assert any("30 of 230 rows are the same" in text for text in texts(tmp_path, twice, known))
 
 
 @pytest.mark.parametrize(
