@@ -40,6 +40,11 @@ NAMES = re.compile(
 )
 """Names of columns that say whose a row is, in small letters."""
 
+OF_OTHERS = re.compile(
+    "zip|post|plz|doctor|physician|arzt|m[eé]d[ei]co|doktor|hospital|klinik|hastane|cent(er|re)|ward|station|country"
+)
+"""In names of columns that say where, or by whom, a patient is treated, in small letters."""
+
 LEADING_ZEROS = re.compile("(?<![0-9.,])0+(?=[0-9])")
 
 ALIKE, SURE = 0.8, 4.5
@@ -139,7 +144,7 @@ def candidates(frame: pd.DataFrame, label: str) -> Iterator[str]:
 
     for name in map(str, frame.columns):
         named = _is_named(name)
-        if name == label or (wide and not named):
+        if name == label or (not named and (wide or OF_OTHERS.search(name.casefold()))):
             continue
         cells = frame[name]
         if pd.api.types.is_float_dtype(cells.dtype) and (cells.dropna() % 1 != 0).any():

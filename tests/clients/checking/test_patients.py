@@ -89,6 +89,7 @@ def test_what_is_computed_from_a_measurement_or_ends_with_the_outcome_makes_no_i
     draw, dead = np.random.default_rng(1), ward["label"] == 1
     days = pd.Series(draw.integers(1, 90, ROWS))
     assert found(ward.assign(group=ward["age"] // 20, bmi=ward["age"] / 2.5)) == []
+    assert found(ward.assign(distance=draw.normal(size=300)[ward["zip"] - 10_000])) == []
     assert found(ward.assign(followed=days.where(dead, 365))) == []
     assert found(ward.assign(until_death=days.where(dead))) == []
 
