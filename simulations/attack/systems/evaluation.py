@@ -18,7 +18,9 @@ def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figur
     counted = [entry.sums for entry in transcript if entry.task == SUBGROUPS.name]
     if not counted:
         return {}
-    confusion, products = (np.concatenate([sums[name] for sums in counted]) for name in ("confusion", "products"))
+    confusion, products = (
+        np.concatenate([sums[name] for sums in counted]) for name in ("confusion", "products")
+    )
     rows, squares = confusion.sum(axis=2), np.einsum("gii->gi", products)
     return {
         "alone_in_groups": int(np.count_nonzero(confusion == 1)),
