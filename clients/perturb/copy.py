@@ -9,6 +9,9 @@ each system and coordinator, after a restart, in another order of rows or column
   not tell x - f(x). Both together are worth σ/√2, once for each value that the cell had; one that comes back has its
   old copy. Where a whole column has changed, or the ids have moved, the table is refused
   (:mod:`clients.perturb.marks`).
+- A cell is its number in single precision, as in the ledger's digests: the same in all formats of a file. Equal copies
+  tell that two cells are equal to a part in 10^7. What lies between two such numbers, a cell in 10^8, may be either one
+  with 15 digits, and of nine digits one in a hundred: it has two copies, as a corrected one.
 - With an id, a corrected cell changes itself alone. Without one a record is known by all its features: equal ones have
   equal copies, but for their labels, and a corrected one gets a second copy of all its cells. A small part of the
   records that changes so each month looks like records that are gone, and is not noticed.

@@ -177,8 +177,11 @@ def cells_of(X: Floats, unit: Unit) -> Floats:
 
 
 def canonical(cells: Floats) -> Floats:
-    """Return cells with one way to write a zero, and one for a missing cell."""
-    return np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f8")
+    """Return cells in single precision, with one way to write a zero, and one for a missing cell.
+
+    So a cell is the same in text, in Excel (15 digits) and in columns of either precision.
+    """
+    return np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f4").astype("<f8")
 
 
 def bits_of_cells(cells: Floats, units: Sequence[Unit]) -> Words:

@@ -108,7 +108,7 @@ class Kept:
                 "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
                 "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, and in "
                 "the schema file the kinds, what is missing or below a limit, and [reading]. The node config may tell "
-                "another way of writing the file, with the 'decimal', 'missing' and 'thousands' of before. Only a "
+                "another way of writing the file, with the 'missing' and 'thousands' of before. Only a "
                 "person can end the copy (pansvm budget --help says what that costs)."
             )
         for name, unit in units.items():
@@ -243,7 +243,7 @@ def _measured(column: KeptColumn, x: Floats, ends: tuple[float, float] | None, n
     low, high = ends or (-math.inf, math.inf)
     # Before ends are pulled in: a range that is too narrow would leave hardly any noise.
     (mean, deviation), many = moments_of(x), len(x)
-    if deviation == 0:  # of equal numbers, or such as 1e-200, whose squares are 0
+    if deviation == 0:
         return KeptColumn([], floor=column.floor)
     # As much noise as the sampling error. What it tells of a measurement 4 deviations away is paid by more noise there.
     deviation *= (1 + FARTHEST / many) * math.exp(normal[0] / math.sqrt(2 * many))

@@ -70,6 +70,11 @@ from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import replaced_share
 
+IN_READINGS = (
+    "separator",
+    "decimal",
+    "thousands",
+)  # of a schema file's [reading]: what `TableForm.readings` tells, or nothing has to
 SETTLING = 2**14  # records of whose copies shares, quantiles and ends are settled
 LARGER = (
     1.5  # times the settled deviation, that of later copies may not be: chance makes it 1.3 times as large
@@ -134,7 +139,9 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         bits = bits_of(kept.derive(tags.PERTURBED, "columns"))
         noise = noise_of_counts(bits)
         features = [
-            settled_column(cells_of(table.X, unit), unit.codes, unit.ends, how.min_cluster, noise, bits)
+            settled_column(
+                canonical(cells_of(table.X, unit)), unit.codes, unit.ends, how.min_cluster, noise, bits
+            )
             for unit in units
         ]
         kept = replace(kept, columns=columns, features=features)
@@ -308,9 +315,11 @@ def _prior(cells: Floats, column: KeptColumn, noise: Ints) -> Floats:
 def _said_of_reading(table: Table, schema: TableSchema | None) -> str:
     """Return how cells are read, and what else a schema file says of reading, which a coordinator may have sent.
 
-    With one that takes rows for remarks that begin with a digit, those that do would be missing.
+    With one that takes rows for remarks that begin with a digit, those that do would be missing. Another separator
+    makes other columns.
     """
-    return json.dumps([sorted(table.readings.items()), sorted(schema.reading) if schema else []])
+    said = [(key, text) for key, text in (schema.reading if schema else ()) if key not in IN_READINGS]
+    return json.dumps([sorted(table.readings.items()), sorted(said)])
 
 
 def _check_tells_apart(ledger: Ledger, table: Table) -> None:

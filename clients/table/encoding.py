@@ -101,7 +101,9 @@ def without_codes(X: Floats, columns: Sequence[TableColumn]) -> Floats:
     """Return columns of numbers with NaN for each number that stands for a missing cell; ``X`` is changed."""
     for column, cells in zip(columns, X.T, strict=True):
         if column.missing:
-            cells[np.isin(cells, _as_numbers(column.missing))] = np.nan
+            # In single precision, as a file may be: -99.9 is another number there.
+            codes = _as_numbers(column.missing).astype(np.float32)
+            cells[np.isin(cells.astype(np.float32), codes)] = np.nan
     return X
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from flower_pansvm.lists import listed
 from flower_pansvm.printable import plain_name
-from flower_pansvm.reading_options import NO_THOUSANDS, ReadingOptions, said_of_reading
+from flower_pansvm.reading_options import ReadingOptions, said_of_reading
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 
 PLAIN = json.dumps(["", "", "", NUMBER, (), (), ""])
@@ -35,9 +35,12 @@ class TableForm(ReadingOptions):
         """Return how the cells of each column are read, without columns that are read as plain numbers.
 
         A coordinator may send other schema files. With each that takes another code for missing, a record that has it
-        would change sides, if it has no id, and get one more copy.
+        would change sides, if it has no id, and get one more copy. A decimal comma, or a blank between thousands, says
+        how the file is written: read otherwise, a cell is the same number or an error. 1,234 is either of two numbers
+        where commas or points group thousands.
         """
-        options = self.missing, self.decimal.replace(".", ""), self.thousands.replace(NO_THOUSANDS, "")
+        grouped = self.thousands in (",", ".")
+        options = self.missing, self.decimal.replace(".", "") * grouped, self.thousands * grouped
 
         def reading_of(column: TableColumn) -> str:
             return json.dumps([*options, column.kind, column.categories, column.missing, column.below_limit])
