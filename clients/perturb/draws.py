@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from clients.perturb.kept import KeptColumn, normal_of
+from clients.perturb.kept import GROUP_OF, NORMAL_QUANTILES, SHARES, KeptColumn, normal_of
 from clients.perturb.marks import Words
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
@@ -23,11 +23,6 @@ from flower_pansvm.terms import MIN_CLUSTER, NOISES, replaced_share
 GRID_BITS = 20  # by which the copy's grid is finer than a deviation
 BLOCK = 2**20  # cells that are perturbed at a time
 LOW_BITS = np.uint64(2**32 - 1)
-GROUP_OF = np.array([0, 1, 1, 2, 2, 2, 2, 2])  # the group of a record by three bits of its word
-SHARES = 2**20  # what the shares of a column add up to
-NORMAL_QUANTILES = np.linspace(
-    -2.5, 2.5, 11
-)  # whose places in a column's measurements are kept, to make up others
 
 Block = tuple[slice, Floats, list[bytes]]  # some rows, their cells as units, and what tells each record apart
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clients.ledger.ledger import Ledger, change_ledger
-from clients.perturb.marks import Marks, Words
+from clients.perturb.marks import Marks, Words, as_words
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, TableError
 from flower_pansvm.labels import MOST_CLASSES
@@ -44,6 +44,11 @@ PRIOR_NOISE = 20  # of the counts from which codes of the first copies are drawn
 FARTHEST = (
     4.0  # deviations from the mean beyond which a measurement counts as so far for the settled deviation
 )
+GROUP_OF = np.array([0, 1, 1, 2, 2, 2, 2, 2])  # the group of a record by three bits of its word
+SHARES = 2**20  # what the shares of a column add up to
+NORMAL_QUANTILES = np.linspace(
+    -2.5, 2.5, 11
+)  # whose places in a column's measurements are kept, to make up others
 RANGE_SHARE = 0.02  # of a public range, which a deviation is at the least
 
 
@@ -148,19 +153,41 @@ def kept_of(ledger: Ledger) -> Kept:
         content["features"] = [KeptColumn(**column) for column in content["features"]]
         content["labels"] = {name: KeptColumn(**column) for name, column in content["labels"].items()}
         kept = Kept(key, **content)
-        of_cells = {
-            len(bytes.fromhex(text)) for text in [*kept.marks.first.values(), *kept.marks.last.values()]
-        }
-        if of_cells != {2 * len(kept.features)}:
-            raise ValueError("Marks of other columns.")
+        _check_kept(kept)
         return kept
-    except (TypeError, KeyError, AttributeError, ValueError):
+    except (TypeError, KeyError, AttributeError, ValueError, OverflowError):
         raise BudgetError(
             "What the ledger keeps of this table's copy for level perturbed is damaged, or of another version of "
             "flower-pansvm, whose copy this one cannot make. Install that version again, or put a backup of "
             "pansvm/tables back. Else only a person can end the copy: pansvm budget --end-copy STATE_FOLDER; the next "
             "one is a second copy of each record (pansvm budget --help says what it costs)."
         ) from None
+
+
+def _check_kept(kept: Kept) -> None:
+    """Check that all is of the kinds and shapes that a copy is made of; ValueError, TypeError or the like if not."""
+    first, last, labels = kept.marks.first, kept.marks.last, kept.marks.labels
+    marks = [(first, len(kept.features)), (last, len(kept.features)), *((one, 1) for one in labels.values())]
+    right = bool(first and last) and labels.keys() == kept.labels.keys() == {*kept.names.values()}
+    for found, cells in marks:
+        as_words([*found])
+        right &= all(len(bytes.fromhex(text)) == 2 * cells for text in found.values())
+    for column in [*kept.features, *kept.labels.values()]:
+        shares, quantiles = np.array(column.shares), np.array(column.quantiles)
+        many = int(GROUP_OF.max()) + 1
+        right &= shares.dtype.kind == "i" and shares.shape == (many, len(column.listed))
+        right &= bool((shares >= 0).all() and (shares.sum(axis=-1) == SHARES).all())
+        right &= not column.measured or quantiles.shape == (many, len(NORMAL_QUANTILES))
+        right &= column.deviation > 0 and column.low <= column.high
+        right &= math.isfinite(column.mean + column.deviation) and {column.missing, column.measured} <= {0, 1}
+    right &= all(np.isfinite(np.array(column.values, np.float64)).all() for column in kept.features)
+    texts = [
+        kept.columns,
+        *kept.units.values(),
+        *(one for column in kept.labels.values() for one in column.values),
+    ]
+    if not right or not all(isinstance(one, str) for one in texts):
+        raise ValueError("It is damaged.")
 
 
 def bits_of(secret: bytes) -> Bits:

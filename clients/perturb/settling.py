@@ -9,13 +9,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from clients.ledger.ledger import Ledger, linked_ledger
 from clients.perturb.draws import (
-    GROUP_OF,
-    NORMAL_QUANTILES,
-    SHARES,
     PerturbedTerms,
     Unit,
     bits_of_cells,
@@ -25,18 +21,14 @@ from clients.perturb.draws import (
     canonical,
     cells_of,
     cipher_of,
-    codes_of,
     drawn,
     label_codes,
     units_of,
     words_of,
 )
 from clients.perturb.kept import (
-    FARTHEST,
     FEWEST_RECORDS,
-    PRIOR_NOISE,
     Kept,
-    KeptColumn,
     bits_of,
     kept_of,
     moments_of,
@@ -59,22 +51,18 @@ from clients.perturb.marks import (
     rows_to_mark,
     same_labels,
 )
+from clients.perturb.shares import settled_draws
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
 from flower_pansvm.printable import plain_name
-from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.table_schema import TableSchema
-from flower_pansvm.terms import replaced_share
 
-IN_READINGS = (
-    "separator",
-    "decimal",
-    "thousands",
-)  # of a schema file's [reading]: what `TableForm.readings` tells, or nothing has to
+# Of a schema file's [reading]: what `TableForm.readings` tells where it matters.
+IN_READINGS = ("separator", "decimal", "thousands")
 SETTLING = 2**14  # records of whose copies shares, quantiles and ends are settled
 LARGER = (
     1.5  # times the settled deviation, that of later copies may not be: chance makes it 1.3 times as large
@@ -146,7 +134,7 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         ]
         kept = replace(kept, columns=columns, features=features)
         cells, words = _words(kept, table, units, settling, how)
-        features = _settled_draws(
+        features = settled_draws(
             features, cells, bits_of_cells(cells, units), kept.secret(), words, how, bits
         )
         kept = replace(kept, features=features)
@@ -175,7 +163,7 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         words = _words(kept, table, units, settling, how)[1][..., :1]
         drawing = label_codes(table.labels, column)[settling], bits_of_labels(table.labels, found)[settling]
         as_numbers = replace(column, values=range(len(column.values)))
-        (begun,) = _settled_draws([as_numbers], *drawing, kept.secret(new), words, how, bits)
+        (begun,) = settled_draws([as_numbers], *drawing, kept.secret(new), words, how, bits)
         kept = replace(kept, labels={**kept.labels, new: replace(begun, values=column.values)})
     return kept
 
@@ -246,70 +234,6 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words
     marks = {**kept.marks.labels, settled: marked(label_rows(found, labels))}
     new = None if settled in kept.labels else settled
     return replace(kept, names={**kept.names, name: settled}, marks=replace(kept.marks, labels=marks)), new
-
-
-def _settled_draws(
-    columns: Sequence[KeptColumn],
-    cells: Floats,
-    bits: Words,
-    secret: bytes,
-    words: Words,
-    how: PerturbedTerms,
-    random: Bits,
-) -> list[KeptColumn]:
-    """Return columns with what codes are drawn from, measurements made up from, and ends.
-
-    It follows from copies. A record is in one of three groups, by its word. Copies of the first group are drawn from
-    very noisy counts and a normal distribution, those of the next from what the copies of the groups before look like.
-    """
-    cipher, r, settled = cipher_of(secret), replaced_share(how.noise), []
-    noise = iter(discrete_laplace(PRIOR_NOISE, sum(len(one.listed) for one in columns), random))
-    for place, begun in enumerate(columns):
-        more = np.array([next(noise) for _ in begun.listed])
-        column, floor = begun, np.full(len(begun.listed), begun.floor)
-        floor[: len(begun.values)] /= 3 if begun.public else 1
-        own, listed, measured = words[..., place], column.listed, len(column.values) + 1
-        group, share = GROUP_OF[own[:, 0] & np.uint64(7)], _prior(cells[:, place], begun, more)
-        quantiles = column.mean + column.deviation * NORMAL_QUANTILES
-        codes, x, expected = np.zeros(len(own), dtype=np.int64), np.zeros(len(own)), np.zeros(len(listed))
-        for number in range(int(GROUP_OF.max()) + 1):
-            part = np.where(listed, np.maximum(share, floor), 0)
-            counts = np.floor(part / part.sum() * SHARES).astype(np.int64)
-            counts[counts.argmax()] += SHARES - counts.sum()
-            column = replace(
-                column,
-                shares=[*column.shares, counts.tolist()],
-                quantiles=[*column.quantiles, quantiles.tolist()] if column.measured else [],
-            )
-            rows, seen = group == number, group <= number
-            codes[rows], x[rows] = drawn(
-                cells[rows, place], bits[rows, place], column, cipher, own[rows], how.noise
-            )
-            # Of the copies, r were drawn anew.
-            expected += r * rows.sum() * counts / SHARES
-            share = (np.bincount(codes[seen], minlength=len(listed)) - expected) / max(
-                (1 - r) * seen.sum(), 1
-            )
-            copies = x[seen & (codes == measured)]
-            if len(copies) >= len(NORMAL_QUANTILES):
-                far = FARTHEST * column.deviation
-                inside = copies.clip(column.mean - far, column.mean + far)
-                found = np.quantile(inside, ndtr(NORMAL_QUANTILES))
-                quantiles = column.mean + (found - column.mean) / math.sqrt(1 + how.noise**2)
-        if column.measured and not math.isfinite(column.low):
-            least, far = how.min_cluster, FARTHEST * column.deviation
-            inner = np.sort(copies)[least - 1 : len(copies) - least + 1]
-            ends = inner[[0, -1]] if len(inner) else (column.mean - far, column.mean + far)
-            column = replace(column, low=float(ends[0]), high=float(ends[1]))
-        settled.append(column)
-    return settled
-
-
-def _prior(cells: Floats, column: KeptColumn, noise: Ints) -> Floats:
-    """Return what share of some cells each code has, with noise that makes one record 1.05 times as likely at most."""
-    counts = np.bincount(codes_of(cells, column), minlength=len(noise)) + noise
-    shares: Floats = counts.clip(1) / len(cells)
-    return shares
 
 
 def _said_of_reading(table: Table, schema: TableSchema | None) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 
 from clients.classes import public_classes
 from clients.ledger.lasting_split import key_of
-from clients.perturb.draws import GROUP_OF, SHARES, PerturbedTerms, units_of
+from clients.perturb.draws import PerturbedTerms, units_of
+from clients.perturb.kept import GROUP_OF, SHARES
 from clients.perturb.settling import settled_of
 from clients.site import Site
 from clients.table.source import label_column, schema_of

@@ -317,10 +317,24 @@ def kept_changed(change: Callable[[dict[str, Any]], Any]) -> None:
         lambda copy: copy.pop("marks"),
         lambda copy: copy.update(marks=[]),
         lambda copy: copy["marks"]["first"].update(dict.fromkeys(copy["marks"]["first"], "zz")),
+        lambda copy: copy["marks"]["last"].update(zz="00" * 6),
+        lambda copy: copy["marks"]["first"].update({"f" * 17: "00" * 6}),
+        lambda copy: copy["marks"]["labels"]["label"].update({"0": "zz"}),
+        lambda copy: copy["marks"]["labels"].update(label=[]),
+        lambda copy: copy["marks"]["labels"].pop("label"),
         lambda copy: copy["features"][0].pop("values"),
+        lambda copy: copy["features"][0].update(shares=[[1, 2]]),
+        lambda copy: copy["features"][0].update(quantiles="zz"),
+        lambda copy: copy["features"][0].update(deviation=0),
+        lambda copy: copy["labels"]["label"].update(values=[None]),
+        lambda copy: copy.update(names={"label": "another"}),
         lambda copy: copy["features"][0].update(counts=[1, 2]),
     ],
-    ids=["older", "no marks", "damaged marks", "no values", "another version"],
+    ids=[
+        *("older", "no marks", "damaged marks", "no record", "too large a number", "damaged label"),
+        *("labels of no records", "no marks of labels", "no values", "shares", "quantiles", "no noise"),
+        *("no label", "another label column", "another version"),
+    ],
 )
 def test_an_older_or_damaged_copy_is_refused_and_a_person_can_end_it(
     change: Callable[[dict[str, Any]], Any], folder: Path
@@ -372,7 +386,7 @@ def test_public_ends_and_categories_are_settled_from_the_schema_file() -> None:
     X = np.random.default_rng(0).normal(200, 50, (100, 1))
     schema = TableSchema((TableColumn("c0", ends=(50.0, 700.0)),))
     assert {(one.low, one.high) for one in settled_columns(X, 5, schema)} == {(50.0, 700.0)}
-    constant = settled_columns(np.full((100, 1), 200) + np.arange(100)[:, None] * 1e-9, 1, schema)[0]
+    constant = settled_columns(np.full((100, 1), 200) + np.arange(100)[:, None] * 1e-4, 1, schema)[0]
     assert constant.deviation >= 13
     category = TableColumn("kind", CATEGORY, categories=("a", "b", "c"))
     ids = np.array([f"P{number}" for number in range(100)])

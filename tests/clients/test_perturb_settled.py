@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from clients.perturb import PerturbedTerms, settling
+from clients.perturb import PerturbedTerms, settling, shares
 from clients.perturb.kept import FEWEST_RECORDS, Kept, KeptColumn, moments_of
 from clients.perturb.settling import LARGER
 from clients.table.table import Table
@@ -73,7 +73,7 @@ def test_ends_tell_no_more_of_a_record_than_its_copy(
     moved = X.copy()
     moved[-MIN_CLUSTER] += MOVED * NOISE * X.std()
     if not noisy:
-        monkeypatch.setattr(settling, "drawn", without_noise(settling.drawn))
+        monkeypatch.setattr(shares, "drawn", without_noise(shares.drawn))
     (low, high), (low_moved, high_moved) = ends_of(X), ends_of(moved)
     told = [
         tells((np.mean(before > edge), np.mean(after > edge)))

@@ -10,7 +10,7 @@ import pytest
 from flwr.app import ConfigRecord, RecordDict
 from typer.testing import CliRunner
 
-from clients.perturb import draws, kept, marks, settling
+from clients.perturb import draws, kept, marks, settling, shares
 from clients.perturb.marks import Words
 from clients.site import Site
 from clients.systems.dp_svm import private_step
@@ -173,7 +173,8 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(cells, np.zeros_like(bits), *more)
 
     monkeypatch.setattr(draws, "drawn", drawn)
-    monkeypatch.setattr(settling, "drawn", drawn)
+    for module in (settling, shares):
+        monkeypatch.setattr(module, "drawn", drawn)
     monkeypatch.setattr(marks, "MOVED", 2.0)
     for check in ("_check_ids", "_check_deviations", "check_not_moved"):
         monkeypatch.setattr(settling, check, lambda *_: None)
