@@ -32,6 +32,7 @@ GONE = 0.5  # share of the last table's marked records that may not be gone at o
 UNLIKE = 0.25  # by how much more of those that are gone may be there under another id than records are alike
 SPARSE = 0.75  # share of a column's cells that are equal, from which on only the others count
 GONE_WITHOUT_IDS = 0.25  # a record without an id that was changed looks as if it was gone
+BY_CHANCE = 0.95  # share of records that share no more cells with another row than are shared by chance
 
 Words = NDArray[np.uint64]
 Cells = NDArray[np.uint16]
@@ -165,6 +166,35 @@ def check_not_moved(known: Found, found: Words, rows: Iterable[list[str]]) -> No
             CHANGED,
             f"Of the records whose row ids are gone, {gone.mean():.0%} are there under other ids. Are ids written "
             "otherwise (blanks, upper and lower case, leading zeros)? Put them back.",
+        )
+
+
+def check_not_corrected(known: Found, found: Words, rows: Iterable[list[str]]) -> None:
+    """Check that records without ids that are gone are not there with a few other cells; else TableError.
+
+    Each is a second copy, and which one belongs to which first one shows. A record that is there still tells how many
+    cells another row shares by chance. Parameters as above.
+    """
+    still = np.isin(as_words([*known]), found)
+    if len(still) - still.sum() < LEAST_MOVED or not still.any():
+        return
+    compared = np.concatenate([np.flatnonzero(~still), np.flatnonzero(still)[:MARKED]])
+    columns = len(next(iter(known.values()))) // 4
+    before = _cells([*known.values()], columns)[compared]
+    shared = np.zeros(len(compared), dtype=np.int64)
+    for texts in rows:
+        cells = _cells(texts, columns)
+        for place, one in enumerate(before):
+            equal = (cells == one).sum(axis=1)
+            shared[place] = max(shared[place], equal[equal < columns].max(initial=0))
+    gone = ~still[compared]
+    corrected = shared[gone] > np.quantile(shared[~gone], BY_CHANCE, method="higher")
+    if corrected.sum() >= max(LEAST_MOVED, MOVED * len(known)):
+        raise TableError(
+            CHANGED,
+            f"Of the records {corrected.sum() / len(known):.0%} have a few other cells. Put them back; export what "
+            "changes by itself, such as an age, as it was at a fixed day. With a row-id from the first use on, a "
+            "corrected cell would get a second copy alone.",
         )
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,7 @@ from clients.perturb.marks import (
     accepted,
     as_texts,
     as_words,
+    check_not_corrected,
     check_not_moved,
     fingerprints,
     label_rows,
@@ -142,9 +144,9 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     def marks_in(cells: Floats) -> list[str]:
         return marks_of(by, bits_of_cells(cells, units))
 
-    if table.ids is not None:
-        own = (marks_in(cells) for _, cells, _ in blocks_of(table, units))
-        check_not_moved({**kept.marks.first, **kept.marks.last}, found, own)
+    own = (marks_in(cells) for _, cells, _ in blocks_of(table, units))
+    check = check_not_corrected if table.ids is None else check_not_moved
+    check({**kept.marks.first, **kept.marks.last}, found, own)
     rows = rows_to_mark(found, kept.marks)
     marked = table.X[rows]
     cells = canonical(np.column_stack([cells_of(marked, unit) for unit in units]))
@@ -208,13 +210,16 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words
     """
     by, name = kept.derive(tags.RECORD_MARK, "labels"), plain(label)
 
-    def marked(rows: Ints) -> dict[str, str]:
-        return dict(
-            zip(as_texts(found[rows]), marks_of(by, bits_of_texts(labels[rows])[:, None]), strict=True)
-        )
+    def marked(records: Words) -> dict[str, str]:
+        rows = np.flatnonzero(np.isin(found, records))
+        texts = marks_of(by, bits_of_texts(labels[rows])[:, None])
+        pairs = dict.fromkeys(zip(as_texts(found[rows]), texts, strict=True))
+        # Without ids, equal records may have different labels: one of them that leaves changes none.
+        times = Counter(record for record, _ in pairs)
+        return {record: text for record, text in pairs if times[record] == 1}
 
     for settled, before in kept.marks.labels.items():
-        now = marked(np.flatnonzero(np.isin(found, as_words([*before]))))
+        now = marked(as_words([*before]))
         of_it = kept.names.get(name) == settled
         same = not labels_moved(before, now) if of_it else same_labels(before, now)
         if same is None or (of_it and not same):
@@ -231,7 +236,7 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words
     else:
         settled = name
     # Of the records that are there now: those of the first use may all have gone by the next.
-    marks = {**kept.marks.labels, settled: marked(label_rows(found, labels))}
+    marks = {**kept.marks.labels, settled: marked(found[label_rows(found, labels)])}
     new = None if settled in kept.labels else settled
     return replace(kept, names={**kept.names, name: settled}, marks=replace(kept.marks, labels=marks)), new
 

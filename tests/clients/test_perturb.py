@@ -470,14 +470,14 @@ def test_no_copy_begins_where_sides_follow_from_less_than_the_copy(first: str, f
         copy_of(replace(own, ids=None) if first == "one column" else own, key=folder)
 
 
-@pytest.mark.parametrize("kept", [0.1, 0.9])
+@pytest.mark.parametrize("kept", [0.1, 0.9, 0.98])
 def test_most_records_without_ids_have_to_be_the_same_as_before(folder: Path, kept: float) -> None:
     """As after an export that writes a code for missing cells."""
     X = normal(400, 3)
     X[np.random.default_rng(1).random(len(X)) >= kept, 2] = -1
     copy_of(table(X), key=folder)
     X[X == -1] = np.nan
-    if kept < 0.5:
+    if kept < 0.95:
         with pytest.raises(TableError):
             copy_of(table(X), key=folder)
     else:

@@ -160,3 +160,36 @@ def test_what_a_check_looks_at_settles_nothing(folder: Path) -> None:
     copy_of(table, folder)
     with pytest.raises(BudgetError):
         link_table(folder, replace(table, ids=None), joins=False)
+
+
+def without_ids(rows: int = ROWS, columns: int = 8, codes: bool = False) -> Table:
+    generator = np.random.default_rng(7)
+    X = generator.integers(0, 2, (rows, columns)) if codes else generator.normal(50, 7, (rows, columns))
+    names = tuple(f"c{number}" for number in range(columns))
+    return Table(names, X.astype(float), np.where(generator.random(rows) < 0.5, "yes", "no"))
+
+
+@pytest.mark.parametrize("cells", [1, 3])
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.2])
+def test_records_without_ids_that_a_month_corrects_are_few_or_refused(
+    share: float, cells: int, folder: Path
+) -> None:
+    """With a tenth a month, or an age that changes once a year, two copies of each record in a year: .25 to .19."""
+    table = without_ids()
+    copy_of(table, folder)
+    X, changed = table.X.copy(), np.random.default_rng(1).random(ROWS) < share
+    X[changed, :cells] += 1
+    if share < 0.05:
+        copy_of(replace(table, X=X), folder)
+    else:
+        with pytest.raises(TableError):
+            copy_of(replace(table, X=X), folder)
+
+
+@pytest.mark.parametrize("codes", [False, True])
+def test_patients_without_ids_may_come_and_go(codes: bool, folder: Path) -> None:
+    """Of codes alone many records are alike: those that have gone differ from others in one cell."""
+    table = without_ids(codes=codes)
+    for start in (0, 50, 100):
+        rows = slice(start, start + 300)
+        copy_of(replace(table, X=table.X[rows], labels=table.labels[rows]), folder)
