@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -131,28 +131,12 @@ def _alike(one: str, other: str) -> bool:
 
 def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]:
     """Return which columns alone tell the label, as one that was written down after the diagnosis does."""
-    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - most runs need none
-
-    counts = Counter(labels.tolist())
-    if len(labels) < FEW or len(counts) < 2 or min(counts.values()) < MIN_CLUSTER:
-        return
-    taken = np.random.default_rng(0).permutation(len(labels))[:MOST_ROWS]
-    leaf = max(MIN_CLUSTER, len(taken) // 100)
-    telling = []
-    for own in cells:
-        if not own.is_number and own.identifies:
-            continue
-        values = own.values[taken] if own.is_number else _codes(own.texts[taken])
-        # By their order, which is all that a tree looks at: missing cells are last, infinite ones no trouble.
-        values = np.unique(values, return_inverse=True)[1][:, None]
-        if not values.any() or not _may_tell(np.argsort(values[:, 0], kind="stable"), labels[taken], leaf):
-            continue
-        tree = DecisionTreeClassifier(
-            max_leaf_nodes=2 * len(counts), min_samples_leaf=leaf, class_weight="balanced", random_state=0
-        )
-        said = tree.fit(values, labels[taken]).predict(values)
-        if balanced_accuracy_score(labels[taken], said) >= GIVES_AWAY:
-            telling.append(own.name)
+    columns = (
+        (own.name, own.values if own.is_number else _codes(own.texts))
+        for own in cells
+        if own.is_number or not own.identifies
+    )
+    telling = telling_columns(columns, labels, GIVES_AWAY)
     if telling:
         yield Finding(
             WARNING,
@@ -179,7 +163,35 @@ def _goes_with_a_class(there: Bools, labels: np.ndarray) -> bool:
     return False
 
 
-def _may_tell(order: np.ndarray, labels: np.ndarray, leaf: int) -> bool:
+def telling_columns(columns: Iterable[tuple[str, np.ndarray]], labels: np.ndarray, share: float) -> list[str]:
+    """Return the names of columns by each of which a small tree tells labels with this balanced accuracy or a better.
+
+    ``labels``, and the numbers of each column, have the shape (rows,). None are of a table with few of a class.
+    """
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - most runs need none
+
+    counts = Counter(labels.tolist())
+    if len(labels) < FEW or len(counts) < 2 or min(counts.values()) < MIN_CLUSTER:
+        return []
+    taken = np.random.default_rng(0).permutation(len(labels))[:MOST_ROWS]
+    leaf = max(MIN_CLUSTER, len(taken) // 100)
+    telling = []
+    for name, cells in columns:
+        # By their order, which is all that a tree looks at: missing cells are last, infinite ones no trouble.
+        values = np.unique(cells[taken], return_inverse=True)[1][:, None]
+        order = np.argsort(values[:, 0], kind="stable")
+        if not values.any() or not _may_tell(order, labels[taken], leaf, share):
+            continue
+        tree = DecisionTreeClassifier(
+            max_leaf_nodes=2 * len(counts), min_samples_leaf=leaf, class_weight="balanced", random_state=0
+        )
+        said = tree.fit(values, labels[taken]).predict(values)
+        if balanced_accuracy_score(labels[taken], said) >= share:
+            telling.append(name)
+    return telling
+
+
+def _may_tell(order: np.ndarray, labels: np.ndarray, leaf: int, share: float) -> bool:
     """Tell quickly whether a tree may tell the labels of rows in this order: of thousands of columns few can.
 
     Blocks of as many rows as a leaf has at the least are told by their own frequent class; next to an end of a leaf
@@ -192,7 +204,7 @@ def _may_tell(order: np.ndarray, labels: np.ndarray, leaf: int) -> bool:
     blocks = np.add.reduceat(sides, starts, axis=0)
     wrong = (blocks.sum() - blocks.max(axis=1).sum()) / len(classes)
     ends = np.sort(blocks.sum(axis=1))[-2 * len(classes) :].sum() / len(classes)
-    return bool(wrong <= 1 - GIVES_AWAY + ends / 2)
+    return bool(wrong <= 1 - share + ends / 2)
 
 
 def _codes(texts: np.ndarray) -> np.ndarray:

@@ -11,8 +11,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from clients.checking.cells import FEW
 from clients.checking.finding import NOTE, WARNING, Finding
+from clients.checking.labels import telling_columns
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.perturb.draws import units_of
+from clients.perturb.draws import cells_of, units_of
 from clients.perturb.kept import settled_column
 from clients.table.table import LABEL, Table, columns_text
 from flower_pansvm.arrays import Bools, Floats
@@ -33,6 +34,10 @@ more, and four tables of genes less than half of that."""
 
 SURELY = 0.9
 """AUC of telling who took part above which level perturbed is called weak."""
+
+SECOND_LABELS = 1 - replaced_share(NOISES[0]) / 2
+"""Balanced accuracy from which on a column counts as a second copy of the labels: what the first copy has of two
+classes that are as frequent, with the noise of most runs."""
 
 RARE = 0.1
 """Part of an even share of the records below which a class is rare: one in twenty where there are two."""
@@ -70,6 +75,15 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
             f"{replaced} labels are of fewer than {MIN_CLUSTER} rows. At level perturbed these rows get another label, "
             "unless the schema file or the node config lists the classes.",
         )
+    if table.labels is not None:
+        cells = ((unit.name, cells_of(table.X, unit)) for unit in units_of(table, schema)[:MOST_COLUMNS])
+        telling = telling_columns(cells, table.labels, SECOND_LABELS)
+        if telling:
+            yield Finding(
+                WARNING,
+                f"At level perturbed {columns_text(telling)} is as good as a second copy of the labels, and where both "
+                "copies agree the label is nearly certain. Leave out a column that was written down after the outcome.",
+            )
     rare = rare_classes(table.labels)
     if rare:
         wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)

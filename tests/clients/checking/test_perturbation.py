@@ -127,3 +127,23 @@ def test_a_large_table_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> 
     )
     told(generator.normal(size=(1000, 5)))
     assert seen == [(100, 5), (100, 5)]
+
+
+@pytest.mark.parametrize(("wrong", "named"), [(0.0, True), (0.02, True), (0.12, False)])
+@pytest.mark.parametrize("kind", ["codes", "measurements"])
+def test_a_column_that_tells_the_label_is_named_as_a_second_copy_of_it(
+    wrong: float, named: bool, kind: str
+) -> None:
+    """Where the label and such a column agreed in their copies, 98 % of labels were right, of 87 % promised."""
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(400, 4))
+    labels = np.where(generator.random(400) < 0.4, "dead", "alive")
+    X[:, 2] = (labels == "dead") ^ (generator.random(400) < wrong)
+    if kind == "measurements":
+        X[:, 2] += generator.random(400) / 2
+    ids = np.arange(400).astype(str)
+    found = [
+        one for one in of_level(replace(table(X), labels=labels, ids=ids), None) if "second copy" in one.text
+    ]
+    assert [one.level for one in found] == [WARNING] * named
+    assert all("'c2'" in one.text for one in found)
