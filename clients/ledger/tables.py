@@ -5,10 +5,11 @@ smallest digests of the rows. The digest of a cell is AES-256 of its column's na
 precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
 values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
 and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
-differ: of the file, and not only of the columns that a study has. What it does not notice: a file in which nearly all
-columns have other names or cells, less than a thirtieth of a large table, and a table under another account. Where all
-rows look alike, other patients' tables count as it; so do those with the same column of numbers of which each row has
-another, unless it is a counter.
+differ: of the file, and not only of the columns that a study has. One sketch has no names, for a file in which all are
+new. What it does not notice: a file in which nearly all columns have other cells; one in which all have other names and
+some other cells, and none has another number in each row; less than a thirtieth of a large table; and a table under
+another account. Where all rows look alike, other patients' tables count as it; so do those with the same column of
+numbers of which each row has another, unless it is a counter.
 
 The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
 cells that they can write down are in a row. So the place is for the account alone, as the table is.
@@ -50,6 +51,7 @@ Sketch = dict[str, Digests]  # the smallest digests, in order, by those of some 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
 WHOLE, PARTS = TABLE = "whole", "parts"  # sketches of all columns that a table has had, and of some of them
 WHOLE_FILE = "file", PARTS  # of all columns of its file, and of some, which count as some of a table's
+NAMELESS = ""  # the sketch that is of no columns by name
 VARIED, SMALLEST = 7, 256
 
 SHARE, FEWEST = 0.25, 8
@@ -61,26 +63,10 @@ ONCE = 0.97
 
 
 class KnownTables:
-    """The account's ledgers, to compare one table with. Whoever looks at rows holds the lock of the place.
+    """The account's ledgers, to compare one table with, by the sketches of tables or of files.
 
-    Parameters
-    ----------
-    home : Path
-        What :func:`tables_home` returns.
-    table : Table
-        The table.
-    kinds : tuple of str
-        Which sketches it is compared by: those of tables, or of files.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Digests of the names of its columns.
-
-    Raises
-    ------
-    BudgetError
-        If the key is lost or damaged; later, if the digests of a ledger's rows are: it may be the one of this table.
+    Whoever looks at rows holds the lock of the place. BudgetError if the key is lost or damaged; later, if the digests
+    of a ledger's rows are: it may be the one of this table.
     """
 
     def __init__(self, home: Path, table: Table, kinds: tuple[str, ...] = TABLE) -> None:
@@ -134,7 +120,14 @@ class KnownTables:
         some = (
             one for units in (varied, quarters) for size in (1, 2, 3) for one in combinations(units, size)
         )
-        return [" ".join(sorted(chain(*one))) for one in some if any(one)]
+        return [NAMELESS, *(" ".join(sorted(chain(*one))) for one in some if any(one))]
+
+    def _nameless(self, block: NDArray[np.float64]) -> list[Digests]:
+        """Return digests of rows, and of each cell of columns in which all rows differ, whatever columns are called."""
+        of = [cell_digests(self._cipher, 0, cells) for cells in block.T]
+        there = [cells[~np.isnan(cells)] for cells in self._X[:BLOCK_ROWS].T]
+        differ = [len(np.unique(one)) >= ONCE * len(one) and not counts_up(one) for one in there]
+        return [np.add.reduce(of), *(one for one, alone in zip(of, differ, strict=True) if alone)]
 
     def _is_alike(self, known: dict[str, Sketch]) -> bool:
         """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
@@ -155,10 +148,9 @@ class KnownTables:
             block = self._X[start : start + BLOCK_ROWS]
             tags = set().union(*new.values())
             of = {tag: cell_digests(self._cipher, int(tag, 16), block[:, place[tag]]) for tag in tags}
-            found = {
-                some: _smallest(*found[some], np.add.reduce([of[tag] for tag in tags]))
-                for some, tags in new.items()
-            }
+            for some, own in new.items():
+                rows = [np.add.reduce([of[tag] for tag in own])] if own else self._nameless(block)
+                found[some] = _smallest(*found[some], np.concatenate(rows))
         self._telling |= {
             some for some, (one, counts) in found.items() if np.count_nonzero(counts == 1) >= ONCE * len(one)
         }

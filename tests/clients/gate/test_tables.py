@@ -72,6 +72,10 @@ AGAIN: dict[str, Callable[[Table], Table]] = {
     "a column added": lambda table: with_column(table, "bmi", np.arange(200) / 7),
     "the columns of a study": lambda table: columns(table, "age", "pulse", "sex", "height"),
     "a column renamed": lambda table: replace(table, columns=("years", *NAMES[1:])),
+    "all columns renamed": lambda table: replace(table, columns=tuple(map(str.upper, NAMES))),
+    "all columns renamed, rows gone": lambda table: Table(
+        tuple(map(str.upper, NAMES)), table.X[ORDER[:100]], None
+    ),
 }
 
 
@@ -104,6 +108,23 @@ def test_a_second_folder_finds_the_ledger_of_a_table_that_was_exported_again(how
         with pytest.raises(BudgetError, match="lacks"):
             link_table(state.parent / "second", table)
     assert len(ledgers()) == 1
+
+
+def test_a_column_in_which_all_rows_differ_is_known_by_any_name(tmp_path: Path) -> None:
+    """Names in capital letters, another column left out and a third in another unit made a second budget."""
+    generator, more = np.random.default_rng(3), {}
+    for seed in (0, 1):
+        more[seed] = with_column(patients(seed), "weight", generator.normal(70, 12, 200))
+    begin(tmp_path / "first", more[0])
+    X = more[0].X[20:, 1:] * [1, 1, 1, 1, 18.0182, 1]
+    for folder, table in {"second": Table(tuple("ABCDEF"), X, None), "third": more[1]}.items():
+        new_ledger(tmp_path / folder, 0.2)
+        if folder == "second":
+            with pytest.raises(BudgetError, match="lacks"):
+                link_table(tmp_path / folder, table)
+        else:
+            link_table(tmp_path / folder, table)
+    assert len(ledgers()) == 2
 
 
 def test_after_a_person_has_ended_the_budget_columns_may_be_missing(state: Path) -> None:
