@@ -168,7 +168,11 @@ def _check_kept(kept: Kept) -> None:
     """Check that all is of the kinds and shapes that a copy is made of; ValueError, TypeError or the like if not."""
     first, last, labels = kept.marks.first, kept.marks.last, kept.marks.labels
     marks = [(first, len(kept.features)), (last, len(kept.features)), *((one, 1) for one in labels.values())]
-    right = bool(first and last) and labels.keys() == kept.labels.keys() == {*kept.names.values()}
+    right = (
+        bool(first and last)
+        and kept.marks.rows >= 0 <= kept.marks.again
+        and labels.keys() == kept.labels.keys() == {*kept.names.values()}
+    )
     for found, cells in marks:
         as_words([*found])
         right &= all(len(bytes.fromhex(text)) == 2 * cells for text in found.values())

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
@@ -53,6 +54,8 @@ class Marks:
     first: Found = field(default_factory=dict, repr=False)  # of the first use; cells as last accepted
     last: Found = field(default_factory=dict, repr=False)  # of the table that was last accepted
     labels: dict[str, Found] = field(default_factory=dict, repr=False)  # of a settled label column
+    rows: int = 0  # of the table that was last accepted
+    again: float = 0.0  # which share of its marked records was there again, under other ids
 
 
 def fingerprints(secret: bytes, records: Sequence[bytes]) -> Words:
@@ -167,6 +170,34 @@ def check_not_moved(known: Found, found: Words, rows: Iterable[list[str]]) -> No
             f"Of the records whose row ids are gone, {gone.mean():.0%} are there under other ids. Are ids written "
             "otherwise (blanks, upper and lower case, leading zeros)? Put them back.",
         )
+
+
+def counted_again(marks: Marks, cells: Iterable[Words], rows: Ints) -> Marks:
+    """Return marks with the share of marked rows that are there again under other ids; TableError if it has grown.
+
+    As after a merge with a second source: each such row has a second copy. By chance the share grows as the table does.
+
+    Parameters
+    ----------
+    marks : Marks
+        What is kept.
+    cells : iterable of ndarray of shape (rows, columns)
+        The bits of the cells, some rows at a time.
+    rows : ndarray of shape (marked,)
+        The marked ones.
+    """
+    parts = [pd.util.hash_pandas_object(pd.DataFrame(bits), index=False).to_numpy() for bits in cells]
+    found = np.concatenate(parts)
+    _, which, times = np.unique(found, return_inverse=True, return_counts=True)
+    twice = times[which[rows]] > 1
+    most = (marks.again + MOVED) * max(1.0, len(found) / max(marks.rows, 1))
+    if marks.rows and twice.sum() >= LEAST_MOVED and twice.mean() > most:
+        raise TableError(
+            CHANGED,
+            f"Of the records {twice.mean():.0%} are there twice, with all cells the same and other row ids. Was the "
+            "table merged with another source of the same patients? Leave the second rows out.",
+        )
+    return replace(marks, rows=len(found), again=float(twice.mean()))
 
 
 def check_not_corrected(known: Found, found: Words, rows: Iterable[list[str]]) -> None:

@@ -46,6 +46,7 @@ from clients.perturb.marks import (
     as_words,
     check_not_corrected,
     check_not_moved,
+    counted_again,
     fingerprints,
     label_rows,
     labels_moved,
@@ -152,7 +153,11 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     cells = canonical(np.column_stack([cells_of(marked, unit) for unit in units]))
     now = dict(zip(as_texts(found[rows]), marks_in(cells), strict=True))
     (empty,) = marks_in(np.full((1, len(units)), np.nan))
-    marks = accepted(kept.marks, now, empty, [unit.name for unit in units], table.ids is not None)
+    marks = kept.marks
+    if table.ids is not None:
+        all_bits = (bits_of_cells(cells, units) for _, cells, _ in blocks_of(table, units))
+        marks = counted_again(marks, all_bits, rows)
+    marks = accepted(marks, now, empty, [unit.name for unit in units], table.ids is not None)
     kept = replace(kept, units={**said, **kept.units}, marks=marks)
     if table.labels is None:
         return kept

@@ -162,6 +162,30 @@ def test_what_a_check_looks_at_settles_nothing(folder: Path) -> None:
         link_table(folder, replace(table, ids=None), joins=False)
 
 
+@pytest.mark.parametrize(("again", "refused"), [(10, False), (40, True), (150, True)])
+def test_a_second_source_of_the_same_patients_is_refused(again: int, refused: bool, folder: Path) -> None:
+    """Under its own ids their records had a second copy each."""
+    table = own_table()
+    copy_of(table, folder)
+    twice = np.concatenate([np.arange(ROWS), np.arange(again)])
+    ids = np.array([*table.ids.tolist(), *(f"Q{7 * number}" for number in range(again))])
+    merged = replace(table, X=table.X[twice], labels=table.labels[twice], ids=ids)
+    if refused:
+        with pytest.raises(TableError):
+            copy_of(merged, folder)
+    copy_of(table if refused else merged, folder)
+
+
+@pytest.mark.parametrize("values", [2, 6, 12])
+def test_rows_that_are_alike_by_chance_are_no_second_source(values: int, folder: Path) -> None:
+    """A pilot of few rows has hardly two that are equal, the whole table many."""
+    X = np.random.default_rng(0).integers(0, values, (3000, 3)).astype(float)
+    ids = np.array([f"P{7 * number}" for number in range(3000)])
+    table = Table(("a", "b", "c"), X, np.where(X[:, 0] > values / 3, "yes", "no"), ids=ids)
+    for rows in (60, 300, 3000):
+        copy_of(part(table, slice(rows)), folder)
+
+
 def without_ids(rows: int = ROWS, columns: int = 8, codes: bool = False) -> Table:
     generator = np.random.default_rng(7)
     X = generator.integers(0, 2, (rows, columns)) if codes else generator.normal(50, 7, (rows, columns))
