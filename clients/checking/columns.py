@@ -271,7 +271,8 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
         yield Finding(
             WARNING,
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
-            "take the copies out: one copy may be trained on and the other tested on.",
+            "take the copies out: one copy may be trained on and the other tested on, and with row ids each is "
+            "perturbed by itself at level perturbed.",
         )
     looked_at = whose is None and rows.size <= MOST_CELLS
     place, nearly = _but_for_one(rows, twice) if looked_at else (0, 0)
