@@ -80,14 +80,16 @@ def read_whole_file(path: Path, form: TableForm) -> Table:
 def _numbered(cells: "pd.Series[str]") -> NDArray[np.float64]:
     """Return cells as numbers, other ones as 24 bits of a digest, which are exact in single precision.
 
-    A text with one number in it, as P17, is that number: a counter is one with letters, too.
+    A text with one number in it, as P17, is that number: a counter is one with letters, too. So is 1,5: it is 1.5 in
+    another export.
     """
     numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     others = np.isnan(numbers)
     texts = cells[others].astype(str)
     digests = pd.Series(pd.util.hash_array(texts.to_numpy(dtype=object)) % 2**24, texts.index)
     digits = texts.str.extract(r"^\D*(\d{1,7})\D*$", expand=False)
-    numbers[others] = pd.to_numeric(digits).fillna(digests).to_numpy(dtype=np.float64)
+    decimals = pd.to_numeric(texts.str.replace(",", ".", regex=False), errors="coerce")
+    numbers[others] = decimals.fillna(pd.to_numeric(digits)).fillna(digests).to_numpy(dtype=np.float64)
     return numbers
 
 

@@ -299,3 +299,34 @@ def test_a_study_of_other_columns_of_a_file_finds_the_ledger_of_the_file(suffix:
         studied("second", 0, "age")
     studied("third", 1, "age")
     assert len(ledgers()) == 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_a_file_saved_in_another_format_is_known_in_a_study_of_other_columns(
+    suffix: str, tmp_path: Path
+) -> None:
+    """With decimal commas only the whole numbers were the same, and no two of three columns told rows apart."""
+    generator = np.random.default_rng(0)
+    codes = {"sex": generator.integers(2, size=60), "ward": generator.integers(4, size=60)}
+    frame = pd.DataFrame({"age": generator.normal(50, 9, 60), **codes})
+    first, second = tmp_path / "first.csv", tmp_path / f"second{suffix}"
+    frame.to_csv(first, index=False)
+    if suffix == ".csv":
+        frame.to_csv(second, index=False, sep=";", decimal=",")
+    elif suffix == ".xlsx":
+        frame.to_excel(second, index=False)
+    else:
+        frame.astype({"age": "float32"}).to_parquet(second)
+    form = TableForm.of({"separator": ";", "decimal": ","} if suffix == ".csv" else {}, None)
+    for folder, column, read in (
+        ("one", "sex", lambda: read_whole_file(first, TableForm())),
+        ("two", "ward", lambda: read_whole_file(second, form)),
+    ):
+        new_ledger(tmp_path / folder, 0.2)
+        table = Table((column,), frame[[column]].to_numpy(dtype=np.float64), None)
+        if folder == "one":
+            link_table(tmp_path / folder, table, read)
+        else:
+            with pytest.raises(BudgetError, match="lacks"):
+                link_table(tmp_path / folder, table, read)
+    assert len(ledgers()) == 1
