@@ -102,8 +102,9 @@ def without_codes(X: Floats, columns: Sequence[TableColumn]) -> Floats:
     for column, cells in zip(columns, X.T, strict=True):
         if column.missing:
             # In single precision, as a file may be: -99.9 is another number there.
-            codes = _as_numbers(column.missing).astype(np.float32)
-            cells[np.isin(cells.astype(np.float32), codes)] = np.nan
+            with np.errstate(over="ignore"):
+                codes = _as_numbers(column.missing).astype(np.float32)
+                cells[np.isin(cells.astype(np.float32), codes)] = np.nan
     return X
 
 

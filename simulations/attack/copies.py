@@ -12,7 +12,7 @@ import numpy as np
 
 from clients.classes import public_classes
 from clients.ledger.lasting_split import key_of
-from clients.perturb.draws import PerturbedTerms, units_of
+from clients.perturb.draws import PerturbedTerms, canonical, units_of
 from clients.perturb.kept import GROUP_OF, SHARES
 from clients.perturb.settling import settled_of
 from clients.site import Site
@@ -61,7 +61,7 @@ def records_of(site: Site) -> SiteRecords:
             index = columns.index(name)
             mean[index], deviation[index] = column.mean, column.deviation
             cells = true[:, index]
-            rows = measured[:, index] = ~np.isnan(cells) & ~np.isin(cells, column.values)
+            rows = measured[:, index] = ~np.isnan(cells) & ~np.isin(canonical(cells), column.values)
             within[rows, index] = cells[rows].clip(column.low, column.high)
             at_end[:, index] = np.isin(seen[:, index], [column.low, column.high])
     trained = _row_mask(seen, site.train().X)
@@ -100,7 +100,7 @@ def whole_copy(sites: Sequence[SiteRecords]) -> WholeCopy:
     true, copy = (np.vstack([getattr(site, name) for site in sites]) for name in ("true", "seen"))
     trained = np.concatenate([site.trained for site in sites])
     measured = np.vstack([site.measured for site in sites])
-    right = (true == copy) | (np.isnan(true) & np.isnan(copy))
+    right = (canonical(true) == canonical(copy)) | (np.isnan(true) & np.isnan(copy))
     return WholeCopy(
         noise=sites[0].noise,
         copy_distance=distance(sites, [site.seen for site in sites]),

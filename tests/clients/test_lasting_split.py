@@ -171,13 +171,13 @@ def test_without_ids_new_rows_and_another_order_move_no_row(node: dict[str, Scal
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     "changed",
-    [{}, {"missing": "40"}, {"thousands": "comma"}, {"decimal": "comma"}, {"schema": "dose.missing = [1]"}],
+    [{}, {"decimal": "comma"}, {"missing": "40"}, {"thousands": "comma"}, {"schema": "dose.missing = [1]"}],
     ids=str,
 )
 def test_without_ids_cells_are_read_as_at_first(
     changed: dict[str, Scalar], level: str, node: dict[str, Scalar], ward: Path
 ) -> None:
-    """A record that changed its side would be charged to the budgets of both; a new column moves none."""
+    """A record that changed its side would be charged to the budgets of both; a new column or format moves none."""
     change(ward, lambda frame: frame.drop(columns="mrn").round().astype({"age": int, "dose": int}))
     del node["row-id"]
     schema = ward.with_name("schema.toml")
@@ -187,7 +187,7 @@ def test_without_ids_cells_are_read_as_at_first(
     own = f"[columns]\nnew.missing = [-1]\nage.unit = 'years'\n{changed.get('schema', 'dose.unit = 1')}\n"
     schema.write_text(own.replace("unit = 1", "unit = 'mg'"))
     node |= {**changed, "schema": str(schema)}
-    if changed:
+    if changed.keys() - {"decimal"}:
         with pytest.raises(BudgetError):
             site_of(node, level)
     else:

@@ -102,7 +102,7 @@ def test_the_refusal_of_records_unlike_the_first_tells_no_more_of_one_than_its_c
 
         def later(far: float, moved: float, column: KeptColumn = column) -> Floats:
             """Return a table of ten records that are so far from the mean, and of one that is moved."""
-            ten = np.resize([column.mean - far, column.mean + far], (10, 1))
+            ten = np.resize([column.mean - far, column.mean + far], (10, 1)) + np.arange(10)[:, None] * 1e-4
             cell = column.mean + far + moved * NOISE * column.deviation
             return np.vstack([alike, ten, [[cell]], alike[:20] + 0.01])
 

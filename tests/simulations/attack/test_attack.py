@@ -169,7 +169,7 @@ def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: Runs) -> None
     sites = SimulatedSites(settings).before(read_transcript(folder)[-1])
     of_site = records_of(sites[0])
     np.testing.assert_array_equal(of_site.seen[of_site.trained], sites[0].train().X)
-    assert whole_copy([records_of(site) for site in sites]).copy_distance == pytest.approx(0.25, abs=0.03)
+    assert whole_copy([records_of(site) for site in sites]).copy_distance == pytest.approx(0.25, abs=0.05)
     exact = SimulatedSites(runs["exact"][0]).before(read_transcript(runs["exact"][1])[-1])[0]
     np.testing.assert_array_equal(records_of(exact).seen, of_site.true)
 
