@@ -49,13 +49,13 @@ def table_key(hospital: Hospital, level: str) -> Hashable:
 
 def true_table(hospital: Hospital) -> Table:
     """Return the true records, whatever the level; raises as :func:`table_at` does."""
+    identity = table_identity(hospital)
 
     def read() -> Table:
         from clients.table.opening import open_unchanged  # noqa: PLC0415 - once a run, or a process
 
         return open_unchanged(hospital, identity)
 
-    identity = table_identity(hospital)
     table = cast(Table, cached_tables((identity, "table"), read))
     version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
     refusal = "to go on: its table has changed since the run began. With the old table the run can go on"
