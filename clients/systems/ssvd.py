@@ -39,9 +39,10 @@ def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.D
     _warn_of_identities(site, question, X)
     distorted = distort(X)
     _check_distortion(site, X, distorted)
-    # Sorted by their own cells: the table's order could re-identify them.
-    order = np.lexsort(distorted.T)
-    return tasks.DistortedRowsAnswer(distorted[order], site.train().classes[order])
+    # Sorted by their own cells and classes, as rows may be equal: the table's order could re-identify them.
+    classes = site.train().classes
+    order = np.lexsort((classes, *distorted.T))
+    return tasks.DistortedRowsAnswer(distorted[order], classes[order])
 
 
 def cells_to_distort(site: Site, question: tasks.DistortedRowsQuestion) -> Floats:
