@@ -1,10 +1,10 @@
-"""The labels that a site discloses: names of classes that enough of its patients have, or a list fixed beforehand.
+"""A site's classes: the labels that its hospital lists, in node config or schema file, or those of enough patients.
 
-A label column chosen by mistake may hold the patients' names. So a column whose values do not look like classes is
-refused before anything leaves, and no error shows a label; the hospital's own log may count rows.
+The names leave the site, and other labels' rows take no part. No error shows a label; the hospital's own log may count
+rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from logging import WARNING
 from typing import cast
 
@@ -12,26 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.hospital import Hospital
-from clients.listed_classes import allowed_classes
 from clients.patients import patient_numbers, patients_of_labels
-from clients.table.source import label_place
+from clients.table.source import label_place, schema_of
 from clients.table.table import Table
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools, Ints
-from flower_pansvm.errors import TableError
-from flower_pansvm.labels import (
-    LABEL_RULE,
-    MOST_CLASSES,
-    SPELLING,
-    can_be_class,
-    misspelt,
-    spelling,
-)
+from flower_pansvm.arrays import Bools
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.lists import as_list, listed
 from flower_pansvm.log import log
 from flower_pansvm.schema import class_names
 
 LOGGED = "left-out-logged"
 Labels = NDArray[np.str_]
+
+
+def allowed_classes(hospital: Hospital) -> tuple[str, ...]:
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
+    return _labels_of(hospital, "classes")
 
 
 def public_classes(hospital: Hospital) -> tuple[str, ...]:
@@ -43,59 +40,74 @@ def public_classes(hospital: Hospital) -> tuple[str, ...]:
     return allowed_classes(hospital)
 
 
-def check_labels(
-    labels: Labels, positive: Sequence[str], column: str, least: int, patients: Ints | None = None
-) -> None:
-    """Check that a table's labels can be classes.
+def positive_labels(hospital: Hospital) -> tuple[str, ...]:
+    """Return the labels that count as positive at a hospital, in canonical form; empty if it names none."""
+    return _labels_of(hospital, "positive")
 
-    Where ``positive`` names labels, the classes are two and no label leaves, so that it only has to be clear which rows
-    are positive.
 
-    An error about a misspelt label reveals that it is there, so it has to be that of at least ``least`` patients, whose
-    numbers are ``patients``: by default each row is one. ``column`` says column and file, for the TableError, which
-    holds no label.
+def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
+    """Return the labels that the node config lists under a key, or else the schema file."""
+    text = getattr(hospital.policy, key)
+    if not text:
+        schema = schema_of(hospital)
+        return getattr(schema, key) if schema else ()
+    # Most hospitals have their labels in the schema file.
+    from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, canonical_label  # noqa: PLC0415
+
+    labels = tuple(canonical_label(label) for label in listed(text))
+    if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
+        raise SettingError(
+            f"The '{key}' in the node config of site '{hospital.name}' are no list of labels. Write them with "
+            f"commas between them, such as {key}='0,1', and one that holds a comma in double quotes. Labels are "
+            f"{LABEL_RULE}, and at most {MOST_CLASSES}."
+        )
+    return labels
+
+
+def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
+    """Check that what a run's labels mean is this hospital's choice, in node config or schema file; else SettingError.
+
+    Other classes than it lists, if it lists any, or one of them twice, would be the coordinator's choice: of names, and
+    of how many there are, which a site's memory depends on. Other positive labels would be its choice of rows, whose
+    sums it would get.
     """
-    names, counts = patients_of_labels(labels, np.arange(len(labels)) if patients is None else patients)
-    if positive:
-        _check_positive(names[counts >= least], positive, column)
-        return
-    few, spellings = len(names) <= MOST_CLASSES, set(map(spelling, names))
-    if few and len(spellings) < len(names):
-        raise TableError(
-            f"The {column} has two labels that differ only {SPELLING}. Most likely they mean the same: write them the "
-            "same way; or name both in the setting 'positive', which makes one class of them."
+    listed_positive, allowed = positive_labels(hospital), allowed_classes(hospital)
+    if set(positive) != set(listed_positive):
+        start = f"positive='{as_list(listed_positive)}'" if listed_positive else "no 'positive'"
+        raise SettingError(
+            f"Site '{hospital.name}' takes part in runs only with the positive labels that it names itself. Start "
+            f"the run with {start}; or, if the hospitals agree to others, write them into the schema file that they "
+            "and the run share, such as positive = [1, 2] beside the classes, or into the site's node config, such as "
+            "positive='1,2'."
         )
-    if not few or not all(map(can_be_class, names)):
-        raise TableError(
-            f"The {column} does not hold classes. Labels are {LABEL_RULE}, and at most {MOST_CLASSES} different ones; "
-            "dates, decimals and long numbers are not labels. Name the right column as label column; if it is the "
-            "right one, name the labels that count as positive in the setting 'positive', which makes two classes of "
-            "all; or list the labels to train on as 'classes' in the hospital's node config."
+    if allowed and not set(classes) <= set(class_names(np.array(allowed), positive)):
+        raise SettingError(
+            f"Site '{hospital.name}' takes part in runs with the classes only that it lists itself. Start the run "
+            "with the hospitals' own schema file; or write the classes into the site's node config, such as "
+            "classes='0,1'."
         )
-
-
-def _check_positive(labels: Iterable[str], positive: Sequence[str], column: str) -> None:
-    if misspelt(labels, positive):
-        raise TableError(
-            f"The {column} has a label that differs only {SPELLING}, from one that the setting 'positive' names, and "
-            "would not count as positive. Name both in 'positive', or write them the same way."
-        )
+    if len(set(classes)) < len(classes):
+        raise SettingError(f"Site '{hospital.name}' received a class twice. {NOT_FOLLOWED}")
 
 
 def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Bools:
     """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
 
-    Not those whose label the node config does not allow, and not those that only their spelling keeps from being
-    positive. Unless the node config says what the classes are, :func:`check_labels` checks the labels.
+    Not those whose label the hospital does not list, and not those that only their spelling keeps from being positive.
+    TableError if it lists none and the labels cannot be classes.
     """
     allowed, labels = allowed_classes(hospital), cast(Labels, table.labels)
+    eligible = np.isin(labels, list(allowed)) if allowed else np.ones(len(labels), dtype=np.bool_)
     if not allowed:
-        column, least = label_place(hospital), hospital.least_patients
-        check_labels(labels, positive, column, least, patient_numbers(table))
-    names, indices = np.unique(labels, return_inverse=True)
-    eligible = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
-    eligible &= ~np.isin(names, misspelt(names, positive))
-    return eligible[indices]
+        from clients.label_check import check_labels  # noqa: PLC0415 - most hospitals list their labels
+
+        least = hospital.least_patients
+        check_labels(labels, positive, label_place(hospital), least, patient_numbers(table))
+    if positive:
+        from flower_pansvm.labels import misspelt  # noqa: PLC0415 - as above
+
+        eligible &= ~np.isin(labels, misspelt(np.unique(labels), positive))
+    return eligible
 
 
 def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Labels:
@@ -106,8 +118,10 @@ def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str])
     """
     allowed = allowed_classes(hospital)
     if allowed:
+        from clients.label_check import check_positive  # noqa: PLC0415 - as above
+
         column = f"list 'classes' in the node config of site '{hospital.name}'"
-        _check_positive(allowed, positive, column)
+        check_positive(allowed, positive, column)
         return np.unique(class_names(allowed, positive))
     labels, patients = cast(Labels, table.labels), patient_numbers(table)
     eligible = rows_with_classes(hospital, table, positive)
@@ -120,6 +134,8 @@ def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> 
 
     ``named`` are the classes of the federation and the labels in ``positive``.
     """
+    from flower_pansvm.labels import SPELLING, misspelt  # noqa: PLC0415 - as above
+
     if records.has(hospital.state, LOGGED):
         return
     records.put(hospital.state, LOGGED, {})

@@ -5,7 +5,7 @@ rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a 
 (:mod:`clients.table.simulated`).
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.cache import cached_tables
+from clients.classes import check_listed, rows_with_classes
 from clients.hospital import Hospital
 from clients.ledger.lasting_split import lasting_split
-from clients.listed_classes import allowed_classes, check_listed
 from clients.patients import at_most, count_patients, fold_places, patient_numbers
 from clients.state_folder import state_folder
 from clients.table.source import table_identity, table_version
@@ -112,7 +112,7 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
             f"Site '{hospital.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
         )
     classes, folder = schema.indices(labels), state_folder(hospital)
-    eligible = (classes >= 0) & _may_take_part(hospital, view, schema.positive_labels)
+    eligible = (classes >= 0) & rows_with_classes(hospital, view, schema.positive_labels)
     patients = patient_numbers(true_rows)
     if folder is None:
         from clients.table.simulated import simulated_tables  # noqa: PLC0415 - no hospital's rows are drawn
@@ -161,13 +161,3 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
         test=Rows(cells(test_table, test), test_classes[test], patients[test]),
         left_out=labels[~eligible],
     )
-
-
-def _may_take_part(hospital: Hospital, table: Table, positive: Sequence[str]) -> Bools:
-    """Return which rows have labels that the site itself allows in a run, a mask of shape (rows,)."""
-    allowed = allowed_classes(hospital)
-    if allowed and not positive:
-        return np.isin(cast(NDArray[np.str_], table.labels), list(allowed))
-    from clients.classes import rows_with_classes  # noqa: PLC0415 - it depends on how the labels are written
-
-    return rows_with_classes(hospital, table, positive)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.cache import Cache, cached, cached_tables
+from clients.classes import log_left_out
 from clients.hospital import BROADCAST, DIGESTS, Hospital
 from clients.membership import Participation
 from clients.rows import Rows, Split, split_rows, table_at, table_key
@@ -125,8 +126,6 @@ class Site(Hospital):
         key = ("split", self.digest_of(SCHEMA), own_columns.tobytes(), self.least_patients)
         split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns)))
         if len(split.left_out):
-            from clients.classes import log_left_out  # noqa: PLC0415 - most tables have labels of the run only
-
             log_left_out(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
         return split
 

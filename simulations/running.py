@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from clients.checking.patients import FEW, another_in_every_row
-from clients.classes import check_labels
+from clients.label_check import check_labels
 from clients.perturb.kept import FEWEST_RECORDS
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.cells import COMMON
-from clients.classes import check_labels
+from clients.label_check import check_labels
 from clients.table.cells import LARGEST, as_numbers, canonical_labels
 from clients.table.encoding import places_of_cells, without_texts
 from clients.table.form import TableForm

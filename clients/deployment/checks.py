@@ -12,7 +12,7 @@ from clients.app import TASKS
 from clients.checking.finding import WARNING
 from clients.checking.findings import doubts
 from clients.checking.perturbation import error_of, of_level
-from clients.classes import rows_with_classes
+from clients.classes import allowed_classes, positive_labels, rows_with_classes
 from clients.deployment.hospital import (
     accepted,
     check_invited,
@@ -24,7 +24,6 @@ from clients.deployment.outside_parts import check_parts
 from clients.gate.levels import LEARNED, level_of
 from clients.hospital import Hospital, hospital_of
 from clients.ledger.ledger import read_ledger
-from clients.listed_classes import allowed_classes, positive_labels
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.patients import count_patients, patient_numbers
 from clients.perturb import check_copy

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from clients.classes import allowed_classes, check_listed
 from clients.hospital import Hospital
 from clients.ledger.ledger import read_ledger
-from clients.listed_classes import allowed_classes, check_listed
 from clients.state_folder import state_folder
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError

@@ -1,5 +1,6 @@
 """The join of a run."""
 
+from clients.classes import disclosed_classes
 from clients.ledger.epochs import enter_run
 from clients.membership import join_run
 from clients.rows import link_own_table
@@ -38,8 +39,5 @@ def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
             f"Site '{site.name}' has a table of LIBSVM text, whose rows determine the number of columns, and a private "
             "run must not reveal it. Write the table as CSV or Parquet."
         )
-    if question.classes:
-        return question.classes
-    from clients.classes import disclosed_classes  # noqa: PLC0415 - at level dp they are public
-
-    return tuple(map(str, disclosed_classes(site, site.table(), question.positive_labels)))
+    named = question.classes or disclosed_classes(site, site.table(), question.positive_labels)
+    return tuple(map(str, named))

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from clients.listed_classes import allowed_classes
+from clients.classes import allowed_classes
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import answers
