@@ -29,14 +29,14 @@ def enter_run(hospital: Hospital) -> bytes:
     folder, key = _folder(hospital), _key(hospital)
 
     def entered(ledger: Ledger) -> Ledger:
-        number = int(max(ledger.epochs, default="0")[: 2 * NUMBER], 16) + 1
-        fresh = number.to_bytes(NUMBER, "big") + secrets.token_bytes(EPOCH_BYTES - NUMBER - TAG)
+        serial = int(max(ledger.epochs, default="0")[: 2 * NUMBER], 16) + 1
+        fresh = serial.to_bytes(NUMBER, "big") + secrets.token_bytes(EPOCH_BYTES - NUMBER - TAG)
         return replace(ledger, epochs=(*ledger.epochs, (fresh + _tag(key, fresh)).hex()))
 
     epoch = change_ledger(folder, entered).epochs[-1]
     records.put(hospital.state, EPOCH, {EPOCH: epoch})
     heard, roster = _heard(folder), _roster(hospital)
-    return bytes.fromhex(epoch + "".join(heard[one] for one in roster.values() if one in heard))
+    return bytes.fromhex(epoch + "".join(heard[i] for i in roster.values() if i in heard))
 
 
 def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
@@ -61,7 +61,7 @@ def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
             later = epoch[:NUMBER].hex() > heard.get(roster[site], "")[: 2 * NUMBER]
             if later and len(epoch) == EPOCH_BYTES:
                 heard[roster[site]] = epoch.hex()
-            missed |= {one.hex() for one in told if hmac.compare_digest(one[-TAG:], _tag(key, one[:-TAG]))}
+            missed |= {e.hex() for e in told if hmac.compare_digest(e[-TAG:], _tag(key, e[:-TAG]))}
         if heard != before:
             write_checked(folder / HEARD_FILE, heard)
 
@@ -73,7 +73,7 @@ def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
 
 
 def _tag(key: bytes, fresh: bytes) -> bytes:
-    """Return by what a hospital knows its own epochs, so that another one cannot make them up."""
+    """Return the tag by which a hospital knows its own epochs, so that another one cannot forge them."""
     return hmac.digest(key, tags.EPOCH + fresh, "sha256")[:TAG]
 
 

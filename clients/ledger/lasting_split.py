@@ -113,16 +113,16 @@ def record_digests(table: Table, ledger: Ledger) -> Digests:
     cipher = _cipher(ledger, b"cell")
     sums, X = np.zeros(len(table.X), "<u8"), table.X
     for name in ledger.columns:
-        place, tag = table.columns.index(name), int.from_bytes(hmac.digest(key, name.encode(), "sha256")[:8])
+        index, tag = table.columns.index(name), int.from_bytes(hmac.digest(key, name.encode(), "sha256")[:8])
         for start in range(0, len(X), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            sums[rows] += cell_digests(cipher, tag, X[rows, place])
+            sums[rows] += cell_digests(cipher, tag, X[rows, index])
     return sums
 
 
 def digests_of_ids(ids: NDArray[np.str_]) -> Digests:
     """Return a number of each id, shape (rows,), the same at all hospitals."""
-    digests = (hashlib.sha256(tags.SIDE + str(one).encode()).digest()[:8] for one in ids)
+    digests = (hashlib.sha256(tags.SIDE + str(row_id).encode()).digest()[:8] for row_id in ids)
     return np.frombuffer(b"".join(digests), "<u8")
 
 

@@ -70,8 +70,8 @@ class Ledger:
     ended: tuple[Ended, ...] = ()  # what was spent before
 
     def spent(self, rows: Side, run: str | None = None) -> float:
-        """Return what has been spent of the training or the test rows' budget, by one run or by all."""
-        return math.fsum(one.rho for one in self.charges if one.rows == rows and run in (None, one.run))
+        """Return the spent part of the training or the test rows' budget, by one run or by all."""
+        return math.fsum(c.rho for c in self.charges if c.rows == rows and run in (None, c.run))
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
     if not link.table:
         raise BudgetError(NOT_LINKED)
     with locked_tables() as home:
-        before = ledger_in(own := home / link.table)
+        before = ledger_in(table_folder := home / link.table)
         if before.missed:
             raise BudgetError(BEHIND)
         ledger = change(before)
         if ledger != before:
-            write_ledger(own, ledger)
+            write_ledger(table_folder, ledger)
     return ledger
 
 
@@ -134,7 +134,7 @@ def charge(hospital: Hospital, task: Task[Any, Any], rho: float) -> None:
         check_joined(hospital, ledger)
         policy = hospital.policy
         epsilon, delta = policy.epsilon, policy.delta
-        costs = [one.rho for one in ledger.charges if one.rows == rows]
+        costs = [c.rho for c in ledger.charges if c.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
             raise _spent(hospital.name, ledger, rows, epsilon, delta)
         return replace(ledger, charges=(*ledger.charges, Charge(run, now(), task.name, rows, rho)))
@@ -178,7 +178,7 @@ BEHIND = (
 
 def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> BudgetError:
     """Return the refusal; which runs have spent the budget is for the hospital's own log, as they may be others'."""
-    runs = dict.fromkeys(one.run for one in ledger.charges if one.rows == rows)
+    runs = dict.fromkeys(c.run for c in ledger.charges if c.rows == rows)
     by = ", ".join(f"epsilon {epsilon_of(ledger.spent(rows, run), delta):.3g} by run {run}" for run in runs)
     side = "test" if rows == "test" else "training"
     return BudgetError(
@@ -213,12 +213,12 @@ def read_link(folder: Path) -> Link:
     )
 
 
-def ledger_in(own: Path) -> Ledger:
+def ledger_in(folder: Path) -> Ledger:
     """Return the ledger in a folder of the account's place for them; BudgetError if it is missing or damaged."""
     try:
-        content = read_own(own / FILE)
-        content["charges"] = tuple(Charge(**one) for one in content["charges"])
-        content["ended"] = tuple(Ended(**one) for one in content["ended"])
+        content = read_own(folder / FILE)
+        content["charges"] = tuple(Charge(**fields) for fields in content["charges"])
+        content["ended"] = tuple(Ended(**fields) for fields in content["ended"])
         lists = {key: tuple(content[key]) for key in ("epochs", "missed")}
         lists["copies_ended"] = tuple(content.get("copies_ended", ()))
         return Ledger(**{**content, **lists})
@@ -232,13 +232,13 @@ def ledger_in(own: Path) -> Ledger:
         f"The ledger of this site's table is {problem}, so it counts as spent. Start the SuperNode in the account that "
         "has it, with the same HOME and XDG_STATE_HOME. If it is lost, put it back from a backup, with all of "
         "pansvm/tables; or its operator can begin a second budget and perturbed copy: pansvm budget --help",
-        detail=f"It was {own / FILE}.",
+        detail=f"It was {folder / FILE}.",
     )
 
 
-def write_ledger(own: Path, ledger: Ledger) -> None:
+def write_ledger(folder: Path, ledger: Ledger) -> None:
     """Replace the ledger in a folder."""
-    write_own(own / FILE, asdict(ledger))
+    write_own(folder / FILE, asdict(ledger))
 
 
 def now() -> str:

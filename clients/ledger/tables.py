@@ -106,55 +106,55 @@ class KnownTables:
                     known[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST]
                 else:
                     del known[kind][some]
-        lists = {kind: {some: one.tolist() for some, one in known[kind].items()} for kind in known}
+        lists = {kind: {some: sketch.tolist() for some, sketch in known[kind].items()} for kind in known}
         write_own(folder / ROWS_FILE, lists)
 
     def _parts(self) -> list[str]:
-        """Return of which columns there is a sketch besides that of all: of counters none."""
+        """Return the sets of columns that have a sketch besides that of all; counters are in none."""
         values = np.array(
             [0 if counts_up(cells) else len(np.unique(cells)) for cells in self._X[:BLOCK_ROWS].T]
         )
         varied = [[self.columns[index]] for index in np.argsort(values)[::-1][:VARIED] if values[index]]
         told = [tag for tag, many in zip(self.columns, values, strict=True) if many]
         quarters = [[tag for tag in told if int(tag, 16) % 4 == rest] for rest in range(4)]
-        some = (
-            one for units in (varied, quarters) for size in (1, 2, 3) for one in combinations(units, size)
-        )
-        return [NAMELESS, *(" ".join(sorted(chain(*one))) for one in some if any(one))]
+        some = (c for units in (varied, quarters) for size in (1, 2, 3) for c in combinations(units, size))
+        return [NAMELESS, *(" ".join(sorted(chain(*c))) for c in some if any(c))]
 
     def _nameless(self, block: NDArray[np.float64]) -> list[Digests]:
         """Return digests of rows, and of each cell of columns in which all rows differ, whatever columns are called."""
         of = [cell_digests(self._cipher, 0, cells) for cells in block.T]
         there = [cells[~np.isnan(cells)] for cells in self._X[:BLOCK_ROWS].T]
-        differ = [len(np.unique(one)) >= ONCE * len(one) and not counts_up(one) for one in there]
-        return [np.add.reduce(of), *(one for one, alone in zip(of, differ, strict=True) if alone)]
+        differ = [len(np.unique(cells)) >= ONCE * len(cells) and not counts_up(cells) for cells in there]
+        return [np.add.reduce(of), *(digests for digests, alone in zip(of, differ, strict=True) if alone)]
 
     def _is_alike(self, known: dict[str, Sketch]) -> bool:
         """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
         return any(
-            _share(self._sketch[some], one, FEWEST if kind == PARTS else 1) >= SHARE
+            _share(self._sketch[some], sketch, FEWEST if kind == PARTS else 1) >= SHARE
             for kind in self._kinds
-            for some, one in known[kind].items()
+            for some, sketch in known[kind].items()
             if some in (self._telling if kind == PARTS else self._sketch)
         )
 
     def _look(self, wanted: Iterable[str]) -> None:
         """Make the sketches of some columns each, if the table has them and they are not made yet."""
-        place = {tag: index for index, tag in enumerate(self.columns)}
+        index_of = {tag: index for index, tag in enumerate(self.columns)}
         new = {some: some.split() for some in wanted if some not in self._sketch}
-        new = {some: tags for some, tags in new.items() if place.keys() >= set(tags)}
-        found = {some: (np.empty(0, np.uint64), np.empty(0)) for some in new}
+        new = {some: tags for some, tags in new.items() if index_of.keys() >= set(tags)}
+        sketches = {some: (np.empty(0, np.uint64), np.empty(0)) for some in new}
         for start in range(0, len(self._X) if new else 0, BLOCK_ROWS):
             block = self._X[start : start + BLOCK_ROWS]
             tags = set().union(*new.values())
-            of = {tag: cell_digests(self._cipher, int(tag, 16), block[:, place[tag]]) for tag in tags}
-            for some, own in new.items():
-                rows = [np.add.reduce([of[tag] for tag in own])] if own else self._nameless(block)
-                found[some] = _smallest(*found[some], np.concatenate(rows))
+            of = {tag: cell_digests(self._cipher, int(tag, 16), block[:, index_of[tag]]) for tag in tags}
+            for some, columns in new.items():
+                rows = [np.add.reduce([of[tag] for tag in columns])] if columns else self._nameless(block)
+                sketches[some] = _smallest(*sketches[some], np.concatenate(rows))
         self._telling |= {
-            some for some, (one, counts) in found.items() if np.count_nonzero(counts == 1) >= ONCE * len(one)
+            some
+            for some, (_, counts) in sketches.items()
+            if np.count_nonzero(counts == 1) >= ONCE * len(counts)
         }
-        self._sketch |= {some: one for some, (one, _) in found.items()}
+        self._sketch |= {some: digests for some, (digests, _) in sketches.items()}
 
 
 def counts_up(cells: NDArray[np.float64]) -> bool:
@@ -171,16 +171,16 @@ def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests,
     """Return the smallest digests after more rows, in order, and how many rows have each."""
     if len(digests) == SMALLEST:
         more = more[more <= digests[-1]]
-    found, place = np.unique(np.concatenate([digests, more]), return_inverse=True)
-    rows = np.bincount(place, np.concatenate([counts, np.ones(len(more))]), len(found))
-    return found[:SMALLEST], rows[:SMALLEST]
+    union, inverse = np.unique(np.concatenate([digests, more]), return_inverse=True)
+    rows = np.bincount(inverse, np.concatenate([counts, np.ones(len(more))]), len(union))
+    return union[:SMALLEST], rows[:SMALLEST]
 
 
-def _share(own: Digests, known: Digests, fewest: int) -> float:
-    """Return which share of the smaller one of two tables is in the other one, as far as both sketches reach."""
-    limit = min((one[-1] for one in (own, known) if len(one) == SMALLEST), default=np.uint64(2**64 - 1))
-    both = np.count_nonzero(np.isin(own, known))
-    fewer = min(np.count_nonzero(one <= limit) for one in (own, known))
+def _share(sketch: Digests, known: Digests, fewest: int) -> float:
+    """Return the share of the smaller one of two tables that is in the other, as far as both sketches reach."""
+    limit = min((s[-1] for s in (sketch, known) if len(s) == SMALLEST), default=np.uint64(2**64 - 1))
+    both = np.count_nonzero(np.isin(sketch, known))
+    fewer = min(np.count_nonzero(s <= limit) for s in (sketch, known))
     return both / fewer if both >= fewest else 0.0
 
 
@@ -191,7 +191,7 @@ def _read(folder: Path) -> dict[str, Sketch]:
     except (OSError, ValueError):
         raise _damaged(folder / ROWS_FILE, "the folder of that file") from None
     return {
-        kind: {some: np.array(one, np.uint64) for some, one in sketches.items()}
+        kind: {some: np.array(digests, np.uint64) for some, digests in sketches.items()}
         for kind, sketches in content.items()
     }
 
@@ -217,7 +217,7 @@ def link_table(
         link, known = read_link(folder), [KnownTables(home, table)]
         if whole is not None and not link.table:
             known.append(KnownTables(home, whole, WHOLE_FILE))
-        alike = sorted({name for one in known for name in one.alike()})
+        alike = sorted({name for tables in known for name in tables.alike()})
         if link.table and link.table not in alike:
             ledger_in(home / link.table)
             raise BudgetError(
@@ -252,8 +252,8 @@ def link_table(
                 ledger, columns=columns, by_ids=by_ids, by_patients=by_patients, joined=ledger.joined or joins
             )
             write_ledger(home / name, ledger)
-        for one in known:
-            one.add(home / name)
+        for tables in known:
+            tables.add(home / name)
         write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
     return ledger
 

@@ -129,16 +129,16 @@ def perturbed_table(
             of_label = kept.secret(label)
         words = []
         for rows, cells, records in blocks_of(table, units):
-            bits, own = bits_of_cells(cells, units), words_of(secret, records, len(units), how.noise)
-            X[rows] = features_of(perturbed(cells, bits, kept.features, secret, own, how.noise), units)
+            bits, of_block = bits_of_cells(cells, units), words_of(secret, records, len(units), how.noise)
+            X[rows] = features_of(perturbed(cells, bits, kept.features, secret, of_block, how.noise), units)
             if labels is not None:
-                words.append(own[..., :1])
+                words.append(of_block[..., :1])
         if labels is not None:
-            settled, found = kept.labels[label], np.concatenate(words)
+            settled, first = kept.labels[label], np.concatenate(words)
             codes = label_codes(labels, settled)
             as_numbers = replace(settled, values=range(len(settled.values)))
             drawn = perturbed(
-                codes, bits_of_labels(labels, found[:, 0, 0]), [as_numbers], of_label, found, how.noise
+                codes, bits_of_labels(labels, first[:, 0, 0]), [as_numbers], of_label, first, how.noise
             )
             labels = np.array(settled.values, dtype=np.str_)[drawn[:, 0].astype(np.int64)]
             names, inverse = np.unique(labels, return_inverse=True)

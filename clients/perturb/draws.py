@@ -74,10 +74,10 @@ def perturbed(
 ) -> Floats:
     """Return cells, shape (rows, columns), perturbed; NaN is a missing one."""
     cipher, copy = cipher_of(secret), np.empty(cells.shape)
-    for place, column in enumerate(columns):
-        codes, x = drawn(cells[:, place], bits[:, place], column, cipher, words[..., place], noise)
+    for index, column in enumerate(columns):
+        codes, x = drawn(cells[:, index], bits[:, index], column, cipher, words[..., index], noise)
         written = np.array([*column.values, np.nan, np.nan], dtype=np.float64)[codes]
-        copy[:, place] = np.where(codes == len(column.values) + 1, x.clip(column.low, column.high), written)
+        copy[:, index] = np.where(codes == len(column.values) + 1, x.clip(column.low, column.high), written)
     return copy
 
 
@@ -113,10 +113,10 @@ def drawn(
             rows, of = anew[new], group[anew[new]]
             u = (rank[new] - ends[of, missing] + 0.5) / shares[of, measured]
             knots, quantiles = NORMAL_QUANTILES, np.array(column.quantiles)
-            place = (ndtri(u).clip(knots[0], knots[-1]) - knots[0]) / (knots[1] - knots[0])
-            left = np.minimum(place.astype(np.int64), len(knots) - 2)
+            position = (ndtri(u).clip(knots[0], knots[-1]) - knots[0]) / (knots[1] - knots[0])
+            left = np.minimum(position.astype(np.int64), len(knots) - 2)
             lower, upper = quantiles[of, left], quantiles[of, left + 1]
-            x[rows] = lower + (place - left) * (upper - lower) + above * z[rows]
+            x[rows] = lower + (position - left) * (upper - lower) + above * z[rows]
             x = np.round(x / grid) * grid
         codes[anew] = drawn
     return codes, x
@@ -147,19 +147,17 @@ def blocks_of(table: Table, units: Sequence[Unit]) -> Iterator[Block]:
         rows = slice(start, start + step)
         cells = canonical(np.column_stack([cells_of(X[rows], unit) for unit in units]))
         told_by = cells if table.ids is None else table.ids[rows]
-        yield rows, cells, [str(one).encode() if table.ids is not None else one.tobytes() for one in told_by]
+        yield rows, cells, [str(r).encode() if table.ids is not None else r.tobytes() for r in told_by]
 
 
 def units_of(table: Table, schema: TableSchema | None) -> list[Unit]:
     """Return the columns, by name, with all features of a category together."""
-    places = {name: place for place, name in enumerate(table.columns)}
-    known = {one.name: one for one in (schema.columns if schema else ())}
+    places = {name: index for index, name in enumerate(table.columns)}
+    known = {column.name: column for column in (schema.columns if schema else ())}
     # A site that holds other columns than all may have a part of a category's features.
-    categories = [
-        one for one in known.values() if one.kind == CATEGORY and places.keys() >= set(one.features)
-    ]
-    units = [Unit(one.name, [places.pop(feature) for feature in one.features], one) for one in categories]
-    rest = [Unit(name, [place], known.get(name)) for name, place in places.items()]
+    categories = [c for c in known.values() if c.kind == CATEGORY and places.keys() >= set(c.features)]
+    units = [Unit(c.name, [places.pop(feature) for feature in c.features], c) for c in categories]
+    rest = [Unit(name, [index], known.get(name)) for name, index in places.items()]
     return sorted([*units, *rest], key=lambda unit: (unit.name, unit.places))
 
 
@@ -182,10 +180,10 @@ def canonical(cells: Floats) -> Floats:
 def bits_of_cells(cells: Floats, units: Sequence[Unit]) -> Words:
     """Return 64 bits of each cell, shape (rows, columns): of a number itself, of a category its name's."""
     bits = cells.view("<u8").copy()
-    for place, unit in enumerate(units):
+    for index, unit in enumerate(units):
         if len(unit.places) > 1 and unit.known is not None:
             names = bits_of_texts(np.array([*unit.known.categories, ""]))
-            bits[:, place] = names[np.nan_to_num(cells[:, place], nan=len(names) - 1).astype(np.int64)]
+            bits[:, index] = names[np.nan_to_num(cells[:, index], nan=len(names) - 1).astype(np.int64)]
     return bits
 
 
@@ -197,18 +195,18 @@ def bits_of_texts(texts: NDArray[np.str_]) -> Words:
 
 
 def label_codes(labels: NDArray[np.str_], column: KeptColumn) -> Floats:
-    """Return the place of each label among the settled ones, shape (rows, 1); NaN is none of them."""
+    """Return the index of each label among the settled ones, shape (rows, 1); NaN is another label."""
     names = np.array(column.values, dtype=np.str_)
     places = np.searchsorted(names, labels).clip(max=len(names) - 1)
     return np.where(names[places] == labels, places, np.nan)[:, None]
 
 
-def bits_of_labels(labels: NDArray[np.str_], found: Words) -> Words:
+def bits_of_labels(labels: NDArray[np.str_], numbers: Words) -> Words:
     """Return 64 bits of each label, shape (rows, 1), of records that have a number each; equal ones the same.
 
     Where records are equal but for the label, one draw for all would be seen, and tell the labels that stay.
     """
-    nth = pd.Series(labels).groupby([found, labels]).cumcount().to_numpy(dtype=np.uint64)
+    nth = pd.Series(labels).groupby([numbers, labels]).cumcount().to_numpy(dtype=np.uint64)
     bits: Words = np.add(bits_of_texts(labels), nth, dtype=np.uint64)[:, None]
     return bits
 

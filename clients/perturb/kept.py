@@ -97,9 +97,9 @@ class Kept:
         return hashlib.sha256(json.dumps(content, default=vars, sort_keys=True).encode()).hexdigest()
 
     def secret(self, label: str | None = None) -> bytes:
-        """Return the key of the draws for the features or for a label column, which depends on what is settled."""
+        """Return the key of the draws for the features or for a label column, which depends on their settled values."""
         columns = self.features if label is None else [self.labels[label]]
-        settled = [[list(one.values), one.missing, one.measured, one.mean, one.deviation] for one in columns]
+        settled = [[list(c.values), c.missing, c.measured, c.mean, c.deviation] for c in columns]
         return self.derive(tags.PERTURBED, json.dumps([label, *settled]))
 
     def derive(self, tag: bytes, about: str) -> bytes:
@@ -127,7 +127,7 @@ class Kept:
 
 
 def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:
-    """Return what is kept for a hospital's table after a function has checked it, and added what is not settled yet.
+    """Return the kept values of a hospital's table after a function has checked them, and added those not settled yet.
 
     BudgetError if the table's ledger is missing, damaged or of an older kind, or the table was not looked at when the
     run was joined.
@@ -143,7 +143,7 @@ def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:
 
 
 def kept_of(ledger: Ledger) -> Kept:
-    """Return what a ledger keeps of its table's copy, nothing but the key before the first; BudgetError if damaged."""
+    """Return a ledger's kept values of its table's copy, before the first the key alone; BudgetError if damaged."""
     about = join_fields(tags.PERTURBED, str(len(ledger.copies_ended)).encode())
     key = hmac.digest(bytes.fromhex(ledger.key), about, "sha256").hex()
     if not ledger.copy:
@@ -167,15 +167,15 @@ def kept_of(ledger: Ledger) -> Kept:
 def _check_kept(kept: Kept) -> None:
     """Check that all is of the kinds and shapes that a copy is made of; ValueError, TypeError or the like if not."""
     first, last, labels = kept.marks.first, kept.marks.last, kept.marks.labels
-    marks = [(first, len(kept.features)), (last, len(kept.features)), *((one, 1) for one in labels.values())]
+    marks = [(first, len(kept.features)), (last, len(kept.features)), *((m, 1) for m in labels.values())]
     right = (
         bool(first and last)
         and kept.marks.rows >= 0 <= kept.marks.again
         and labels.keys() == kept.labels.keys() == {*kept.names.values()}
     )
-    for found, cells in marks:
-        as_words([*found])
-        right &= all(len(bytes.fromhex(text)) == 2 * cells for text in found.values())
+    for texts_of, cells in marks:
+        as_words([*texts_of])
+        right &= all(len(bytes.fromhex(text)) == 2 * cells for text in texts_of.values())
     for column in [*kept.features, *kept.labels.values()]:
         shares, quantiles = np.array(column.shares), np.array(column.quantiles)
         many = int(GROUP_OF.max()) + 1
@@ -188,9 +188,9 @@ def _check_kept(kept: Kept) -> None:
     texts = [
         kept.columns,
         *kept.units.values(),
-        *(one for column in kept.labels.values() for one in column.values),
+        *(value for column in kept.labels.values() for value in column.values),
     ]
-    if not right or not all(isinstance(one, str) for one in texts):
+    if not right or not all(isinstance(text, str) for text in texts):
         raise ValueError("It is damaged.")
 
 
@@ -220,7 +220,7 @@ def settled_column(
     noise: Iterator[int],
     bits: Bits,
 ) -> KeptColumn:
-    """Return what is settled of a column from its true cells, each number with noise.
+    """Return a column's settled values from its true cells, each number with noise.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def moments_of(x: Floats) -> tuple[float, float]:
 
 
 def settled_labels(labels: NDArray[np.str_], classes: Sequence[str], least: int, bits: Bits) -> KeptColumn:
-    """Return what is settled of a label column: the public classes, and the labels of enough records.
+    """Return a label column's settled values: the public classes, and the labels of enough records.
 
     A label of enough records that is no class stays what it is, and its records have no part in a run.
 

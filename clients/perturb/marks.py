@@ -37,7 +37,7 @@ BY_CHANCE = 0.95  # share of records that share no more cells with another row t
 
 Words = NDArray[np.uint64]
 Cells = NDArray[np.uint16]
-Found = dict[str, str]  # by the fingerprint of a record: the marks of its cells
+CellMarks = dict[str, str]  # by the fingerprint of a record: the marks of its cells
 
 CHANGED = (
     "The table is not as it was when its copy for level perturbed was made, and records would get a second copy. The "
@@ -51,16 +51,16 @@ CHANGED = (
 class Marks:
     """Marks of some records' cells: four hexadecimal digits for each column."""
 
-    first: Found = field(default_factory=dict, repr=False)  # of the first use; cells as last accepted
-    last: Found = field(default_factory=dict, repr=False)  # of the table that was last accepted
-    labels: dict[str, Found] = field(default_factory=dict, repr=False)  # of a settled label column
+    first: CellMarks = field(default_factory=dict, repr=False)  # of the first use; cells as last accepted
+    last: CellMarks = field(default_factory=dict, repr=False)  # of the table that was last accepted
+    labels: dict[str, CellMarks] = field(default_factory=dict, repr=False)  # of a settled label column
     rows: int = 0  # of the table that was last accepted
     again: float = 0.0  # which share of its marked records was there again, under other ids
 
 
 def fingerprints(secret: bytes, records: Sequence[bytes]) -> Words:
     """Return a keyed number of each record, shape (rows,)."""
-    digests = b"".join(hashlib.blake2b(one, digest_size=8, key=secret).digest() for one in records)
+    digests = b"".join(hashlib.blake2b(record, digest_size=8, key=secret).digest() for record in records)
     return np.frombuffer(digests, "<u8")
 
 
@@ -73,15 +73,15 @@ def marks_of(secret: bytes, cells: Words) -> list[str]:
     return [row.tobytes().hex() for row in digests[..., 0]]
 
 
-def rows_to_mark(found: Words, marks: Marks) -> Ints:
+def rows_to_mark(prints: Words, marks: Marks) -> Ints:
     """Return the rows whose marks are compared or kept, of records with these fingerprints, shape (rows,)."""
-    order = np.argsort(found, kind="stable")
+    order = np.argsort(prints, kind="stable")
     first = order[:0] if marks.first else order[:MARKED]
-    known = np.flatnonzero(np.isin(found, as_words([*marks.first, *marks.last])))
+    known = np.flatnonzero(np.isin(prints, as_words([*marks.first, *marks.last])))
     return np.unique(np.concatenate([first, known, order[-MARKED:]]))
 
 
-def accepted(marks: Marks, now: Found, empty: str, names: Sequence[str], by_ids: bool) -> Marks:
+def accepted(marks: Marks, now: CellMarks, empty: str, names: Sequence[str], by_ids: bool) -> Marks:
     """Return the marks of a table after a comparison with those of its copy; TableError if it has changed.
 
     A cell that is filled in has one copy, as before. A cell that is emptied keeps its mark: it may come back converted.
@@ -100,7 +100,7 @@ def accepted(marks: Marks, now: Found, empty: str, names: Sequence[str], by_ids:
         Whether records are known by ids.
     """
     known = {**marks.first, **marks.last}
-    there = [one for one in known if one in now]
+    there = [record for record in known if record in now]
     gone = 1 - len(now.keys() & marks.last.keys()) / max(len(marks.last), 1)
     if known and gone > (GONE if by_ids else GONE_WITHOUT_IDS):
         cause = (
@@ -110,13 +110,13 @@ def accepted(marks: Marks, now: Found, empty: str, names: Sequence[str], by_ids:
             else "at least one cell of each, as no row-id tells records apart: a unit, a format, a corrected column"
         )
         raise TableError(CHANGED, f"Of the records {gone:.0%} are gone. What has changed is: {cause}.")
-    before, after = (_cells([of[one] for one in there], len(names)) for of in (known, now))
+    before, after = (_cells([of[record] for record in there], len(names)) for of in (known, now))
     filled = np.logical_and(*(cells != _cells([empty], len(names)) for cells in (before, after)))
     changed = ((before != after) & filled).sum(axis=0)
     telling = _telling(before, after, filled)
     moved = changed >= np.maximum((telling / 2).clip(2, LEAST_MOVED), MOVED * telling)
     if moved.any():
-        which = columns_text([name for name, one in zip(names, moved, strict=True) if one])
+        which = columns_text([name for name, has_moved in zip(names, moved, strict=True) if has_moved])
         cause = "Have the row ids moved" if moved.mean() > 0.5 else "Was it exported in another unit"
         raise TableError(
             CHANGED,
@@ -124,24 +124,24 @@ def accepted(marks: Marks, now: Found, empty: str, names: Sequence[str], by_ids:
             f"{cause}, or calibrated, rounded or coded anew? Convert it back.",
         )
     lasting = np.where(after == _cells([empty], len(names)), before, after)
-    now = now | {one: row.tobytes().hex() for one, row in zip(there, lasting, strict=True)}
+    now = now | {record: row.tobytes().hex() for record, row in zip(there, lasting, strict=True)}
     order = sorted(now)
-    first = {one: now.get(one, "") or marks.first[one] for one in marks.first or order[:MARKED]}
-    return replace(marks, first=first, last={one: now[one] for one in order[-MARKED:]})
+    first = {record: now.get(record, "") or marks.first[record] for record in marks.first or order[:MARKED]}
+    return replace(marks, first=first, last={record: now[record] for record in order[-MARKED:]})
 
 
 def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
     """Return of how many cells of each column a share may change: of a sparse one's, not of its many equal ones."""
     counted: Ints = filled.sum(axis=0)
-    for place in range(before.shape[1]):
-        values, counts = np.unique(before[filled[:, place], place], return_counts=True)
-        if counts.max(initial=0) > SPARSE * counted[place]:
-            usual = filled[:, place] & (before[:, place] == values[counts.argmax()])
-            counted[place] -= (usual & (after[:, place] == before[:, place])).sum()
+    for index in range(before.shape[1]):
+        values, counts = np.unique(before[filled[:, index], index], return_counts=True)
+        if counts.max(initial=0) > SPARSE * counted[index]:
+            usual = filled[:, index] & (before[:, index] == values[counts.argmax()])
+            counted[index] -= (usual & (after[:, index] == before[:, index])).sum()
     return counted
 
 
-def check_not_moved(known: Found, found: Words, rows: Iterable[list[str]]) -> None:
+def check_not_moved(known: CellMarks, prints: Words, rows: Iterable[list[str]]) -> None:
     """Check that records whose ids are gone are not there under other ids; else TableError.
 
     Other ids may be those of some records only: capital letters in one half of them.
@@ -150,12 +150,12 @@ def check_not_moved(known: Found, found: Words, rows: Iterable[list[str]]) -> No
     ----------
     known : dict
         Marks of records that were there.
-    found : ndarray of shape (rows,)
+    prints : ndarray of shape (rows,)
         Fingerprints of the records that are there now.
     rows : iterable of list of str
         Marks of these, some rows at a time.
     """
-    still = np.isin(as_words([*known]), found)
+    still = np.isin(as_words([*known]), prints)
     if still.all():
         return
     wanted, times = {*known.values()}, Counter[str]()
@@ -187,26 +187,26 @@ def counted_again(marks: Marks, cells: Iterable[Words], rows: Ints) -> Marks:
         The marked ones.
     """
     parts = [pd.util.hash_pandas_object(pd.DataFrame(bits), index=False).to_numpy() for bits in cells]
-    found = np.concatenate(parts)
-    _, which, times = np.unique(found, return_inverse=True, return_counts=True)
+    digests = np.concatenate(parts)
+    _, which, times = np.unique(digests, return_inverse=True, return_counts=True)
     twice = times[which[rows]] > 1
-    most = (marks.again + MOVED) * max(1.0, len(found) / max(marks.rows, 1))
+    most = (marks.again + MOVED) * max(1.0, len(digests) / max(marks.rows, 1))
     if marks.rows and twice.sum() >= LEAST_MOVED and twice.mean() > most:
         raise TableError(
             CHANGED,
             f"Of the records {twice.mean():.0%} are there twice, with all cells the same and other row ids. Was the "
             "table merged with another source of the same patients? Leave the second rows out.",
         )
-    return replace(marks, rows=len(found), again=float(twice.mean()))
+    return replace(marks, rows=len(digests), again=float(twice.mean()))
 
 
-def check_not_corrected(known: Found, found: Words, rows: Iterable[list[str]]) -> None:
+def check_not_corrected(known: CellMarks, prints: Words, rows: Iterable[list[str]]) -> None:
     """Check that records without ids that are gone are not there with a few other cells; else TableError.
 
     Each is a second copy, and which one belongs to which first one shows. A record that is there still tells how many
     cells another row shares by chance. Parameters as above.
     """
-    still = np.isin(as_words([*known]), found)
+    still = np.isin(as_words([*known]), prints)
     if len(still) - still.sum() < LEAST_MOVED or not still.any():
         return
     compared = np.concatenate([np.flatnonzero(~still), np.flatnonzero(still)[:MARKED]])
@@ -215,9 +215,9 @@ def check_not_corrected(known: Found, found: Words, rows: Iterable[list[str]]) -
     shared = np.zeros(len(compared), dtype=np.int64)
     for texts in rows:
         cells = _cells(texts, columns)
-        for place, one in enumerate(before):
-            equal = (cells == one).sum(axis=1)
-            shared[place] = max(shared[place], equal[equal < columns].max(initial=0))
+        for index, record in enumerate(before):
+            equal = (cells == record).sum(axis=1)
+            shared[index] = max(shared[index], equal[equal < columns].max(initial=0))
     gone = ~still[compared]
     corrected = shared[gone] > np.quantile(shared[~gone], BY_CHANCE, method="higher")
     if corrected.sum() >= max(LEAST_MOVED, MOVED * len(known)):
@@ -229,31 +229,29 @@ def check_not_corrected(known: Found, found: Words, rows: Iterable[list[str]]) -
         )
 
 
-def label_rows(found: Words, labels: NDArray[np.str_]) -> Ints:
+def label_rows(prints: Words, labels: NDArray[np.str_]) -> Ints:
     """Return the rows by which a label column is known again: some of each label."""
-    order = np.argsort(found, kind="stable")
+    order = np.argsort(prints, kind="stable")
     rows = [order[labels[order] == name][:OF_A_LABEL] for name in np.unique(labels)[:MOST_CLASSES]]
     return np.sort(np.concatenate(rows))
 
 
-def labels_moved(before: Found, now: Found) -> bool:
+def labels_moved(before: CellMarks, now: CellMarks) -> bool:
     """Tell whether more labels of a settled column have changed than people correct."""
     there = before.keys() & now.keys()
-    changed = sum(before[one] != now[one] for one in there)
+    changed = sum(before[record] != now[record] for record in there)
     return changed >= max(LEAST_MOVED, MOVED * len(there))
 
 
-def same_labels(before: Found, now: Found) -> bool | None:
+def same_labels(before: CellMarks, now: CellMarks) -> bool | None:
     """Tell whether labels are those of a settled column; None if so, but written otherwise.
 
     They are if of two labels nearly all records have one of two others each, or the other way round. Records with a
     third label do not count: outcomes that are pending, in another part of the records in each export.
     """
     there = before.keys() & now.keys()
-    pairs = Counter((before[one], now[one]) for one in there)
-    often = [
-        {label for label, _ in Counter(side[one] for one in there).most_common(2)} for side in (before, now)
-    ]
+    pairs = Counter((before[record], now[record]) for record in there)
+    often = [{label for label, _ in Counter(side[r] for r in there).most_common(2)} for side in (before, now)]
 
     def counted(pair: tuple[str, str]) -> bool:
         return pairs[pair] >= FREQUENT or (pair[0] in often[0] and pair[1] in often[1])
@@ -271,7 +269,7 @@ def _follow(pairs: Counter[tuple[str, str]], pair: tuple[str, str], other: tuple
     (a, b), (c, d) = pair, other
     both = pairs[pair], pairs[other]
     for crossed in ((pairs[a, d], pairs[c, b]), (pairs[c, b], pairs[a, d])):
-        if all(one >= FOLLOW * (one + more) for one, more in zip(both, crossed, strict=True)):
+        if all(count >= FOLLOW * (count + more) for count, more in zip(both, crossed, strict=True)):
             return True
     return False
 
@@ -281,11 +279,11 @@ def _cells(texts: Sequence[str], columns: int) -> Cells:
     return np.frombuffer(bytes.fromhex("".join(texts)), "<u2").reshape(-1, columns)
 
 
-def as_texts(found: Words) -> list[str]:
+def as_texts(words: Words) -> list[str]:
     """Return fingerprints as they are kept."""
-    return [f"{one:016x}" for one in found.tolist()]
+    return [f"{word:016x}" for word in words.tolist()]
 
 
-def as_words(found: Sequence[str]) -> Words:
+def as_words(texts: Sequence[str]) -> Words:
     """Return the fingerprints that :func:`as_texts` wrote."""
-    return np.array([int(one, 16) for one in found], dtype=np.uint64)
+    return np.array([int(text, 16) for text in texts], dtype=np.uint64)

@@ -75,7 +75,7 @@ LARGER = (
 def settled_of(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
 ) -> Kept:
-    """Return what is settled of a table's copy, at first use for good; parameters and errors as above."""
+    """Return the settled values of a table's copy, at first use for good; parameters and errors as above."""
 
     def settled(kept: Kept) -> Kept:
         _check_ids(table, not kept.columns)
@@ -110,20 +110,20 @@ def _check_first(ledger: Ledger, table: Table) -> None:
 
 
 def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: TableSchema | None) -> Kept:
-    """Return what is kept, with what has to be settled at first use; TableError if the table is another one."""
+    """Return the kept values, with those that the first use settles; TableError if the table is another one."""
     units = units_of(table, schema)
     fields = [
-        name for unit in units for name in (unit.name, *(table.columns[place] for place in unit.places))
+        name for unit in units for name in (unit.name, *(table.columns[index] for index in unit.places))
     ]
-    fields.append(_said_of_reading(table, schema))
+    fields.append(_reading_text(table, schema))
     columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
-    said = {unit.name: unit.known.unit for unit in units if unit.known and unit.known.unit}
+    stated = {unit.name: unit.known.unit for unit in units if unit.known and unit.known.unit}
     by = kept.derive(tags.RECORD_MARK, "features")
-    found = np.concatenate([fingerprints(by, records) for _, _, records in blocks_of(table, units)])
+    prints = np.concatenate([fingerprints(by, keys) for _, _, keys in blocks_of(table, units)])
     # Which rows settle does not depend on their order.
-    settling = np.argsort(found, kind="stable")[:SETTLING]
+    settling = np.argsort(prints, kind="stable")[:SETTLING]
     if kept.columns:
-        kept.check_columns(columns, said)
+        kept.check_columns(columns, stated)
         cells, words = _words(kept, table, units, settling, how)
         _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)
     else:
@@ -145,30 +145,30 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     def marks_in(cells: Floats) -> list[str]:
         return marks_of(by, bits_of_cells(cells, units))
 
-    own = (marks_in(cells) for _, cells, _ in blocks_of(table, units))
+    texts = (marks_in(cells) for _, cells, _ in blocks_of(table, units))
     check = check_not_corrected if table.ids is None else check_not_moved
-    check({**kept.marks.first, **kept.marks.last}, found, own)
-    rows = rows_to_mark(found, kept.marks)
+    check({**kept.marks.first, **kept.marks.last}, prints, texts)
+    rows = rows_to_mark(prints, kept.marks)
     marked = table.X[rows]
     cells = canonical(np.column_stack([cells_of(marked, unit) for unit in units]))
-    now = dict(zip(as_texts(found[rows]), marks_in(cells), strict=True))
+    now = dict(zip(as_texts(prints[rows]), marks_in(cells), strict=True))
     (empty,) = marks_in(np.full((1, len(units)), np.nan))
     marks = kept.marks
     if table.ids is not None:
         all_bits = (bits_of_cells(cells, units) for _, cells, _ in blocks_of(table, units))
         marks = counted_again(marks, all_bits, rows)
     marks = accepted(marks, now, empty, [unit.name for unit in units], table.ids is not None)
-    kept = replace(kept, units={**said, **kept.units}, marks=marks)
+    kept = replace(kept, units={**stated, **kept.units}, marks=marks)
     if table.labels is None:
         return kept
-    kept, new = _label_column(kept, table.labels, label, found)
+    kept, new = _label_column(kept, table.labels, label, prints)
     if new is not None:
         classes = sorted({*map(spelling, [*(schema.classes if schema else ()), *how.classes])})
         bits = bits_of(kept.derive(tags.PERTURBED, f"label {new}"))
         column = settled_labels(table.labels, classes, how.min_cluster, bits)
         kept = replace(kept, labels={**kept.labels, new: column})
         words = _words(kept, table, units, settling, how)[1][..., :1]
-        drawing = label_codes(table.labels, column)[settling], bits_of_labels(table.labels, found)[settling]
+        drawing = label_codes(table.labels, column)[settling], bits_of_labels(table.labels, prints)[settling]
         as_numbers = replace(column, values=range(len(column.values)))
         (begun,) = settled_draws([as_numbers], *drawing, kept.secret(new), words, how, bits)
         kept = replace(kept, labels={**kept.labels, new: replace(begun, values=column.values)})
@@ -184,8 +184,8 @@ def _check_deviations(
     the refusal tells no more than copies do.
     """
     cipher = cipher_of(kept.secret())
-    for place, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
-        of_column = cells[:, place], bits[:, place], column, cipher, words[..., place]
+    for index, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
+        of_column = cells[:, index], bits[:, index], column, cipher, words[..., index]
         codes, x = drawn(*of_column, noise)
         x = x[codes == len(column.values) + 1]
         most = LARGER * column.deviation * math.sqrt(1 + noise**2)
@@ -208,17 +208,17 @@ def _words(
     return np.concatenate(cells), np.concatenate(words)
 
 
-def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words) -> tuple[Kept, str | None]:
-    """Return what is kept with the name and marks of a label column, and this name if the column is a new one.
+def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Words) -> tuple[Kept, str | None]:
+    """Return the kept values with the name and marks of a label column, and this name if the column is a new one.
 
     TableError if it is a settled one whose labels are written otherwise.
     """
     by, name = kept.derive(tags.RECORD_MARK, "labels"), plain(label)
 
     def marked(records: Words) -> dict[str, str]:
-        rows = np.flatnonzero(np.isin(found, records))
+        rows = np.flatnonzero(np.isin(prints, records))
         texts = marks_of(by, bits_of_texts(labels[rows])[:, None])
-        pairs = dict.fromkeys(zip(as_texts(found[rows]), texts, strict=True))
+        pairs = dict.fromkeys(zip(as_texts(prints[rows]), texts, strict=True))
         # Without ids, equal records may have different labels: one of them that leaves changes none.
         times = Counter(record for record, _ in pairs)
         return {record: text for record, text in pairs if times[record] == 1}
@@ -241,19 +241,19 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, found: Words
     else:
         settled = name
     # Of the records that are there now: those of the first use may all have gone by the next.
-    marks = {**kept.marks.labels, settled: marked(found[label_rows(found, labels)])}
+    marks = {**kept.marks.labels, settled: marked(prints[label_rows(prints, labels)])}
     new = None if settled in kept.labels else settled
     return replace(kept, names={**kept.names, name: settled}, marks=replace(kept.marks, labels=marks)), new
 
 
-def _said_of_reading(table: Table, schema: TableSchema | None) -> str:
-    """Return how cells are read, and what else a schema file says of reading, which a coordinator may have sent.
+def _reading_text(table: Table, schema: TableSchema | None) -> str:
+    """Return the table's readings and the schema file's other keys of reading, as text: a coordinator may have sent it.
 
     With one that takes rows for remarks that begin with a digit, those that do would be missing. Another separator
     makes other columns.
     """
-    said = [(key, text) for key, text in (schema.reading if schema else ()) if key not in IN_READINGS]
-    return json.dumps([sorted(table.readings.items()), sorted(said)])
+    others = [(key, text) for key, text in (schema.reading if schema else ()) if key not in IN_READINGS]
+    return json.dumps([sorted(table.readings.items()), sorted(others)])
 
 
 def _check_tells_apart(ledger: Ledger, table: Table) -> None:
@@ -278,7 +278,7 @@ def _check_ids(table: Table, first: bool) -> None:
         raise TableError(
             "Two rows have the same id and would get the same noise. Give each an id of its own."
         )
-    numbers = [int(one) for one in (text.removesuffix(".0") for text in ids) if one.isdecimal()]
+    numbers = [int(digits) for digits in (text.removesuffix(".0") for text in ids) if digits.isdecimal()]
     if first and len(ids) > 1 and len(numbers) == len(ids) and max(numbers) - min(numbers) == len(ids) - 1:
         raise TableError(
             "The row ids are whole numbers without a gap, as row numbers are. With a row more or less each record "
@@ -288,5 +288,5 @@ def _check_ids(table: Table, first: bool) -> None:
 
 
 def plain(label: str) -> str:
-    """Return what is the same for names of a label column that differ in blanks or in upper and lower case."""
+    """Return one name for all spellings of a label column, which differ in blanks or in upper and lower case."""
     return plain_name(label).casefold()

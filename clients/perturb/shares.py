@@ -30,27 +30,27 @@ def settled_draws(
     very noisy counts and a normal distribution, those of the next from what the copies of the groups before look like.
     """
     cipher, r, settled = cipher_of(secret), replaced_share(how.noise), []
-    noise = iter(discrete_laplace(PRIOR_NOISE, sum(len(one.listed) for one in columns), random))
-    for place, begun in enumerate(columns):
+    noise = iter(discrete_laplace(PRIOR_NOISE, sum(len(column.listed) for column in columns), random))
+    for index, begun in enumerate(columns):
         more = np.array([next(noise) for _ in begun.listed])
         column, floor = begun, np.full(len(begun.listed), begun.floor)
         floor[: len(begun.values)] /= 3 if begun.public else 1
-        own, listed, measured = words[..., place], column.listed, len(column.values) + 1
-        group, share = GROUP_OF[own[:, 0] & np.uint64(7)], _prior(cells[:, place], begun, more)
+        word, listed, measured = words[..., index], column.listed, len(column.values) + 1
+        group, share = GROUP_OF[word[:, 0] & np.uint64(7)], _prior(cells[:, index], begun, more)
         quantiles = column.mean + column.deviation * NORMAL_QUANTILES
-        codes, x, expected = np.zeros(len(own), dtype=np.int64), np.zeros(len(own)), np.zeros(len(listed))
-        for number in range(int(GROUP_OF.max()) + 1):
-            part = np.where(listed, np.maximum(share, floor), 0)
-            counts = np.floor(part / part.sum() * SHARES).astype(np.int64)
+        codes, x, expected = np.zeros(len(word), dtype=np.int64), np.zeros(len(word)), np.zeros(len(listed))
+        for g in range(int(GROUP_OF.max()) + 1):
+            floored = np.where(listed, np.maximum(share, floor), 0)
+            counts = np.floor(floored / floored.sum() * SHARES).astype(np.int64)
             counts[counts.argmax()] += SHARES - counts.sum()
             column = replace(
                 column,
                 shares=[*column.shares, counts.tolist()],
                 quantiles=[*column.quantiles, quantiles.tolist()] if column.measured else [],
             )
-            rows, seen = group == number, group <= number
+            rows, seen = group == g, group <= g
             codes[rows], x[rows] = drawn(
-                cells[rows, place], bits[rows, place], column, cipher, own[rows], how.noise
+                cells[rows, index], bits[rows, index], column, cipher, word[rows], how.noise
             )
             # Of the copies, r were drawn anew.
             expected += r * rows.sum() * counts / SHARES
@@ -61,8 +61,8 @@ def settled_draws(
             if len(copies) >= len(NORMAL_QUANTILES):
                 far = FARTHEST * column.deviation
                 inside = copies.clip(column.mean - far, column.mean + far)
-                found = np.quantile(inside, ndtr(NORMAL_QUANTILES))
-                quantiles = column.mean + (found - column.mean) / math.sqrt(1 + how.noise**2)
+                copied = np.quantile(inside, ndtr(NORMAL_QUANTILES))
+                quantiles = column.mean + (copied - column.mean) / math.sqrt(1 + how.noise**2)
         if column.measured and not math.isfinite(column.low):
             least, far = how.min_cluster, FARTHEST * column.deviation
             inner = np.sort(copies)[least - 1 : len(copies) - least + 1]
@@ -73,7 +73,7 @@ def settled_draws(
 
 
 def _prior(cells: Floats, column: KeptColumn, noise: Ints) -> Floats:
-    """Return what share of some cells each code has, with noise that makes one record 1.05 times as likely at most."""
+    """Return the share of each code in some cells, with noise that makes one record 1.05 times as likely at most."""
     counts = np.bincount(codes_of(cells, column), minlength=len(noise)) + noise
     shares: Floats = counts.clip(1) / len(cells)
     return shares

@@ -160,7 +160,7 @@ def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.
 def test_a_schema_file_that_tells_something_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clients.perturb.settling._said_of_reading", lambda *_: "")
+    monkeypatch.setattr("clients.perturb.settling._reading_text", lambda *_: "")
     with registry.own_account(tmp_path):
         assert not schema_files.play.play(tmp_path / "study").held
 
