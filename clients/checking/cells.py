@@ -76,8 +76,8 @@ class Cells:
         """Which cells are not missing, shape (rows,)."""
         if self.is_measurement:
             return self.is_text | ~np.isnan(self.values)
-        found: Bools = np.array([text is not None for text in self.texts], dtype=np.bool_)
-        return found
+        filled: Bools = np.array([text is not None for text in self.texts], dtype=np.bool_)
+        return filled
 
     @cached_property
     def texts(self) -> np.ndarray:
@@ -248,6 +248,6 @@ def cells_of(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableFor
     coded = [column.name for column in columns if column.kind != NUMBER]
     values[:, codes], is_text[:, codes] = np.nan, frame[coded].notna().to_numpy()
     return [
-        Cells(column, frame[column.name], values[:, place], is_text[:, place])
-        for place, column in enumerate(columns)
+        Cells(column, frame[column.name], values[:, index], is_text[:, index])
+        for index, column in enumerate(columns)
     ]

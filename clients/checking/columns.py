@@ -55,8 +55,8 @@ REMEDIES = {
 
 
 def of_columns(cells: Sequence[Cells], form: TableForm) -> Iterator[Finding]:
-    """Return what is said of each column by itself, once where it is the same of many."""
-    return grouped([one for own in cells for one in _of_column(own, form)])
+    """Return the findings about single columns, those that many columns share as one."""
+    return grouped([finding for column in cells for finding in _of_column(column, form)])
 
 
 def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
@@ -119,7 +119,7 @@ def _is_constant(cells: Cells) -> bool:
 
 
 def _of_text(cells: Cells) -> tuple[str, str, str]:
-    """Return what is said of text in a column of numbers: what, remedy, and how much."""
+    """Return the finding about text in a column of numbers: what, remedy, and how much."""
     count, there = int(cells.is_text.sum()), int(cells.there.sum())
     how_much = f", in {count} of {there} cells, the first in data row {int(np.argmax(cells.is_text)) + 1}"
     if cells.another_form:
@@ -183,14 +183,14 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
             f"missing = [{texts}]. If it is a step of the scale, leave it.",
         )
-    for number, may_be_limit in piled_up(measured[~np.isin(measured, codes)]):
+    for value, may_be_limit in piled_up(measured[~np.isin(measured, codes)]):
         yield ColumnFinding(
             NOTE if may_be_limit else WARNING,
             cells.name,
-            f"holds {number:g} far more often than any other number",
-            f", in {np.count_nonzero(there == number)} of {len(there)} cells",
+            f"holds {value:g} far more often than any other number",
+            f", in {np.count_nonzero(there == value)} of {len(there)} cells",
             "If it stands for a missing cell, or missing cells were filled with it, add it to the schema file: "
-            f"missing = [{number:g}]. If it was measured, or is the limit of what can be, leave it.",
+            f"missing = [{value:g}]. If it was measured, or is the limit of what can be, leave it.",
         )
     if len(there) and np.isfinite(there).all() and 0 < np.std(there) < LAST_DIGITS * np.abs(there).max():
         yield ColumnFinding(
@@ -226,7 +226,7 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
 
 
 def _units(values: np.ndarray, ends: tuple[float, float], name: str) -> str:
-    """Return by what unit the numbers would be in the range, if by any."""
+    """Return the remedy for numbers outside the range: the unit in which they would be inside, if there is one."""
 
     def inside(times: float) -> float:
         return float(np.mean((values * times >= ends[0]) & (values * times <= ends[1])))
@@ -245,8 +245,8 @@ def _two_units(values: Floats) -> float | None:
     if len(numbers) < 2 * least or numbers[0] <= 0:
         return None
     ratios = numbers[least : len(numbers) - least + 1] / numbers[least - 1 : len(numbers) - least]
-    place = least + int(np.argmax(ratios))
-    groups = numbers[:place], numbers[place:]
+    cut = least + int(np.argmax(ratios))
+    groups = numbers[:cut], numbers[cut:]
     for group in groups:
         low, high = np.quantile(group, [0.05, 0.95])
         if high > NARROW * low or len(np.unique(group)) < GROUP_DIFFERENT:
@@ -258,7 +258,7 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
     """Return whether rows of several patients are the same; or nearly so, where nothing says ``whose`` they are."""
     if len(cells) < 2:
         return
-    columns = [own.values if own.is_number else pd.factorize(own.texts)[0] for own in cells]
+    columns = [column.values if column.is_number else pd.factorize(column.texts)[0] for column in cells]
     # As bytes, in which equal numbers are the same once -0.0 is 0.0: of thousands of columns pandas takes long.
     rows = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns]) + 0.0
     rows[np.isnan(rows)] = np.nan
@@ -275,11 +275,11 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
             "perturbed by itself at level perturbed.",
         )
     looked_at = whose is None and rows.size <= MOST_CELLS
-    place, nearly = _but_for_one(rows, twice) if looked_at else (0, 0)
+    index, nearly = _but_for_one(rows, twice) if looked_at else (0, 0)
     if nearly >= max(LEAST_NEARLY, NEARLY * len(rows)):
         yield Finding(
             WARNING,
-            f"{nearly} of {len(rows)} rows are the same as an earlier one in all features but '{cells[place].name}', "
+            f"{nearly} of {len(rows)} rows are the same as an earlier one in all features but '{cells[index].name}', "
             "far more than by chance. If patients are there twice, corrected or seen again, keep one row of each, or "
             "name a column of their ids as patient-id in the schema file: else they are trained on and tested on.",
         )
@@ -292,11 +292,11 @@ def _but_for_one(rows: Floats, twice: int) -> tuple[int, int]:
     """
     draw, pairs = np.random.default_rng(0), len(rows) * (len(rows) - 1) / 2
     marks, alike = np.empty(rows.shape, dtype=np.uint64), np.empty(rows.shape[1])
-    for place, column in enumerate(rows.T):
+    for index, column in enumerate(rows.T):
         _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
-        marks[:, place] = draw.integers(2**63, size=len(counts), dtype=np.uint64)[codes]
-        alike[place] = np.square(counts / len(rows)).sum()
+        marks[:, index] = draw.integers(2**63, size=len(counts), dtype=np.uint64)[codes]
+        alike[index] = np.square(counts / len(rows)).sum()
     whole, chance = marks.sum(axis=1, dtype=np.uint64), np.log(alike).sum() - np.log(alike)
-    copies = [len(rows) - len(np.unique(whole - own)) - twice for own in marks.T]
+    copies = [len(rows) - len(np.unique(whole - mark)) - twice for mark in marks.T]
     beyond = np.where(BY_CHANCE * pairs * np.exp(chance) < copies, copies, 0)
     return int(np.argmax(beyond)), int(beyond.max())

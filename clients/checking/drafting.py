@@ -102,12 +102,12 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
         lines.append("# No features. The one that says who a row is may be the patient-id.\nleave-out = [")
         lines += [f"    {_text(name)},  # {reason}" for name, reason in left_out.items()]
         lines.append("]")
-    said = [(key, value) for key, value in form.said.items() if value]
-    if said:
+    reading = [(key, value) for key, value in form.said.items() if value]
+    if reading:
         lines.append(
             "\n# How the file is written; a site whose file is another says so in its node config.\n[reading]"
         )
-        lines += [f"{key} = {_text(value)}" for key, value in said]
+        lines += [f"{key} = {_text(value)}" for key, value in reading]
     described = [_with_limits(cells, frame, form) for cells in columns if cells.name not in left_out]
     text = "\n".join([*lines, *map(_column, described)]) + "\n"
     if not described:
@@ -146,10 +146,10 @@ def _why_left_out(cells: Cells) -> str:
 
 def _classes(labels: Cells) -> tuple[list[str], str]:
     """Return the classes to be written, or why there are none."""
-    found, why_not = _common(labels, MOST_CLASSES)
-    if not why_not and not all(map(can_be_listed, found)):
+    classes, why_not = _common(labels, MOST_CLASSES)
+    if not why_not and not all(map(can_be_listed, classes)):
         why_not = f"classes are {LABEL_RULE}"
-    return found, why_not
+    return classes, why_not
 
 
 def _common(cells: Cells, most: int) -> tuple[list[str], str]:
@@ -158,15 +158,15 @@ def _common(cells: Cells, most: int) -> tuple[list[str], str]:
     Of spellings of one, such as Ja and ja, the first: a schema file may not name it twice.
     """
     names, counts = np.unique([text for text in cells.texts if text is not None], return_counts=True)
-    found = [str(name) for name in names[counts >= COMMON]]
-    spelt = {name if is_number(name) else spelling(name): name for name in reversed(found)}
-    found = list(spelt.values())[::-1]
-    if len(found) < 2:
-        return found, f"text: no two are in {COMMON} rows each"
-    if len(found) > most:
-        return found, f"text: more than {most} are in {COMMON} rows each"
-    long = LONG if any(name_problem(f"{cells.name}={text}") for text in found) else ""
-    return found, next(filter(None, map(why_not_written, found)), long)
+    texts = [str(name) for name in names[counts >= COMMON]]
+    spelt = {name if is_number(name) else spelling(name): name for name in reversed(texts)}
+    texts = list(spelt.values())[::-1]
+    if len(texts) < 2:
+        return texts, f"text: no two are in {COMMON} rows each"
+    if len(texts) > most:
+        return texts, f"text: more than {most} are in {COMMON} rows each"
+    long = LONG if any(name_problem(f"{cells.name}={text}") for text in texts) else ""
+    return texts, next(filter(None, map(why_not_written, texts)), long)
 
 
 def _column(cells: Cells) -> str:
@@ -186,9 +186,9 @@ def _column(cells: Cells) -> str:
 def _of_numbers(cells: Cells) -> list[str]:
     measured, limits = np.isfinite(cells.values) & ~cells.is_limit, np.isfinite(cells.values) & cells.is_limit
     values = cells.values[measured]
-    found = sentinels(values)
-    codes = [code for code in found if np.count_nonzero(values == code) >= COMMON]
-    values = np.sort([*values[~np.isin(values, found)], *cells.values[limits]])
+    suspects = sentinels(values)
+    codes = [code for code in suspects if np.count_nonzero(values == code) >= COMMON]
+    values = np.sort([*values[~np.isin(values, suspects)], *cells.values[limits]])
     missing = [f"{code:g}" for code in codes]
     missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
     lines = [f"missing = [{', '.join(missing)}]"] if missing else []

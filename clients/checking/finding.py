@@ -35,15 +35,15 @@ class ColumnFinding:
         return f"Column '{self.name}' {self.what}{self.how_much}. {self.remedy}"
 
 
-def grouped(found: Sequence[ColumnFinding]) -> Iterator[Finding]:
-    """Return what is said of columns, once where it is the same of many."""
+def grouped(findings: Sequence[ColumnFinding]) -> Iterator[Finding]:
+    """Return the findings about columns, those that many columns share as one."""
     alike: dict[tuple[str, str], list[ColumnFinding]] = {}
-    for one in found:
-        alike.setdefault((one.level, one.what), []).append(one)
+    for finding in findings:
+        alike.setdefault((finding.level, finding.what), []).append(finding)
     for (level, what), several in alike.items():
         if len(several) <= MOST_ALIKE:
-            yield from (Finding(level, one.text) for one in several)
+            yield from (Finding(level, f.text) for f in several)
             continue
-        names, first = columns_text([one.name for one in several]).removeprefix("column "), several[0]
-        of_first = "" if all(one.remedy == first.remedy for one in several) else f"Of '{first.name}': "
+        names, first = columns_text([f.name for f in several]).removeprefix("column "), several[0]
+        of_first = "" if all(f.remedy == first.remedy for f in several) else f"Of '{first.name}': "
         yield Finding(level, f"{len(several)} columns, {names}: each {what}. {of_first}{first.remedy}")

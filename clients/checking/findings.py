@@ -36,16 +36,16 @@ MOST_LINES = 3
 
 
 def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
-    """Return what is to be said of a table, errors first; TableError if the file cannot be read at all.
+    """Return the findings about a table, errors first; TableError if the file cannot be read at all.
 
     The label column is by default the schema's, or ``label``; ``form`` says how the file is written.
     """
     frame, label = read_frame(path, form), label_of(form.schema, label)
-    table, found = _read(frame, label, path.name, form)
-    found += _of_frame(frame, table, label, path.name, form)
+    table, all_findings = _read(frame, label, path.name, form)
+    all_findings += _of_frame(frame, table, label, path.name, form)
     if table is not None:
-        found += of_level(table, form.schema)
-    return sorted(found, key=lambda one: (ERROR, WARNING, NOTE).index(one.level))
+        all_findings += of_level(table, form.schema)
+    return sorted(all_findings, key=lambda finding: (ERROR, WARNING, NOTE).index(finding.level))
 
 
 def doubts(path: Path, label: str | None, form: TableForm) -> list[str]:
@@ -58,7 +58,7 @@ def doubts(path: Path, label: str | None, form: TableForm) -> list[str]:
     frame, name, label = frame.iloc[:MOST_DOUBTED], path.name, label_of(form.schema, label)
     form = replace(form, drop=tuple(column for column in form.drop if column in frame.columns))
     table, _ = _read(frame, label, name, form)
-    warnings = [one.text for one in _of_frame(frame, table, label, name, form) if one.level == WARNING]
+    warnings = [f.text for f in _of_frame(frame, table, label, name, form) if f.level == WARNING]
     if len(warnings) > MOST_LINES:
         more = f"{len(warnings) - MOST_LINES + 1} more warnings; 'pansvm check' with the same table tells them all."
         warnings = [*warnings[: MOST_LINES - 1], more]
@@ -78,21 +78,21 @@ def _read(frame: pd.DataFrame, label: str, name: str, form: TableForm) -> tuple[
 def _of_frame(
     frame: pd.DataFrame, table: Table | None, label: str, name: str, form: TableForm
 ) -> list[Finding]:
-    """Return what is said of a table, a subject after the other."""
+    """Return the findings about a table, a subject after the other."""
     if len(frame) == 0:
         return []
     whose = form.schema.patient_id if form.schema else ""
-    place = f"column '{label}' of '{name}'"
+    column = f"column '{label}' of '{name}'"
     cells = cells_of(frame, _described(frame, label, form), form)
     labels = _labels(frame, table, label, form)
     # The first lines are those that a run shows.
-    found = [] if labels is None else [*left_out(labels, form.schema, place)]
-    found += of_patients(frame, label, form)
+    shown = [] if labels is None else [*left_out(labels, form.schema, column)]
+    shown += of_patients(frame, label, form)
     if labels is not None:
         patients = np.arange(len(labels)) if table is None else patient_numbers(table)
-        found += [*giving_away(cells, labels), *of_labels(labels, form.schema, place, patients)]
+        shown += [*giving_away(cells, labels), *of_labels(labels, form.schema, column, patients)]
     return [
-        *found,
+        *shown,
         *of_rows(cells, canonical_labels(frame[whose]) if whose in frame.columns else None),
         *of_columns(cells, form),
         *_unknown(frame, label, form),
@@ -118,7 +118,7 @@ def _labels(frame: pd.DataFrame, table: Table | None, label: str, form: TableFor
 
 
 def _unknown(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
-    """Return which columns the schema does not have."""
+    """Return the columns that the schema does not have."""
     schema = form.schema
     if schema is None:
         return

@@ -37,22 +37,22 @@ ALIKE = 0.84
 """How alike the spellings of two labels are, of which one may be a typing error (difflib's ratio)."""
 
 
-def left_out(labels: np.ndarray, schema: TableSchema | None, place: str) -> Iterator[Finding]:
-    """Return which rows have no part for their labels, shape (rows,): hospitals and simulated sites leave them out."""
+def left_out(labels: np.ndarray, schema: TableSchema | None, column: str) -> Iterator[Finding]:
+    """Return the finding about rows that are left out for their labels, at hospitals and at simulated sites."""
     wrong = ~np.isin(labels, schema.classes) if schema and schema.classes else np.zeros(0, dtype=np.bool_)
     if wrong.any():
         yield Finding(
             ERROR if wrong.all() else WARNING,
-            f"The {place} has {np.count_nonzero(wrong)} labels that are none of the schema's classes. These rows are "
+            f"The {column} has {np.count_nonzero(wrong)} labels that are none of the schema's classes. These rows are "
             f"left out of all runs; the first is data row {int(np.argmax(wrong)) + 1}. If they are to have part, "
             "correct the labels, or add them to the schema file's classes, at all sites.",
         )
 
 
 def of_labels(
-    labels: np.ndarray, schema: TableSchema | None, place: str, patients: Ints
+    labels: np.ndarray, schema: TableSchema | None, column: str, patients: Ints
 ) -> Iterator[Finding]:
-    """Return what is said of the labels of a column; without known classes as joining does.
+    """Return the findings about the labels of a column; without known classes as joining does.
 
     ``labels`` and ``patients``, the number of each row's patient, have the shape (rows,).
     """
@@ -60,26 +60,26 @@ def of_labels(
     counts = Counter(labels.tolist())
     if not classes:
         try:
-            check_labels(labels, positive, place, MIN_CLUSTER, patients)
+            check_labels(labels, positive, column, MIN_CLUSTER, patients)
         except TableError as error:
             yield Finding(ERROR, error.with_detail())
             return
     if len(counts) == 1:
         yield Finding(
             WARNING,
-            f"The {place} has one class only. The site can take part, and its test rows then say little. Is a filter "
+            f"The {column} has one class only. The site can take part, and its test rows then say little. Is a filter "
             "at fault?",
         )
     elif not classes and any(name.lower() in NO_NUMBER for name in counts if "+" not in counts):
         yield Finding(
             WARNING,
-            f"The {place} has a class that is called as missing cells often are (None, a point, a dash). If it is one, "
-            "list the classes in a schema file; if these labels are missing, leave the rows out.",
+            f"The {column} has a class that is called as missing cells often are (None, a point, a dash). If it is "
+            "one, list the classes in a schema file; if these labels are missing, leave the rows out.",
         )
     if len(counts) > MANY_NUMBERS and all(map(is_number, counts)) and not positive:
         yield Finding(
             WARNING,
-            f"The {place} has {len(counts)} numbers. If they are measured, such as days or a score, they make poor "
+            f"The {column} has {len(counts)} numbers. If they are measured, such as days or a score, they make poor "
             "classes: nothing says that 2 is nearer to 3 than to 9. Name those that count as positive in the schema "
             "file, or write yes and no from a limit on.",
         )
@@ -87,22 +87,22 @@ def of_labels(
         if not classes or name in classes:
             yield Finding(
                 WARNING,
-                f"The {place} has a class that may mean that nobody knows the outcome: {name}. If so, leave these rows "
-                "out of the table, and the class out of the schema file; else they are learnt as an outcome.",
+                f"The {column} has a class that may mean that nobody knows the outcome: {name}. If so, leave these "
+                "rows out of the table, and the class out of the schema file; else they are learnt as an outcome.",
             )
     rare = [
         name for name, count in counts.items() if count < MIN_CLUSTER and (not classes or name in classes)
     ]
     if rare:
         # Of listed classes it is no doubt: a site of few patients has few of a rare disease.
-        told = f"The {place} has {len(rare)} labels that fewer than {MIN_CLUSTER} rows have."
+        told = f"The {column} has {len(rare)} labels that fewer than {MIN_CLUSTER} rows have."
         unnamed = " A site does not name them; these rows take part only if another site does."
         yield Finding(NOTE, told) if classes else Finding(WARNING, told + unnamed * (not positive))
     names, of_patients = patients_of_labels(labels, patients)
     if set(names[of_patients < MIN_CLUSTER]) - set(rare) and not classes and not positive:
         yield Finding(
             WARNING,
-            f"The {place} has labels of many rows that fewer than {MIN_CLUSTER} patients have. A site does not name "
+            f"The {column} has labels of many rows that fewer than {MIN_CLUSTER} patients have. A site does not name "
             "them; these rows take part only if another site does.",
         )
     for name in rare:
@@ -111,8 +111,8 @@ def of_labels(
             first = int(np.argmax(labels == name)) + 1
             yield Finding(
                 WARNING,
-                f"The {place} has a rare label that is spelt nearly as a frequent one: a typing error? The first is in "
-                f"data row {first}.",
+                f"The {column} has a rare label that is spelt nearly as a frequent one: a typing error? The first is "
+                f"in data row {first}.",
             )
 
 
@@ -124,17 +124,17 @@ def unknown(names: Sequence[str]) -> list[str]:
     return [name for name in names if float(name) in codes and float(name) != -1]
 
 
-def _alike(one: str, other: str) -> bool:
-    short = min(len(one), len(other)) < 4
-    return not short and difflib.SequenceMatcher(None, spelling(one), spelling(other)).ratio() >= ALIKE
+def _alike(name: str, other: str) -> bool:
+    short = min(len(name), len(other)) < 4
+    return not short and difflib.SequenceMatcher(None, spelling(name), spelling(other)).ratio() >= ALIKE
 
 
 def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]:
-    """Return which columns alone tell the label, as one that was written down after the diagnosis does."""
+    """Return the columns that alone tell the label, as one that was written down after the diagnosis does."""
     columns = (
-        (own.name, own.values if own.is_number else _codes(own.texts))
-        for own in cells
-        if own.is_number or not own.identifies
+        (c.name, c.values if c.is_number else _codes(c.texts))
+        for c in cells
+        if c.is_number or not c.identifies
     )
     telling = telling_columns(columns, labels, GIVES_AWAY)
     if telling:
@@ -143,7 +143,7 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
             f"The label can be told from {columns_text(telling)} alone. Was it written down after the diagnosis, or "
             "computed from it? Then leave it out, or the model learns nothing else.",
         )
-    partly = [own.name for own in cells if own.name not in telling and _goes_with_a_class(own.there, labels)]
+    partly = [c.name for c in cells if c.name not in telling and _goes_with_a_class(c.there, labels)]
     if partly:
         yield Finding(
             WARNING,
@@ -156,9 +156,9 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
 def _goes_with_a_class(there: Bools, labels: np.ndarray) -> bool:
     """Tell whether the filled cells of a column, or the empty ones, shape (rows,), are all of rows of one class."""
     for marked in (there, ~there):
-        (name, count), number = Counter(labels[marked].tolist() or [""]).most_common(1)[0], int(marked.sum())
+        (name, count), total = Counter(labels[marked].tolist() or [""]).most_common(1)[0], int(marked.sum())
         share = float(np.mean(labels == name))
-        if count >= GIVES_AWAY * number and share**number < HARDLY:
+        if count >= GIVES_AWAY * total and share**total < HARDLY:
             return True
     return False
 
@@ -185,8 +185,8 @@ def telling_columns(columns: Iterable[tuple[str, np.ndarray]], labels: np.ndarra
         tree = DecisionTreeClassifier(
             max_leaf_nodes=2 * len(counts), min_samples_leaf=leaf, class_weight="balanced", random_state=0
         )
-        said = tree.fit(values, labels[taken]).predict(values)
-        if balanced_accuracy_score(labels[taken], said) >= share:
+        predicted = tree.fit(values, labels[taken]).predict(values)
+        if balanced_accuracy_score(labels[taken], predicted) >= share:
             telling.append(name)
     return telling
 

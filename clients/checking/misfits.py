@@ -50,7 +50,7 @@ def misfits(frame: pd.DataFrame, schema: TableSchema, form: TableForm) -> Iterat
 
 
 def _wrong_cells(frame: pd.DataFrame, schema: TableSchema, form: TableForm) -> dict[str, int]:
-    """Return how many cells of each column joining would refuse."""
+    """Return the number of cells of each column that joining would refuse."""
     measured = [column for column in schema.columns if column.kind == NUMBER]
     values, is_text = as_numbers(without_texts(frame, measured, form), form)
     wrong = np.count_nonzero(is_text | (np.abs(values) > LARGEST), axis=0)

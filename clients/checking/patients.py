@@ -62,7 +62,7 @@ LEFT = 0.8
 
 
 def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
-    """Return what is said of rows and patients."""
+    """Return the findings about rows and patients."""
     schema = form.schema
     if schema is None or not schema.patient_id:
         for name in candidates(frame, label):
@@ -105,7 +105,7 @@ def _of_rows(numbers: Ints, name: str) -> Iterator[Finding]:
 
 
 def another_in_every_row(name: str, rows: int) -> str:
-    """Return what is said of a column of patients' ids that may be of rows."""
+    """Return the findings about a column of patients' ids that may be of rows."""
     return (
         f"'{name}' has another text in every one of {rows} rows, as an id of rows has: no patient has two of them by "
         "it. If some have, name the column of their ids as patient-id, or all figures are too good; if each patient "
@@ -154,9 +154,7 @@ def candidates(frame: pd.DataFrame, label: str) -> Iterator[str]:
         rows, repeated = int(counts.sum()), int(counts.sum()) - len(counts)
         if min(rows, len(counts)) < FEW or repeated < max(REPEATED * rows, 2):
             continue
-        if named or (
-            _is_code(cells) and _goes_together(cells, (ranks_of(one) for one in compared if one != name))
-        ):
+        if named or (_is_code(cells) and _goes_together(cells, (ranks_of(c) for c in compared if c != name))):
             yield name
 
 
@@ -175,8 +173,8 @@ def _merged(frame: pd.DataFrame, label: str) -> Iterator[tuple[str, int]]:
 
 def _numbers(cells: "pd.Series[str]") -> Ints:
     """Return a number for each text, -1 for a missing one."""
-    found: Ints = pd.factorize(np.array(canonical_labels(cells), dtype=object))[0]
-    return found
+    codes: Ints = pd.factorize(np.array(canonical_labels(cells), dtype=object))[0]
+    return codes
 
 
 def _is_code(cells: "pd.Series[str]") -> bool:
@@ -209,20 +207,20 @@ def _goes_together(cells: "pd.Series[str]", others: Iterable[Floats]) -> bool:
     order = shuffled.sort_values(kind="stable").index.to_numpy()
     same = (ids[order][1:].to_numpy() == ids[order][:-1].to_numpy()).astype(np.bool_)
     for ranks in others:
-        (own, pairs), (neighbours, others_pairs) = (
+        (likeness, pairs), (neighbours, others_pairs) = (
             _likeness(ranks[order][:-1][which], ranks[order][1:][which]) for which in (same, ~same)
         )
-        if own >= ALIKE > 2 * neighbours and min(pairs, others_pairs) >= FEW:
+        if likeness >= ALIKE > 2 * neighbours and min(pairs, others_pairs) >= FEW:
             error = math.sqrt(1 / (pairs - 3) + 1 / (others_pairs - 3))
-            if math.atanh(min(own, 0.999)) - math.atanh(min(neighbours, 0.999)) >= SURE * error:
+            if math.atanh(min(likeness, 0.999)) - math.atanh(min(neighbours, 0.999)) >= SURE * error:
                 return True
     return False
 
 
-def _likeness(one: Floats, other: Floats) -> tuple[float, int]:
+def _likeness(ranks: Floats, other: Floats) -> tuple[float, int]:
     """Return the correlation of pairs of ranks, 0 if they are all the same, and how many pairs have both."""
-    both = ~np.isnan(one) & ~np.isnan(other)
-    one, other = one[both], other[both]
-    if len(one) < FEW or min(np.ptp(one), np.ptp(other)) == 0:
-        return 0.0, len(one)
-    return float(np.corrcoef(one, other)[0, 1]), len(one)
+    both = ~np.isnan(ranks) & ~np.isnan(other)
+    ranks, other = ranks[both], other[both]
+    if len(ranks) < FEW or min(np.ptp(ranks), np.ptp(other)) == 0:
+        return 0.0, len(ranks)
+    return float(np.corrcoef(ranks, other)[0, 1]), len(ranks)

@@ -53,12 +53,12 @@ MOST_TRIED = 1000
 
 
 def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
-    """Yield what level perturbed is worth on a table of true records, and what it does that nobody would expect.
+    """Yield the worth of level perturbed on a table of true records, and its unexpected effects.
 
     Nothing is said of the worth if too few records or columns differ. The schema says which columns of 0 and 1 are
     one category.
     """
-    looked_at, columns = _part(table, schema)
+    looked_at, columns = _sample(table, schema)
     if columns.any():
         yield _worth(looked_at, schema, columns, len(table.columns))
     if table.ids is None:
@@ -95,21 +95,21 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
         )
 
 
-def _part(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
-    """Return some columns of some rows, both drawn at random, of a table that is not large all; and which say a thing.
+def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
+    """Return some columns of some rows, both drawn at random, of a small table all; and which of them count.
 
-    None of them does where rows are too few.
+    Where rows are too few no column counts.
     """
     generator = np.random.default_rng(0)
     units = units_of(table, schema)
     chosen = [
-        place for unit in generator.permutation(len(units))[:MOST_COLUMNS] for place in units[unit].places
+        index for unit in generator.permutation(len(units))[:MOST_COLUMNS] for index in units[unit].places
     ]
     places = np.sort(chosen)
     rows = generator.permutation(len(table.X))[: max(FEW, MOST_CELLS // len(places))]
-    names = tuple(table.columns[place] for place in places)
-    part = replace(table, columns=names, X=table.X[np.ix_(rows, places)], labels=None, ids=None)
-    return part, varied(part.X) & ~told_by_others(part, schema) & (len(part.X) >= FEW)
+    names = tuple(table.columns[index] for index in places)
+    sample = replace(table, columns=names, X=table.X[np.ix_(rows, places)], labels=None, ids=None)
+    return sample, varied(sample.X) & ~told_by_others(sample, schema) & (len(sample.X) >= FEW)
 
 
 def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int) -> Finding:
@@ -132,7 +132,7 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int) ->
             f"many for so few records, as genes are. {told} Use level dp, with fewer columns than rows.",
         )
     near = errors[-1] <= TWO_COPIES * NOISES[-1]
-    names = [table.columns[place] for place in np.flatnonzero(columns)[near]]
+    names = [table.columns[index] for index in np.flatnonzero(columns)[near]]
     more = f" Less protected, as correlated with others: {columns_text(names)}." if names else ""
     if share <= TWO_COPIES or aucs[-1] > SURELY:
         return Finding(WARNING, f"Level perturbed is weak on this table. {told}{more}")
@@ -141,18 +141,18 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int) ->
 
 def error_of(table: Table, schema: TableSchema | None, noise: float) -> float:
     """Return how far off the best linear guess of a cell is, in deviations; the noise without columns to guess by."""
-    looked_at, columns = _part(table, schema)
+    looked_at, columns = _sample(table, schema)
     if not columns.any():
         return noise
     return float(np.sqrt(np.mean(filter_errors(standardised(looked_at.X[:, columns]), noise) ** 2)))
 
 
-def _both(numbers: tuple[float, ...] | list[float] | Floats) -> str:
-    return " and ".join(f"{number:.2f}" for number in numbers)
+def _both(values: tuple[float, ...] | list[float] | Floats) -> str:
+    return " and ".join(f"{value:.2f}" for value in values)
 
 
 def varied(X: Floats) -> Bools:
-    """Return which columns hold two different numbers, shape (columns,)."""
+    """Return the mask of columns with two different numbers, shape (columns,)."""
     return np.array([len(np.unique(cells[~np.isnan(cells)])) > 1 for cells in X.T], dtype=np.bool_)
 
 
@@ -205,8 +205,8 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     copy, or by how much nearer it is than the second: by what tells more. 0.5 is guessing, 1 is always right.
     """
     half = len(table.X) // 2
-    own = replace(table, X=table.X[:half])
-    copy = perturbed_table(own, LABEL, schema, PerturbedTerms(noise), bytes(32)).X
+    members = replace(table, X=table.X[:half])
+    copy = perturbed_table(members, LABEL, schema, PerturbedTerms(noise), bytes(32)).X
     columns = varied(table.X)
     mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)
 
@@ -215,7 +215,7 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
         return Z
 
     nearest = NearestNeighbors(n_neighbors=2).fit(scaled(copy))
-    tried = [own.X[:MOST_TRIED], table.X[half : half + MOST_TRIED]]
+    tried = [members.X[:MOST_TRIED], table.X[half : half + MOST_TRIED]]
     first, second = np.concatenate([nearest.kneighbors(scaled(X))[0] for X in tried]).T
     took_part = np.arange(len(first)) < len(tried[0])
     nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)

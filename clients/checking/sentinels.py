@@ -66,16 +66,16 @@ def sentinels(values: Floats) -> list[float]:
     [888.0, -7.0]
     """
     there = values[~np.isnan(values)]
-    found: list[float] = []
+    codes: list[float] = []
     for code in (*UNLIKELY, *LIKELY):
         if np.count_nonzero(there == code) < LEAST:
             continue
-        rest = there[(there != code) & ~np.isin(there, found)]
+        rest = there[(there != code) & ~np.isin(there, codes)]
         if len(np.unique(rest)) < (2 if code in UNLIKELY else 5):
             continue
         if _is_far_out(code, rest, np.subtract(*np.quantile(rest, [0.75, 0.25]))):
-            found.append(code)
-    return [*found, *_repeated(there[~np.isin(there, found)])]
+            codes.append(code)
+    return [*codes, *_repeated(there[~np.isin(there, codes)])]
 
 
 def beside_scale(values: Floats) -> list[float]:
@@ -120,35 +120,35 @@ def _is_far_out(code: float, rest: Floats, spread: float) -> bool:
 def _repeated(there: Floats) -> list[float]:
     """Return numbers at the ends, the farthest first, that are codes as they are repeated; ``there`` has no others."""
     enough = min(OFTEN, max(LEAST, OFTEN_OF_ALL * len(there)))
-    found: list[float] = []
+    chosen: list[float] = []
     there, least = np.sort(there[np.isfinite(there)]), math.ceil(enough)
     # Told quickly, as of most of thousands of columns: at an end, but for a single cell, none is there so often.
     if len(there) <= least or not any(
         end[0] == end[least - 1] or end[1] == end[least] for end in (there, there[::-1])
     ):
-        return found
+        return chosen
     numbers, counts = np.unique(there, return_counts=True)
     below = numbers < 0
     if 0 < below.sum() <= MOST_NEGATIVE and counts[below].min() >= enough and (~below).sum() >= 5:
         # Negative ones where what is measured never is: -9, -8 and -7 for reasons why it was not.
         codes, rest = numbers[below], numbers[~below]
         if (codes % 1 == 0).all() and rest[0] - codes[-1] > USUAL_STEPS * np.median(np.diff(rest)):
-            found += codes.tolist()
+            chosen += codes.tolist()
     for side in (-1, 1):
         # From the end on, as long as each is one; a single cell farther out is passed over.
-        for place in range(len(numbers))[::-side]:
-            if numbers[place] in found:
+        for index in range(len(numbers))[::-side]:
+            if numbers[index] in chosen:
                 continue
-            code, count = float(numbers[place]), counts[place]
-            others = (numbers != code) & ~np.isin(numbers, found)
-            if count < LEAST and place == (len(numbers) - 1 if side > 0 else 0):
+            code, count = float(numbers[index]), counts[index]
+            others = (numbers != code) & ~np.isin(numbers, chosen)
+            if count < LEAST and index == (len(numbers) - 1 if side > 0 else 0):
                 continue
             if count < enough or others.sum() < 5:
                 break
             if not _is_repeated_code(code, count, numbers[others], counts[others]):
                 break
-            found.append(code)
-    return sorted(found, reverse=True)
+            chosen.append(code)
+    return sorted(chosen, reverse=True)
 
 
 def _is_repeated_code(code: float, count: int, numbers: Floats, counts: Ints) -> bool:
@@ -187,17 +187,17 @@ def piled_up(values: Floats) -> list[tuple[float, bool]]:
     numbers, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if len(numbers) < VARIED:
         return []
-    found = []
-    for place in np.flatnonzero(np.isin(numbers, TWICE_A_DIGIT) & (counts >= OFTEN)):
-        near = np.argsort(np.abs(numbers - numbers[place]))[1 : NEAREST + 1]
-        apart = np.abs(numbers[near[0]] - numbers[place]) > USUAL_STEPS * np.median(np.diff(numbers))
-        if counts[place] >= (2.0 if apart else 2.5) * counts[near].max():
-            found.append((float(numbers[place]), False))
+    piles = []
+    for index in np.flatnonzero(np.isin(numbers, TWICE_A_DIGIT) & (counts >= OFTEN)):
+        near = np.argsort(np.abs(numbers - numbers[index]))[1 : NEAREST + 1]
+        apart = np.abs(numbers[near[0]] - numbers[index]) > USUAL_STEPS * np.median(np.diff(numbers))
+        if counts[index] >= (2.0 if apart else 2.5) * counts[near].max():
+            piles.append((float(numbers[index]), False))
     most = int(np.argmax(counts))
     others = np.delete(counts, most)
     enough = max(COMMON, PILE * counts.sum(), 2 * others.max(), 5 * others.mean())
-    if counts[most] < enough or numbers[most] in [number for number, _ in found]:
-        return found
+    if counts[most] < enough or numbers[most] in [value for value, _ in piles]:
+        return piles
     steps = np.diff(numbers)
     next_step = {0: steps[0], len(steps): steps[-1]}.get(most, np.inf)
-    return [*found, (float(numbers[most]), bool(next_step <= USUAL_STEPS * np.median(steps)))]
+    return [*piles, (float(numbers[most]), bool(next_step <= USUAL_STEPS * np.median(steps)))]

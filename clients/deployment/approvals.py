@@ -64,27 +64,27 @@ def who_asks(folder: Path, run: Asked) -> str:
 def find(runs: Mapping[str, Asked], code: str) -> Asked:
     """Return the run whose digest begins with a code; SettingError if there is none, or more than one."""
     text = code.strip().lower()
-    found = [one for digest, one in runs.items() if digest.startswith(text) and len(text) >= SHOWN]
-    if len(found) > 1:
+    matches = [run for digest, run in runs.items() if digest.startswith(text) and len(text) >= SHOWN]
+    if len(matches) > 1:
         raise SettingError(
-            f"{len(found)} runs have this code, which nobody gets by chance: the coordinator may mean you to approve "
-            f"another one than you read. Ask it. Their whole codes: {', '.join(one.digest for one in found)}."
+            f"{len(matches)} runs have this code, which nobody gets by chance: the coordinator may mean you to approve "
+            f"another one than you read. Ask it. Their whole codes: {', '.join(run.digest for run in matches)}."
         )
-    if not found:
+    if not matches:
         raise SettingError(
             f"No run with the code {printable(code, MOST_TEXT)} was asked for here. pansvm hospital runs lists all: "
             "the coordinator has to start a run first, and this hospital to refuse it."
         )
-    return found[0]
+    return matches[0]
 
 
 def waiting(runs: Mapping[str, Asked], approval: str) -> list[Asked]:
     """Return the runs that a person has to approve before they begin, if they were asked for since they last did."""
-    return [one for one in runs.values() if one.asks and not one.allowed(approval, runs)]
+    return [run for run in runs.values() if run.asks and not run.allowed(approval, runs)]
 
 
 def most_charged(run: Asked, *, pure: bool) -> str:
-    """Return what a run may charge, in words."""
+    """Return the largest charge of a run, in words."""
     of_model = run.level != "dp"
     rho, delta = promised(run.settings, of_model=of_model, pure=pure)
     what = "a test of its model" if of_model else "training rows, and as much for test rows"

@@ -52,27 +52,27 @@ _PASSWORD = re.compile(r"://[^:/@]*:.+@|[?&](password|passwd|pwd)=")
 
 
 def check_hospital(folder: Path) -> Iterator[str]:
-    """Check all of a hospital's folder that needs no network, one thing after the other, and yield what is in order.
+    """Check all of a hospital's folder that needs no network, one thing after the other, and yield the things in order.
 
     Of the table it says also what is doubtful, which begins with the word warning. The PanSVMError at the first thing
     that is not in order says what, likely why, and what to do. It may hold numbers of rows, and is for this
     hospital's eyes.
     """
-    own, invitation = own_registration(folder), accepted(folder)
-    check_invited(invitation, own)
-    yield f"keys: '{own.name}' has its own identity and SuperNode's key; code of its registration: {own.code}"
+    site, invitation = own_registration(folder), accepted(folder)
+    check_invited(invitation, site)
+    yield f"keys: '{site.name}' has its own identity and SuperNode's key; code of its registration: {site.code}"
     yield f"software: flower-pansvm {VERSION} as in the invitation, hash: {check_software(invitation)}"
     node = read_node_config(folder)
-    _check_roster(node, own.name, invitation)
-    others = ", ".join(name for name in invitation.roster if name != own.name)
+    _check_roster(node, site.name, invitation)
+    others = ", ".join(name for name in invitation.roster if name != site.name)
     yield f"roster: as in the invitation, with {others}"
     _check_schema(folder, node, invitation)
     yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
     hospital, level = _check_agreed(node, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
     yield _level_text(hospital, level)
-    for name, part in check_parts(folder, hospital.policy).items():
-        yield f"from another package, as pinned: {name} of {part}"
+    for name, package in check_parts(folder, hospital.policy).items():
+        yield f"from another package, as pinned: {name} of {package}"
     path = Path(hospital.policy.data)
     _check_query_file(path)
     yield _check_table(hospital, level)
@@ -88,13 +88,13 @@ def check_hospital(folder: Path) -> Iterator[str]:
     label = hospital.policy.label or None
     form = TableForm.of({**node, "drop": as_list(filter(None, [hospital.policy.row_id]))}, schema)
     worth = list(of_level(table, schema))
-    yield from (one.text for one in worth if one.level != WARNING)
-    yield from (f"{WARNING}: {one.text}" for one in worth if one.level == WARNING)
+    yield from (finding.text for finding in worth if finding.level != WARNING)
+    yield from (f"{WARNING}: {finding.text}" for finding in worth if finding.level == WARNING)
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
 
 
 def hospital_in(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Hospital:
-    """Return what the hospital's gate will make of its node config in a run with these settings."""
+    """Return the hospital of a node config, as its gate sees it in a run with these settings."""
     return hospital_of(Context(0, 0, dict(node), RecordDict(), dict(settings)))
 
 
@@ -134,20 +134,20 @@ def _check_schema(folder: Path, node: Mapping[str, Any], invitation: Invitation)
     """
     if not node.get("schema"):
         return
-    own = Path(str(node["schema"]))
+    path = Path(str(node["schema"]))
     if not invitation.schema:
         raise SettingError(
-            f"{NODE_FILE} names the schema file {own}, and the invitation has none: each run would be refused. Take "
+            f"{NODE_FILE} names the schema file {path}, and the invitation has none: each run would be refused. Take "
             "'schema' out of the node config; or ask the coordinator to invite again, with --schema."
         )
     with TemporaryDirectory() as temporary:
         file = Path(temporary) / invitation.schema["name"]
         file.write_text(invitation.schema["text"], encoding="utf-8")
-        agreed, found = TableSchema.read(file), TableSchema.read(own)
-    if agreed.digest != found.digest:
-        differ = [key for key in (*AGREED, "columns") if _entry(agreed, key) != _entry(found, key)]
+        agreed, named = TableSchema.read(file), TableSchema.read(path)
+    if agreed.digest != named.digest:
+        differ = [key for key in (*AGREED, "columns") if _entry(agreed, key) != _entry(named, key)]
         raise SettingError(
-            f"The schema file {own} that {NODE_FILE} names is not the invitation's: they differ in "
+            f"The schema file {path} that {NODE_FILE} names is not the invitation's: they differ in "
             f"{', '.join(differ)}, and each run would be refused. Accept the invitation again, which writes its file, "
             f"and write schema = '{folder / invitation.schema['name']}' into the node config."
         )
@@ -161,8 +161,8 @@ def _check_query_file(path: Path) -> None:
     """Check that a database's password is for this account only; SettingError if others can read it."""
     if path.suffix.lower() != ".sql" or not path.is_file():
         return
-    found = URL.match(path.read_text(encoding="utf-8-sig", errors="replace"))
-    if found and _PASSWORD.search(found[1]):
+    url = URL.match(path.read_text(encoding="utf-8-sig", errors="replace"))
+    if url and _PASSWORD.search(url[1]):
         read_private(path, "a query with the password of a database in its URL, better kept in ~/.pgpass")
 
 
@@ -210,7 +210,7 @@ def _check_table(hospital: Hospital, level: str) -> str:
     classes_to_tell(site, JoinQuestion(positive, allowed_classes(hospital) if dp else (), dp))
     taken = rows_with_classes(hospital, table, positive)
     rows, left = len(table.labels), int(taken.sum())
-    said = f"table: {rows} rows and {len(table.columns)} columns can be read"
+    text = f"table: {rows} rows and {len(table.columns)} columns can be read"
     patients = count_patients(patient_numbers(table)[taken])
     if 0 < patients < hospital.least_patients:
         raise SettingError(
@@ -218,14 +218,14 @@ def _check_table(hospital: Hospital, level: str) -> str:
             f"on those of at least {hospital.least_patients}, its min-cluster. Is it the whole table?"
         )
     if left == rows:
-        return said
+        return text
     classes = ", ".join(allowed_classes(hospital))
     if not left:
         raise SettingError(
             f"The label of none of the table's {rows} rows is one of the agreed classes, {classes}. Is it the right "
             "label column, and are its labels written as the schema file has them?"
         )
-    return f"{said}; {rows - left} of the rows are left out of every run, for their labels are not among {classes}"
+    return f"{text}; {rows - left} of the rows are left out of every run, for their labels are not among {classes}"
 
 
 def _check_error(hospital: Hospital, table: Table, schema: TableSchema | None) -> None:

@@ -107,7 +107,7 @@ def _table(folder: Path, data: str, label: str | None) -> Path:
 
 
 def state_of(folder: Path) -> Path:
-    """Return the state folder of a hospital's folder; SettingError if this is none."""
+    """Return the state folder of a hospital's folder; SettingError if this is no such folder."""
     return Path(str(read_node_config(folder).get("state", folder / STATE_FOLDER)))
 
 
@@ -131,40 +131,40 @@ def own_registration(folder: Path) -> Registration:
     return Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
 
 
-def check_invited(invitation: Invitation, own: Registration) -> None:
+def check_invited(invitation: Invitation, site: Registration) -> None:
     """Check that an invitation is for this hospital, and has its own keys; else SettingError."""
-    found = {one.name: one for one in invitation.hospitals}
-    if own.name not in found:
+    invited = {entry.name: entry for entry in invitation.hospitals}
+    if site.name not in invited:
         raise SettingError(
-            f"The invitation is for {', '.join(found)}; '{own.name}' is not among them. Has the coordinator got this "
-            f"hospital's {own.name}.registration.json? Ask for an invitation that was made with it."
+            f"The invitation is for {', '.join(invited)}; '{site.name}' is not among them. Has the coordinator got "
+            f"this hospital's {site.name}.registration.json? Ask for an invitation that was made with it."
         )
-    entry = found[own.name]
-    if entry.identity != own.identity:
+    entry = invited[site.name]
+    if entry.identity != site.identity:
         raise SettingError(
-            f"The invitation's roster gives this hospital, '{own.name}', an identity that is not its own: the other "
+            f"The invitation's roster gives this hospital, '{site.name}', an identity that is not its own: the other "
             "hospitals would trust somebody else's keys. Either the coordinator has an old file of this hospital, or "
             "somebody has exchanged it on its way, or the coordinator has. Hand over the registration again and "
             "compare its code by telephone."
         )
-    if entry.supernode_key != own.supernode_key:
+    if entry.supernode_key != site.supernode_key:
         raise SettingError(
-            f"The invitation has another SuperNode's key for '{own.name}' than this folder's: the SuperLink would "
+            f"The invitation has another SuperNode's key for '{site.name}' than this folder's: the SuperLink would "
             "refuse it. The coordinator has an older file of this hospital: hand over the registration again."
         )
 
 
 def check_software(invitation: Invitation) -> str:
     """Check that the software of an invitation is what is installed, and return its hash; else SettingError."""
-    found = hash_of(installed_files())
-    if invitation.software["hash"] != found:
+    installed = hash_of(installed_files())
+    if invitation.software["hash"] != installed:
         raise SettingError(
             f"The invitation is for flower-pansvm {invitation.software['version']} with the hash\n"
-            f"{invitation.software['hash']}, and installed here is {VERSION} with the hash\n{found}. This hospital "
+            f"{invitation.software['hash']}, and installed here is {VERSION} with the hash\n{installed}. This hospital "
             "runs what is installed and nothing else: it would refuse every run. Get the coordinator's checkout, audit "
             "it, and install it by `pip install .`; or ask for an invitation that was made with this version."
         )
-    return found
+    return installed
 
 
 def accept(folder: Path, file: Path, code: str) -> Invitation:
@@ -174,8 +174,8 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
     the invitation is not for this hospital or not for the installed software, or it does not replace the one that was
     accepted before. Nothing has been written.
     """
-    own, invitation = own_registration(folder), Invitation.read(file)
-    check_invited(invitation, own)
+    site, invitation = own_registration(folder), Invitation.read(file)
+    check_invited(invitation, site)
     check_software(invitation)
     if not is_code(code, invitation.code):
         raise SettingError(
@@ -186,7 +186,7 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
     with locked(folder):
         _check_newer(folder, invitation)
         # Before anything is written: a policy that cannot be read is told here.
-        parts = outside_parts(policy_of(read_node_config(folder), own.name))
+        parts = outside_parts(policy_of(read_node_config(folder), site.name))
         files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
         if invitation.schema:
             files[invitation.schema["name"]] = invitation.schema["text"]

@@ -58,9 +58,9 @@ def set_key(folder: Path, key: str, value: Path | str | float) -> None:
     """Write a key of the node config, in its line if there is one, and else at the end."""
     file, line = folder / NODE_FILE, f"{key} = {_written(value)}"
     text = file.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
-    found, times = re.subn(rf"^{re.escape(key)}[ \t]*=.*$", lambda _: line, text, count=1, flags=re.MULTILINE)
+    new, times = re.subn(rf"^{re.escape(key)}[ \t]*=.*$", lambda _: line, text, count=1, flags=re.MULTILINE)
     # Another command that reads the file finds the old one or the new one.
-    text = found.rstrip("\n") if times else f"{text}\n{line}"
+    text = new.rstrip("\n") if times else f"{text}\n{line}"
     write(file, f"{text}\n", overwrite=True, mode=PRIVATE, durable=True)
 
 

@@ -48,7 +48,7 @@ def receive(hospital: Path, path: Path, folder: Path) -> Path:
 
 
 def _digest_of(model: bytes) -> str | None:
-    """Return the digest of a model file's content, None without one; ModelFileError if it is none."""
+    """Return the digest of a model file's content, None without one; ModelFileError if it is invalid."""
     if not model:
         return None
     with TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ def outside_parts(policy: HospitalPolicy) -> dict[str, str]:
     from clients.table.sources.function import distributions_of  # noqa: PLC0415
     from clients.table.table import FUNCTION  # noqa: PLC0415
 
-    found = [
+    parts = [
         (name, point.module, point.dist.name)
         for registry, name in ((PROTOCOLS, policy.aggregation), (SOURCES, suffix_of(policy.data)))
         for point in entry_points(group=registry.group, name=name)
@@ -36,10 +36,10 @@ def outside_parts(policy: HospitalPolicy) -> dict[str, str]:
     ]
     if policy.data.startswith(FUNCTION):
         package, names = distributions_of(policy.data)
-        found += [(policy.data, package, name) for name in names]
+        parts += [(policy.data, package, name) for name in names]
     return {
         part: f"{name} {version(name)}, hash {hash_of(_files(module.partition('.')[0]))}"
-        for part, module, name in found
+        for part, module, name in parts
     }
 
 
@@ -65,19 +65,19 @@ def pin_parts(folder: Path, parts: Mapping[str, str]) -> None:
 
 def check_parts(folder: Path, policy: HospitalPolicy) -> dict[str, str]:
     """Return what a policy takes from other packages; SettingError if it is not as it was pinned."""
-    file, found = folder / PARTS_FILE, outside_parts(policy)
+    file, parts = folder / PARTS_FILE, outside_parts(policy)
     try:
         pinned = parse(file.read_text(encoding="utf-8"), "json") if file.exists() else {}
     except ValueError:  # as JSON's and UTF-8's errors are
         pinned = None
     if not isinstance(pinned, dict):
         raise SettingError(f"{file} is damaged. Accept the same invitation again, which writes it anew.")
-    for name, part in found.items():
-        if pinned.get(name) != part:
+    for name, package in parts.items():
+        if pinned.get(name) != package:
             raise SettingError(
-                f"{name} is of another package, {part}. This hospital has pinned "
+                f"{name} is of another package, {package}. This hospital has pinned "
                 f"{pinned.get(name, 'no such part')}: the package or node.toml was changed after `pansvm hospital "
                 "accept`. Audit the package and accept the same invitation again, which pins it; or install the one "
                 "that was pinned."
             )
-    return found
+    return parts

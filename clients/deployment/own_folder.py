@@ -32,15 +32,15 @@ def own_folder(folder: Path) -> Path:
 
 
 def _of_another(folder: Path, path: Path, owner: int) -> str:
-    own, other = _name(os.getuid()), _name(owner)
+    account, other = _name(os.getuid()), _name(owner)
     if path == folder:
         return (
-            f"{folder} belongs to the account {other}, and this is {own}: the SuperNode could not read what this "
+            f"{folder} belongs to the account {other}, and this is {account}: the SuperNode could not read what this "
             f"command writes. Run it in the account of the SuperNode: sudo -H -u {shlex.quote(other)} pansvm hospital …"
         )
     return (
-        f"{path} belongs to the account {other}, and this is {own}: probably a command was run in that account. Give "
-        f"the folder back to the account of the SuperNode, as root: chown -R {own} {shlex.quote(str(folder))}"
+        f"{path} belongs to the account {other}, and this is {account}: probably a command was run in that account. "
+        f"Give the folder back to the account of the SuperNode, as root: chown -R {account} {shlex.quote(str(folder))}"
     )
 
 

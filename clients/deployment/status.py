@@ -49,7 +49,7 @@ class Line:
 
 
 def status_of(folder: Path) -> list[Line]:
-    """Return how a hospital is; SettingError if the folder is none, is not readable, or has accepted no invitation."""
+    """Return a hospital's status; SettingError if the folder is no hospital's, unreadable, or without an invitation."""
     node, invitation = read_node_config(folder), accepted(folder)
     return [
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
@@ -81,30 +81,30 @@ QUESTION_KINDS = {"time": str, "task": str, "run": str}
 def read_status(folder: Path) -> dict[str, Any]:
     """Return what the last SuperNode of a folder has written; empty if there was none, or the file is damaged."""
     try:
-        found = parse((folder / STATUS_FILE).read_text(encoding="utf-8"), "json")
-        right = all(isinstance(found[name], kind) for name, kind in KINDS.items())
-        question = found["question"] or dict.fromkeys(QUESTION_KINDS, "")
+        status = parse((folder / STATUS_FILE).read_text(encoding="utf-8"), "json")
+        right = all(isinstance(status[name], kind) for name, kind in KINDS.items())
+        question = status["question"] or dict.fromkeys(QUESTION_KINDS, "")
         right &= all(isinstance(question[name], kind) for name, kind in QUESTION_KINDS.items())
-        right &= datetime.fromisoformat(found["written"]).tzinfo is not None
+        right &= datetime.fromisoformat(status["written"]).tzinfo is not None
     except (OSError, ValueError, LookupError, TypeError):
         return {}
-    return dict(found) if right else {}
+    return dict(status) if right else {}
 
 
 def _connection(folder: Path) -> Iterator[Line]:
     """Say whether it is connected and since when, and what it was asked last."""
-    found = read_status(folder)
-    question, answers = found.get("question"), False
+    status = read_status(folder)
+    question, answers = status.get("question"), False
     if not is_running(folder):
         yield Line("connection", "not running: pansvm hospital start, or the system's service", CRITICAL)
     # On a full disk its content is old, and its time is not.
-    elif not found or time.time() - (folder / STATUS_FILE).stat().st_mtime > SILENT_SECONDS:
+    elif not status or time.time() - (folder / STATUS_FILE).stat().st_mtime > SILENT_SECONDS:
         yield Line("connection", "starting, or standing still", CRITICAL)
-    elif found["connected_since"]:
-        yield Line("connection", f"connected since {found['connected_since']}")
-        answers = bool(found.get("answering"))
+    elif status["connected_since"]:
+        yield Line("connection", f"connected since {status['connected_since']}")
+        answers = bool(status.get("answering"))
     else:
-        yield Line("connection", f"not connected. {found['trouble']}".strip(), CRITICAL)
+        yield Line("connection", f"not connected. {status['trouble']}".strip(), CRITICAL)
     if not question:
         yield Line("last question", "none since it was started")
         return
@@ -116,23 +116,23 @@ def _connection(folder: Path) -> Iterator[Line]:
 
 
 def _software(invitation: Invitation) -> Line:
-    own = hash_of(installed_files())
-    if own == invitation.software["hash"]:
-        return Line("software", f"{VERSION}, hash {own}")
-    return Line("software", f"{VERSION}, hash {own}; the invitation's is another: runs are refused", CRITICAL)
+    sha = hash_of(installed_files())
+    if sha == invitation.software["hash"]:
+        return Line("software", f"{VERSION}, hash {sha}")
+    return Line("software", f"{VERSION}, hash {sha}; the invitation's is another: runs are refused", CRITICAL)
 
 
 def _disks(folder: Path) -> Iterator[Line]:
     """Say which disks are full of those that hold the folder and the hospital's state."""
-    places = {folder, state_of(folder), account_state()}
-    full = sorted(str(place) for place in places if place.exists() and disk_usage(place).free < LEAST_FREE)
+    paths = {folder, state_of(folder), account_state()}
+    full = sorted(str(path) for path in paths if path.exists() and disk_usage(path).free < LEAST_FREE)
     if full:
         text = f"full, or nearly: {', '.join(full)}. Make room: a run is refused before it is charged"
         yield Line("disk", text, CRITICAL)
 
 
 def _budget(folder: Path, node: Mapping[str, Scalar]) -> Line:
-    """Say what is left of the table's budget, for training and for test rows."""
+    """Say the rest of the table's budget, for training and for test rows."""
     try:
         policy = policy_of(node, str(node.get("name", "")))
         epsilon, delta = policy.epsilon, policy.delta
@@ -150,7 +150,7 @@ def _budget(folder: Path, node: Mapping[str, Scalar]) -> Line:
 
 
 def budget_line(folder: Path, node: Mapping[str, Scalar]) -> str:
-    """Return what is left of the budget of a hospital's table, in words."""
+    """Return the rest of the budget of a hospital's table, in words."""
     return _budget(folder, node).text
 
 
@@ -167,7 +167,7 @@ def _waiting(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
     except PanSVMError as error:
         yield Line("approval", str(error), CRITICAL)
         return
-    codes = ", ".join(one.code for one in runs)
+    codes = ", ".join(run.code for run in runs)
     yield Line(
         "approval", f"waited for by {codes}" if runs else "no run waits for it", WARNING if runs else OK
     )
