@@ -22,7 +22,7 @@ Result = Mapping[str, Any]
 
 def cautions(result: Result) -> list[str]:
     """Return all that is true of a run, the gravest first."""
-    return [text for part in (_of_test, _of_tables, _of_training) for text in part(result) if text]
+    return [text for subject in (_of_test, _of_tables, _of_training) for text in subject(result) if text]
 
 
 def _of_test(result: Result) -> Iterator[str]:
@@ -54,8 +54,8 @@ def _of_tables(result: Result) -> Iterator[str]:
             "knows nothing of their patients, and the test has none of them."
         )
     if result["site_differences"]:
-        found = "; ".join(result["site_differences"])
-        yield f"Tables of sites differ in what should most likely be alike: {found}"
+        differences = "; ".join(result["site_differences"])
+        yield f"Tables of sites differ in what should most likely be alike: {differences}"
     if result["sites_with_one_class"]:
         yield (
             f"Sites that named one class only: {some(result['sites_with_one_class'])}. Either all their patients are "
@@ -81,7 +81,7 @@ def _of_training(result: Result) -> Iterator[str]:
             "such as dates or numbers of files, may tell it much, but cannot be brought to a common scale: give days "
             "since a first date, or subtract a number that is the same at all sites."
         )
-    exact = {one["task"] for one in result["disclosed"] if one["how"] == "exact"}
+    exact = {entry["task"] for entry in result["disclosed"] if entry["how"] == "exact"}
     yield from cautions_of_sums(exact, every_system())
     if result["aggregation"] == "plain":
         yield (
@@ -95,8 +95,8 @@ def _not_better_than_the_largest_class(result: Result) -> str:
     right, classes = all_right(result), class_figures(result)
     if right is None or not classes:
         return ""
-    largest = max(classes, key=lambda one: one.patients)
-    always = largest.patients / sum(one.patients for one in classes)
+    largest = max(classes, key=lambda c: c.patients)
+    always = largest.patients / sum(c.patients for c in classes)
     if right.low > always:
         return ""
     shares = (
@@ -158,10 +158,10 @@ def _never_named(result: Result) -> str:
     confusion, noise = result["confusion"], result["count_noise"]
     if not confusion or noise:
         return ""
-    said = [sum(row[number] for row in confusion) for number in range(len(confusion))]
+    named = [sum(row[index] for row in confusion) for index in range(len(confusion))]
     names = [
         f"“{name}”"
-        for name, times, row in zip(result["classes"], said, confusion, strict=True)
+        for name, times, row in zip(result["classes"], named, confusion, strict=True)
         if times == 0 and sum(row) > 0
     ]
     return f"The model never says {some(names)}, though some test patients have it." if names else ""
@@ -181,7 +181,7 @@ def _not_tested(result: Result) -> str:
 
 def _few_patients(result: Result) -> str:
     """Tell of which classes there are few patients or rows, in the test or in training."""
-    tested = {one.name: one.patients for one in class_figures(result)}
+    tested = {c.name: c.patients for c in class_figures(result)}
     trained = dict(zip(result["classes"] or [], result["rows_train_by_class"] or [], strict=False))
     texts, nobody = [], classes_not_tested(result)
     if not tested and 0 < (result["rows_test"] or 0) < 2 * FEW:

@@ -81,14 +81,14 @@ def _clustered(result: Result) -> str:
     )
 
 
-def _of_positive(one: ClassFigures, other: str) -> list[tuple[str, str, Share | None]]:
+def _of_positive(figures: ClassFigures, other: str) -> list[tuple[str, str, Share | None]]:
     """Return of a class of two each figure's name, what it says in words, and its share."""
-    name, others = quoted(one.name), quoted(other)
+    name, others = quoted(figures.name), quoted(other)
     return [
-        ("Sensitivity", f"of those with {name}, found", one.sensitivity),
-        ("Specificity", f"of those with {others}, recognised as such", one.specificity),
-        ("Positive predictive value", f"of those called {name}, right", one.ppv),
-        ("Negative predictive value", f"of those called {others}, right", one.npv),
+        ("Sensitivity", f"of those with {name}, found", figures.sensitivity),
+        ("Specificity", f"of those with {others}, recognised as such", figures.specificity),
+        ("Positive predictive value", f"of those called {name}, right", figures.ppv),
+        ("Negative predictive value", f"of those called {others}, right", figures.npv),
     ]
 
 
@@ -106,7 +106,7 @@ def level_headline(result: Result) -> dict[str, str]:
 
 def level(result: Result) -> str:
     """Return of which records the sums were made, what that keeps from whom, and whose records the test was of."""
-    tasks = {one["task"] for one in result["disclosed"] if one["how"] == "disclosed"} - {JOINING}
+    tasks = {entry["task"] for entry in result["disclosed"] if entry["how"] == "disclosed"} - {JOINING}
     note = ""
     if result["level"] == "perturbed" and result["tested_on"] == "true records":
         note = ", which the coordinator of real hospitals does not see"
@@ -135,7 +135,7 @@ def _made_of(level: str, noise: float | None) -> str:
 def patients(result: Result) -> str:
     """Return what, when, whose data, and how many patients, or rows, of each class."""
     trained, tested = result["rows_train_by_class"] or [], class_figures(result)
-    numbers = zip_longest(map(count, trained), (count(one.patients) for one in tested), fillvalue="")
+    numbers = zip_longest(map(count, trained), (count(c.patients) for c in tested), fillvalue="")
     classes = zip(result["classes"] or [], numbers, strict=False)
     return filled(
         *(TEMPLATES, "patients"),
@@ -149,7 +149,7 @@ def patients(result: Result) -> str:
 
 def _lines(result: Result) -> dict[str, str]:
     """Return what is known of the run, by name."""
-    tried, names, one = all_right(result), result["site_names"], unit(result)
+    tried, names, noun = all_right(result), result["site_names"], unit(result)
     about = (result.get("privacy") or {}).get("rows")
     chosen, every = result.get("selected"), result.get("ranking")
     columns = f"{len(chosen)} of {len(every)}: {some(chosen)}" if chosen and every else None
@@ -165,9 +165,9 @@ def _lines(result: Result) -> dict[str, str]:
         "hospitals": f"{result['sites']}" + ("" if simulated(result) else f": {some(names)}"),
         "data": data if simulated(result) else "",
         "classes": some(result["classes"] or []),
-        f"{one}s for training": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
-        f"{one}s for the test": "none" if tried is None else count(tried.of),
-        f"columns per {one}": columns or _number(result["features"]),
+        f"{noun}s for training": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
+        f"{noun}s for the test": "none" if tried is None else count(tried.of),
+        f"columns per {noun}": columns or _number(result["features"]),
     }
     if result.get("patient_id"):
         lines["patients for training"], lines["patients for the test"] = patient_counts(result)
@@ -181,14 +181,14 @@ def _number(value: int | None) -> str:
 def mistakes(result: Result) -> str:
     """Return which class the patients of each class were taken for."""
     classes, counts = result["classes"], result["confusion"]
-    found = [
-        (number, name, said)
+    pairs = [
+        (times, name, named)
         for name, line in zip(classes, counts, strict=True)
-        for said, number in zip(classes, line, strict=True)
-        if name != said and number > 0
+        for named, times in zip(classes, line, strict=True)
+        if name != named and times > 0
     ]
-    found.sort(key=lambda mistake: -mistake[0])
-    listed = None if len(classes) <= MOST_CLASSES else found
+    pairs.sort(key=lambda mistake: -mistake[0])
+    listed = None if len(classes) <= MOST_CLASSES else pairs
     return filled(
         *(TEMPLATES, "mistakes"),
         unit=unit(result),
@@ -205,12 +205,12 @@ def subgroups(result: Result) -> str:
     noise = result["subgroups"].get("count_noise") or 0.0
     for group in result["subgroups"]["groups"]:
         pairs = group.get("wrong_and_right") or [
-            (sum(line) - line[number], line[number]) for number, line in enumerate(group["confusion"])
+            (sum(line) - line[index], line[index]) for index, line in enumerate(group["confusion"])
         ]
-        wrong, right = (sum(part) for part in zip(*pairs, strict=True))
+        wrong, right = (sum(counts) for counts in zip(*pairs, strict=True))
         every = [*range(len(pairs))]
         shares = [share_of_group(result, group, every, right, wrong)]
-        shares += [share_of_group(result, group, [one], good, bad) for one, (bad, good) in enumerate(pairs)]
+        shares += [share_of_group(result, group, [i], good, bad) for i, (bad, good) in enumerate(pairs)]
         lines.append((group["name"], right + wrong, shares if len(classes) <= MOST_CLASSES else shares[:1]))
     return filled(
         *(TEMPLATES, "subgroups"),
@@ -242,7 +242,7 @@ def thresholds(result: Result) -> str:
         areas=[(name, area) for area, name in areas],
         area_interval=area_interval(result),
         chosen=chosen_point(result),
-        points=[(one, point) for one in WANTED if (point := operating_point(result, one))],
+        points=[(wanted, point) for wanted in WANTED if (point := operating_point(result, wanted))],
         plot=svg(roc_figure(result, curves), f"ROC curve. {says}"),
     )
 

@@ -45,12 +45,12 @@ def roc_curves(result: Mapping[str, Any]) -> list[RocCurve]:
     names = classes[-1:] if len(classes) == 2 else classes
     curves = []
     for name, column in zip(names, groups, strict=True):
-        others, own = (np.array([group[part] for group in column[::-1]]) for part in ("others", "of_class"))
-        if others.sum() and own.sum():
-            alarms, found = (
-                np.concatenate([[0.0], counts.cumsum() / counts.sum()]) for counts in (others, own)
+        others, cases = (np.array([group[key] for group in column[::-1]]) for key in ("others", "of_class"))
+        if others.sum() and cases.sum():
+            alarms, hits = (
+                np.concatenate([[0.0], counts.cumsum() / counts.sum()]) for counts in (others, cases)
             )
-            curves.append(RocCurve(name, alarms, found))
+            curves.append(RocCurve(name, alarms, hits))
     return curves
 
 
@@ -59,14 +59,14 @@ def bands_of(result: Mapping[str, Any], bands: int = BANDS) -> list[Band]:
     groups = result["decision_groups"][0]
     rows = np.array([group["others"] + group["of_class"] for group in groups])
     # The band in which the middle row of each group lies.
-    places = ((rows.cumsum() - rows / 2) * bands / rows.sum()).astype(int)
-    found = []
-    for place in np.unique(places):
-        own = [group for group, where in zip(groups, places, strict=True) if where == place]
-        of_class, others = (sum(group[part] for group in own) for part in ("of_class", "others"))
-        noise = (result.get("bin_noise") or 0.0) * math.sqrt(len(own))
+    band_of = ((rows.cumsum() - rows / 2) * bands / rows.sum()).astype(int)
+    points = []
+    for band in np.unique(band_of):
+        members = [group for group, where in zip(groups, band_of, strict=True) if where == band]
+        of_class, others = (sum(group[key] for group in members) for key in ("of_class", "others"))
+        noise = (result.get("bin_noise") or 0.0) * math.sqrt(len(members))
         measured = share_by_patient(result, of_class, others, noise)
         if measured is not None:
-            given = np.average([group["probability"] for group in own], weights=rows[places == place])
-            found.append(Band(of_class + others, float(given), measured))
-    return found
+            given = np.average([group["probability"] for group in members], weights=rows[band_of == band])
+            points.append(Band(of_class + others, float(given), measured))
+    return points

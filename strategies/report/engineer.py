@@ -61,8 +61,8 @@ def privacy(result: Result) -> str:
     """Return what a run promised about every row or patient, in words, and what it spent."""
     told = result["privacy"]
     totals: dict[str, float] = {}
-    for one in told["spent"]:
-        totals[one["rows"]] = totals.get(one["rows"], 0.0) + one["rho"]
+    for entry in told["spent"]:
+        totals[entry["rows"]] = totals.get(entry["rows"], 0.0) + entry["rho"]
     factor = math.exp(max(told["epsilon_train"], told["epsilon_test"]))
     values = {"told": told, "totals": totals, "factor": factor, "whose": protected(result)}
     return filled(TEMPLATES, "privacy", result=result, **values)
@@ -122,8 +122,8 @@ def convergence(result: Result) -> str:
 
 def audit(result: Result) -> str:
     """Return what ``pansvm run --audit`` has found."""
-    found = result["audit"]
-    return filled(TEMPLATES, "audit", audit=found, rows=result["rows_train"], sentences=sentences(found))
+    report = result["audit"]
+    return filled(TEMPLATES, "audit", audit=report, rows=result["rows_train"], sentences=sentences(report))
 
 
 def departures(result: Result) -> str:

@@ -81,7 +81,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         **_of_probabilities(result),
         "rows trained on / tested on": f"{_known(result['rows_train'])} / {result['rows_test']}",
         **_of_patients(result),
-        **{name: text for one in sections for name, text in one.headline(result).items()},
+        **{name: text for section in sections for name, text in section.headline(result).items()},
         "sites": f"{result['sites']}" + (f" (lost: {lost})" if lost else ""),
         "secure sum": result["aggregation"],
         "classes": some(result["classes"] or []),
@@ -103,7 +103,7 @@ def _of_threshold(result: Mapping[str, Any]) -> dict[str, str]:
     asked = next(key for key in ("sensitivity", "threshold") if result["config"].get(key))
     note = " (about)" if asked == "threshold" else ", chosen on the same rows"
     where = f"at {asked} {result['config'][asked]:g}{note}"
-    return {f"{name} {where}": _share(one.value, (one.low, one.high)) for name, one in shares.items()}
+    return {f"{name} {where}": _share(share.value, (share.low, share.high)) for name, share in shares.items()}
 
 
 def _of_probabilities(result: Mapping[str, Any]) -> dict[str, str]:

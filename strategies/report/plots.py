@@ -41,9 +41,9 @@ def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
         )
     confusion = result["confusion"]
     if confusion is not None and len(confusion) == 2 and curves:
-        (spared, alarms), (missed, found) = confusion
-        place = alarms / (spared + alarms), found / (missed + found)
-        axes.plot(*place, "x", color="C3", markersize=9, markeredgewidth=2, label="the model")
+        (spared, alarms), (missed, hits) = confusion
+        point = alarms / (spared + alarms), hits / (missed + hits)
+        axes.plot(*point, "x", color="C3", markersize=9, markeredgewidth=2, label="the model")
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     return figure
 
@@ -76,8 +76,8 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
     axes = figure.subplots()
     gaps = [_gaps(history) for history in result["convergence"]]
     few = len(gaps) <= MOST_LINES
-    for own in gaps:
-        axes.semilogy(range(1, len(own) + 1), own, "o-", markersize=3.5, linewidth=1.2 if few else 0.5)
+    for curve in gaps:
+        axes.semilogy(range(1, len(curve) + 1), curve, "o-", markersize=3.5, linewidth=1.2 if few else 0.5)
     if 1 < len(gaps) <= MOST_LINES:
         names = [problem["problem"] for problem in result["objective"]]
         axes.legend(axes.lines, names, fontsize=8, frameon=False)
@@ -117,9 +117,9 @@ def selection_figure(result: Mapping[str, Any]) -> Figure | None:
         on_test_rows = [point["test_accuracy"] for point in points]
         axes.plot(counts, on_test_rows, "-", color="C1", linewidth=1.0, label="test rows")
     chosen = chosen_point(result)
-    place = (chosen["features"], chosen["accuracy"])
-    axes.axvline(place[0], color="C3", linewidth=0.9, linestyle="--")
-    axes.plot(*place, "o", color="C3", markersize=6, label=f"chosen: {place[0]}")
+    point = (chosen["features"], chosen["accuracy"])
+    axes.axvline(point[0], color="C3", linewidth=0.9, linestyle="--")
+    axes.plot(*point, "o", color="C3", markersize=6, label=f"chosen: {point[0]}")
     _set_axis_of_counts(axes, points[-1]["features"])
     axes.set_ylabel("accuracy")
     axes.grid(visible=True, which="major", color="0.9")

@@ -83,7 +83,7 @@ def simulated(result: Result) -> bool:
 
 def patient_counts(result: Result) -> tuple[str, str]:
     """Return of how many patients the rows for training and test are, or why that was not counted."""
-    numbers = result["patients_train"], result["patients_test"]
+    counts = result["patients_train"], result["patients_test"]
     if result.get("level") != "dp":
         reason = f"not counted by {result['strategy']}"
     elif result["config"].get("rows-per-patient", 1) == 1:
@@ -92,7 +92,7 @@ def patient_counts(result: Result) -> tuple[str, str]:
         reason = (
             f"not counted at level dp: at most {result['config']['rows-per-patient']} rows of each take part"
         )
-    train, test = (reason if number is None else f"{number:,}" for number in numbers)
+    train, test = (reason if patients is None else f"{patients:,}" for patients in counts)
     return train, test
 
 

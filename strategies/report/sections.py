@@ -46,4 +46,4 @@ FOR_ENGINEERS = [
 
 def shown(sections: list[Section], result: Result) -> list[Section]:
     """Return the sections of a list for which a result has the figures."""
-    return [one for one in sections if all(result.get(name) is not None for name in one.figures)]
+    return [section for section in sections if all(result.get(name) is not None for name in section.figures)]

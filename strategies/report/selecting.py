@@ -59,11 +59,11 @@ def stages(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def gain_table(result: Mapping[str, Any]) -> Table:
     """Return the accuracies with all features and with the chosen ones; on test rows too if there are any."""
-    found = stages(result)
-    tested = all(point["test_accuracy"] is not None for point in found.values())
+    points = stages(result)
+    tested = all(point["test_accuracy"] is not None for point in points.values())
     titles = ["features", f"over {result['config']['cv-folds']} folds", *(["test rows"] if tested else [])]
     table = Table(*titles, box=None, padding=(0, 2, 0, 0))
-    for name, point in found.items():
+    for name, point in points.items():
         table.add_row(name, accuracy(point), *([f"{point['test_accuracy']:.4f}"] if tested else []))
     return table
 
@@ -145,4 +145,4 @@ def ranking_lines(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
     """Return the best features, and with each the point of the subset that ends with it, if it was tried."""
     points = points_by_count(result)
     best = result["ranking"][:MOST_RANKED]
-    return [(name, points.get(place)) for place, name in enumerate(best, start=1)]
+    return [(name, points.get(size)) for size, name in enumerate(best, start=1)]

@@ -28,26 +28,26 @@ def class_figures(result: Mapping[str, Any]) -> list[ClassFigures]:
     if confusion is None:
         shares = right_of_classes(result)
         return [
-            ClassFigures(name, right + wrong, one, None, None, None)
-            for name, (wrong, right), one in zip(
+            ClassFigures(name, right + wrong, share, None, None, None)
+            for name, (wrong, right), share in zip(
                 classes, result["wrong_and_right"] or [], shares, strict=False
             )
         ]
-    return [_figures_of(result, name, number) for number, name in enumerate(classes)]
+    return [_figures_of(result, name, index) for index, name in enumerate(classes)]
 
 
-def _figures_of(result: Mapping[str, Any], name: str, number: int) -> ClassFigures:
+def _figures_of(result: Mapping[str, Any], name: str, index: int) -> ClassFigures:
     """Return the figures of a class."""
     confusion = result["confusion"]
-    found = confusion[number][number]
-    missed = sum(confusion[number]) - found
-    wrongly = sum(row[number] for row in confusion) - found
-    spared = sum(map(sum, confusion)) - found - missed - wrongly
+    hits = confusion[index][index]
+    missed = sum(confusion[index]) - hits
+    wrongly = sum(row[index] for row in confusion) - hits
+    spared = sum(map(sum, confusion)) - hits - missed - wrongly
     if len(confusion) == 2:
-        yes, no, mistaken, clear = 3 * number, 1 + number, 2 - number, 3 - 3 * number
+        yes, no, mistaken, clear = 3 * index, 1 + index, 2 - index, 3 - 3 * index
         return ClassFigures(
             name,
-            found + missed,
+            hits + missed,
             sensitivity=share_of_cells(result, [yes], [no]),
             specificity=share_of_cells(result, [clear], [mistaken]),
             ppv=share_of_cells(result, [yes], [mistaken]),
@@ -56,10 +56,10 @@ def _figures_of(result: Mapping[str, Any], name: str, number: int) -> ClassFigur
     # Patients' counts are by class, and by right or wrong: of other rows each patient's count as one.
     return ClassFigures(
         name,
-        found + missed,
-        sensitivity=right_of_classes(result)[number],
+        hits + missed,
+        sensitivity=right_of_classes(result)[index],
         specificity=share_by_patient(result, spared, wrongly),
-        ppv=share_by_patient(result, found, wrongly),
+        ppv=share_by_patient(result, hits, wrongly),
         npv=share_by_patient(result, spared, missed),
     )
 
@@ -89,12 +89,12 @@ def percent(value: float) -> str:
     return f"{'> 99.9' if text == '100.0' else '< 0.1' if text == '0.0' else text}%"
 
 
-def interval(found: Share) -> str:
+def interval(share: Share) -> str:
     """Return the confidence interval as text, such as ``84% to 99.2%``."""
-    return f"{percent(found.low)} to {percent(found.high)}"
+    return f"{percent(share.low)} to {percent(share.high)}"
 
 
-def count(number: float) -> str:
+def count(value: float) -> str:
     """Return a count of patients as text.
 
     Examples
@@ -102,4 +102,4 @@ def count(number: float) -> str:
     >>> count(1240), count(38.6)
     ('1,240', 'about 39')
     """
-    return f"{number:,.0f}" if float(number).is_integer() else f"about {number:,.0f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"about {value:,.0f}"

@@ -14,24 +14,24 @@ NOT_SAID = "not said; a line {key} in the schema file says it"
 
 def study(result: Result) -> str:
     """Return outcome, predictors, source of the data, what was tried on what, and what nobody has looked at."""
-    found = result["predictors"]
+    predictors = result["predictors"]
     return filled(
         *("study.html.j2", "study"),
         lines=_lines(result),
-        predictors=[(one["name"], _kind(one), _cells(one)) for one in found[:MOST]],
-        more=len(found) - MOST,
-        described=any(len(one) > 1 for one in found),
+        predictors=[(entry["name"], _kind(entry), _cells(entry)) for entry in predictors[:MOST]],
+        more=len(predictors) - MOST,
+        described=any(len(entry) > 1 for entry in predictors),
     )
 
 
 def _lines(result: Result) -> dict[str, str]:
     """Return what is known of the study, by name."""
-    said = {key: text or NOT_SAID.format(key=key) for key, text in result["about"].items()}
+    about = {key: text or NOT_SAID.format(key=key) for key, text in result["about"].items()}
     classes, positive = result["classes"] or [], result["positive_class"]
     lines = {
-        "intended use": said["intended-use"],
-        "source of the data": said["data-source"],
-        "outcome": said["outcome"],
+        "intended use": about["intended-use"],
+        "source of the data": about["data-source"],
+        "outcome": about["outcome"],
         "label column": result.get("label") or "each hospital named its own",
         "classes": f"{some(classes)}" + (f"; figures are of {quoted(positive)}" if positive else ""),
         "missing cells": _missing(result),
@@ -76,23 +76,23 @@ def _validation(result: Result) -> str:
     return f"{drawn}, and the model was tried on these after it was trained ({result['tested_on']})"
 
 
-def _kind(one: Result) -> str:
+def _kind(column: Result) -> str:
     """Return what a predictor is."""
-    kind = one.get("kind", "number")
+    kind = column.get("kind", "number")
     if kind == CATEGORY:
-        return f"category: {some(one.get('categories', []))}"
+        return f"category: {some(column.get('categories', []))}"
     if kind == YES_NO:
         return "yes or no"
-    ends = one.get("range")
+    ends = column.get("range")
     text = f"number, {ends[0]:g} to {ends[1]:g}" if ends else "number"
-    return f"{text} {one['unit']}" if one.get("unit") else text
+    return f"{text} {column['unit']}" if column.get("unit") else text
 
 
-def _cells(one: Result) -> str:
+def _cells(column: Result) -> str:
     """Return how cells without a plain value count."""
     texts = []
-    if one.get("missing"):
-        texts.append(f"missing where {some(one['missing'])}")
-    if one.get("below-limit"):
-        texts.append("below the limit: " + ("half of it" if one["below-limit"] == HALF else "the limit"))
+    if column.get("missing"):
+        texts.append(f"missing where {some(column['missing'])}")
+    if column.get("below-limit"):
+        texts.append("below the limit: " + ("half of it" if column["below-limit"] == HALF else "the limit"))
     return "; ".join(texts)

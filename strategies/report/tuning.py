@@ -50,12 +50,12 @@ def grid_table(chosen: Mapping[str, Any]) -> Table:
 
 def edges(chosen: Mapping[str, Any]) -> list[str]:
     """Return ``C`` and ``gamma`` where the best value is the smallest or largest of several that were tried."""
-    found = []
+    at_edge = []
     for name in ("C", "gamma"):
         tried = sorted({point[name] for point in chosen["grid"]})
         if len(tried) > 1 and chosen[name] in (tried[0], tried[-1]):
-            found.append(name)
-    return found
+            at_edge.append(name)
+    return at_edge
 
 
 def command(result: Mapping[str, Any]) -> str:

@@ -98,15 +98,15 @@ def fit_feature_map(
 
 
 def broadcast_landmarks(
-    federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int
+    federation: Federation, index: int, landmarks: NDArray[np.float64], scaling: int
 ) -> None:
     """Broadcast a set of landmarks, and the number of the scaling of its rows."""
-    federation.broadcast(LANDMARK_SET.numbered(number), LandmarkBroadcast(scaling, landmarks))
+    federation.broadcast(LANDMARK_SET.numbered(index), LandmarkBroadcast(scaling, landmarks))
 
 
 def broadcast_feature_map(
     federation: Federation,
-    number: int,
+    index: int,
     feature_map: NystromMap,
     landmark_set: int,
     features: NDArray[np.bool_] | None = None,
@@ -124,7 +124,7 @@ def broadcast_feature_map(
     if features is None:
         features = np.ones(feature_map.landmarks.shape[1], dtype=np.bool_)
     federation.broadcast(
-        FEATURE_MAP.numbered(number),
+        FEATURE_MAP.numbered(index),
         FeatureMapBroadcast(
             landmark_set=landmark_set,
             features=features,

@@ -84,7 +84,7 @@ def private_test(
     federation = budget.federation
     assert federation.schema is not None
     classes, groups = len(federation.schema.classes), groups_of_run(federation)
-    edges, found = edges if classes == 2 else NO_EDGES, PrivateTest()
+    edges, test = edges if classes == 2 else NO_EDGES, PrivateTest()
 
     def ask(cost: float, **asked: Any) -> tuple[Floats, float]:
         question = task.question(cost, model, **asked)
@@ -94,12 +94,12 @@ def private_test(
     try:
         # The figures of all rows are worth most: as a sum of groups they would have the noise of each.
         (cells,), deviation = ask((1 - OF_GROUPS) * rho if groups else rho, edges=edges)
-        found = PrivateTest(*evaluated(cells, deviation, edges, probabilities))
+        test = PrivateTest(*evaluated(cells, deviation, edges, probabilities))
         if groups:
-            found = replace(found, figures=_by_group(groups, *ask(OF_GROUPS * rho, **groups.asked)))
+            test = replace(test, figures=_by_group(groups, *ask(OF_GROUPS * rho, **groups.asked)))
     except BudgetError as error:
         log(WARNING, "the model is not tried, or not by group: %s", error)
-    return found
+    return test
 
 
 def _by_group(groups: Groups, cells: Floats, deviation: float) -> dict[str, Any]:
@@ -108,8 +108,8 @@ def _by_group(groups: Groups, cells: Floats, deviation: float) -> dict[str, Any]
     counts = np.maximum(cells[:, :, :2], 0.0).tolist()
     # No group is too small to be told, and every row has a site.
     names = groups.names[:-1] if groups.sites else (*groups.names[:-1], "missing")
-    found = [{"name": name, kind: own} for name, own in zip(names, counts, strict=False)]
-    return {"subgroups": {"column": groups.column, "count_noise": deviation, "groups": found}}
+    entries = [{"name": name, kind: matrix} for name, matrix in zip(names, counts, strict=False)]
+    return {"subgroups": {"column": groups.column, "count_noise": deviation, "groups": entries}}
 
 
 def evaluated(
@@ -185,13 +185,13 @@ def combined(cells: Floats, deviation: float, edges: Floats) -> tuple[Floats, Fl
         0.0,
     )
     for column, side in enumerate((slice(0, below), slice(below, bins))):
-        number = side.stop - side.start
-        weight = number * variance / (deviation**2 + number * variance)
+        width = side.stop - side.start
+        weight = width * variance / (deviation**2 + width * variance)
         totals = weight * cells[:, column] + (1 - weight) * fine[:, side].sum(axis=1)
         counts[:, column] = np.maximum(totals, 0.0)
-        for own in range(2):
-            histogram[own, side] = nearest_with_sum(fine[own, side], counts[own, column])
-        covariance[side, side] -= weight * variance / number
+        for k in range(2):
+            histogram[k, side] = nearest_with_sum(fine[k, side], counts[k, column])
+        covariance[side, side] -= weight * variance / width
         largest = max(largest, math.sqrt(weight) * deviation)
     return counts, histogram, largest, covariance
 
@@ -209,8 +209,8 @@ def _groups(histogram: Floats, edges: Floats, probabilities: Floats | None) -> t
     """Return the bins as groups of rows."""
     given = [None] * len(histogram[0]) if probabilities is None else probabilities.tolist()
     return tuple(
-        DecisionGroup(float(others), float(own), probability, least)
-        for others, own, probability, least in zip(*histogram, given, [None, *edges.tolist()], strict=True)
+        DecisionGroup(float(others), float(cases), probability, least)
+        for others, cases, probability, least in zip(*histogram, given, [None, *edges.tolist()], strict=True)
     )
 
 
@@ -221,25 +221,25 @@ def edges_of_copies(model: Model, before: Evaluation) -> tuple[Floats, Floats | 
     """
     if len(before.groups) != 1 or len(model.schema_.classes) != 2:
         return NO_EDGES, None
-    rows = np.array([one.others + one.of_class for one in before.groups[0]], dtype=np.float64)
-    least = np.array([-np.inf if one.least is None else one.least for one in before.groups[0]])
+    rows = np.array([group.others + group.of_class for group in before.groups[0]], dtype=np.float64)
+    least = np.array([-np.inf if group.least is None else group.least for group in before.groups[0]])
     places = np.searchsorted(rows.cumsum() / rows.sum(), np.arange(1, BINS) / BINS, side="right")
     edges = np.unique(least[places[places > 0].clip(max=len(least) - 1)])
     edges = edges[np.isfinite(edges)]
     if not len(edges):
         return NO_EDGES, None
     edges[np.argmin(np.abs(edges))] = 0.0
-    given = [one.probability for one in before.groups[0]]
+    given = [group.probability for group in before.groups[0]]
     calibration = getattr(model, "calibration_", None)
     if None in given or calibration is None:
         return edges, None
     # A bin that no group begins in has the mean of its ends.
     ends = calibration.probabilities(edges[:, None])[:, 1]
-    found = (np.concatenate([[0.0], ends]) + np.concatenate([ends, [1.0]])) / 2
+    means = (np.concatenate([[0.0], ends]) + np.concatenate([ends, [1.0]])) / 2
     bins = np.searchsorted(edges, least, side="right")
-    for one in np.unique(bins):
-        found[one] = np.average(np.array(given, dtype=np.float64)[bins == one], weights=rows[bins == one])
-    return edges, found
+    for b in np.unique(bins):
+        means[b] = np.average(np.array(given, dtype=np.float64)[bins == b], weights=rows[bins == b])
+    return edges, means
 
 
 def test_budget(federation: Federation) -> Budget:
@@ -265,7 +265,7 @@ def tested_on_true_records(budget: Budget, settings: Settings, model: Model, out
         "epsilon": max(settings.test_epsilon, epsilon_of(budget.total("test") * (1 - ROUNDING), TEST_DELTA)),
         "delta": TEST_DELTA,
         "colluders": settings.colluders,
-        "answers": sum(one.answers for one in budget.spent),
+        "answers": sum(item.answers for item in budget.spent),
         "accuracy_noise": test.accuracy_noise,
     }
     if all(site.simulated for site in federation.sites.values()):

@@ -63,26 +63,26 @@ class Budget:
 
     def total(self, rows: str) -> float:
         """Return what has been spent of one side's budget."""
-        return math.fsum(one.rho for one in self.spent if one.rows == rows)
+        return math.fsum(item.rho for item in self.spent if item.rows == rows)
 
     def by_task(self) -> list[Spent]:
         """Return what has been spent, an entry a task."""
         entries: dict[str, Spent] = {}
-        for one in self.spent:
-            before = entries.get(one.task, Spent(one.task, one.rows, 0.0, 0))
-            entries[one.task] = replace(one, rho=before.rho + one.rho, answers=before.answers + one.answers)
+        for item in self.spent:
+            old = entries.get(item.task, Spent(item.task, item.rows, 0.0, 0))
+            entries[item.task] = replace(item, rho=old.rho + item.rho, answers=old.answers + item.answers)
         return list(entries.values())
 
     def allows(self, rho: float) -> bool:
         """Return whether one more answer about the training rows can be paid, if none was lost with a stopped run."""
         return admits(self._costs, rho, self.rho / (1 - ROUNDING))
 
-    def deviation(self, task: Task[Any, A], part: str, rho: float, answer: A | None = None) -> float:
-        """Return the standard deviation of the noise in a part of a sum of this cost, over the sites that are left.
+    def deviation(self, task: Task[Any, A], field: str, rho: float, answer: A | None = None) -> float:
+        """Return the standard deviation of the noise in a field of a sum of this cost, over the sites that are left.
 
         Infinite where too few are left to share it; then they refuse.
         """
-        sites, sensitivity = len(self.federation.sites), task.declared[part].sensitivity(answer)
+        sites, sensitivity = len(self.federation.sites), task.declared[field].sensitivity(answer)
         honest = sites - self.colluders
         sensitivity *= self.federation.terms.rows_per_patient
         return sensitivity * math.sqrt(sites / (honest * 2 * rho)) if honest > 0 else math.inf

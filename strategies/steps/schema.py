@@ -158,11 +158,11 @@ def check_rows_per_patient(rows_per_patient: int, schema: TableSchema | None) ->
 
 def _natural(name: str) -> tuple[int, float, str]:
     try:
-        number = float(name)
+        value = float(name)
     except ValueError:
-        number = math.nan
+        value = math.nan
     # "nan" is a text here: it has no order among numbers.
-    return (1, 0.0, name) if math.isnan(number) else (0, number, name)
+    return (1, 0.0, name) if math.isnan(value) else (0, value, name)
 
 
 def agreed_schema(digests: Mapping[str, str], path: str) -> TableSchema | None:

@@ -72,8 +72,8 @@ def score(
 def evaluate(federation: Federation, model: PanSVC) -> Evaluation:
     """Try a model, whose feature map is the sites' number 0, on the test rows of all sites."""
     weights = np.column_stack([model.coef_, model.intercept_])
-    found = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_, by_patient=True)
-    return Evaluation.from_counts(found.confusion[0], found.histogram[0], squares=found.squares[0])
+    scored = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_, by_patient=True)
+    return Evaluation.from_counts(scored.confusion[0], scored.histogram[0], squares=scored.squares[0])
 
 
 def evaluate_counts(counts: NDArray[np.float64], squares: NDArray[np.float64] | None = None) -> Evaluation:
@@ -101,8 +101,8 @@ def score_held_out(
         The share of rows predicted right, 0 without rows, and how many rows there are.
     """
     trials = [
-        Trial(own[0].problem.feature_map, own[0].problem.fold, np.stack([state.best for state in own]))
-        for own in models
+        Trial(m[0].problem.feature_map, m[0].problem.fold, np.stack([state.best for state in m]))
+        for m in models
     ]
     confusion = score(federation, trials, pairs).confusion
     rows = confusion.sum(axis=(1, 2))

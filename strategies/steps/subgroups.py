@@ -62,13 +62,13 @@ def groups_by(
     SettingError
         If there is no such column, or it has no groups, or the cuts are not increasing numbers.
     """
-    by_name = {one.name: one for one in described}
+    by_name = {c.name: c for c in described}
     whole = by in by_name or by in features or ":" not in by
     column, _, text = (by, "", "") if whole else by.rpartition(":")
     known = by_name.get(column)
     if known is not None and known.categories and not text:
         return Groups(column, (*known.categories, REST), known.features)
-    of = next((one.name for one in described if one.categories and column in (one.name, *one.features)), "")
+    of = next((c.name for c in described if c.categories and column in (c.name, *c.features)), "")
     if of:
         raise SettingError(f"by is '{by}', and '{of}' is a category: its groups are its own. Write by={of}.")
     if by == SITE and column not in features:
@@ -82,7 +82,7 @@ def groups_by(
     if known is not None and known.kind == YES_NO and not text:
         return Groups(column, ("no", "yes", REST), (column,), (0.5,))
     try:
-        cuts = tuple(float(one) for one in text.split(","))
+        cuts = tuple(float(cut) for cut in text.split(","))
     except ValueError:
         cuts = ()
     if not cuts or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
@@ -120,15 +120,15 @@ def by_subgroups(federation: Federation, outcome: Outcome) -> Outcome:
     except PanSVMError as error:
         log(WARNING, UNKNOWN, error)
         return outcome
-    found = [
+    entries = [
         {
             "name": name,
-            "confusion": own.astype(int).tolist(),
+            "confusion": confusion.astype(int).tolist(),
             "patient_products": products.astype(int).tolist(),
         }
-        for name, own, products in zip(groups.names, counted.confusion, counted.products, strict=True)
+        for name, confusion, products in zip(groups.names, counted.confusion, counted.products, strict=True)
     ]
-    subgroups = {"column": groups.column, "groups": found}
+    subgroups = {"column": groups.column, "groups": entries}
     return replace(outcome, figures={**outcome.figures, "subgroups": subgroups})
 
 

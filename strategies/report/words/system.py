@@ -57,9 +57,9 @@ def words_of_tasks() -> dict[str, tuple[str, str]]:
 
 def cautions_of_sums(exact: set[str], systems: Mapping[str, SystemWords]) -> list[str]:
     """Return the cautions of some tasks' exact sums over true records; a task that no system names has one, too."""
-    found = [one.caution for one in systems.values() if exact & (one.words.keys() - {*one.few_sums})]
-    unknown = exact - {task for one in systems.values() for task in one.words}
-    return list(dict.fromkeys([*found, *([EXACT_SUMS] if unknown else [])]))
+    texts = [s.caution for s in systems.values() if exact & (s.words.keys() - {*s.few_sums})]
+    unknown = exact - {task for s in systems.values() for task in s.words}
+    return list(dict.fromkeys([*texts, *([EXACT_SUMS] if unknown else [])]))
 
 
 def sentences(entries: Mapping[str, Any]) -> list[str]:
