@@ -132,18 +132,18 @@ def end_ledger(folder: Path) -> None:
     """
     link = read_link(folder)
     with locked_tables() as home:
-        own = home / link.table
-        if not link.table or not own.exists():
+        table_folder = home / link.table
+        if not link.table or not table_folder.exists():
             write_checked(folder / LINK, asdict(Link(link.test_fraction)))
             return
         try:
-            ledger = ledger_in(own)
+            ledger = ledger_in(table_folder)
             spent = ledger.spent("train"), ledger.spent("test")
         except BudgetError:
             ledger, spent = Ledger(link.test_fraction, secrets.token_hex(32)), (math.nan, math.nan)
         ended = (*ledger.ended, Ended(now(), *spent))
         epochs = *ledger.epochs, *ledger.missed
-        write_ledger(own, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
+        write_ledger(table_folder, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
 
 
 def end_copy(folder: Path) -> None:
@@ -171,13 +171,13 @@ def _begun(folder: Path, test_fraction: float) -> str:
 
 
 def _table(ledger: Ledger, epsilon: float, delta: float) -> str:
-    """Return a line for each run, what is spent, and what is left."""
+    """Return a line for each run, for the spent part, and for the rest."""
     line, rows = "{:<22} {:<20} {:>8} {:>14} {:>10}".format, ("train", "test")
     lines = [line("epsilon by run", "first answer", "answers", "training rows", "test rows")]
-    for run in dict.fromkeys(one.run for one in ledger.charges):
-        own = [one for one in ledger.charges if one.run == run]
+    for run in dict.fromkeys(c.run for c in ledger.charges):
+        charges = [c for c in ledger.charges if c.run == run]
         costs = [f"{epsilon_of(ledger.spent(side, run), delta):.4f}" for side in rows]  # type: ignore[arg-type]
-        lines.append(line(run, own[0].time, len(own), *costs))
+        lines.append(line(run, charges[0].time, len(charges), *costs))
     spent = [ledger.spent(side) for side in rows]  # type: ignore[arg-type]
     left = [max(rho_of(epsilon, delta) - rho, 0.0) for rho in spent]
     for title, both in (("spent", spent), ("left", left)):
@@ -191,11 +191,11 @@ def _table(ledger: Ledger, epsilon: float, delta: float) -> str:
         f"a perturbed copy ended at {time}; the mean of all copies has less noise"
         for time in ledger.copies_ended
     ]
-    for one in ledger.ended:
+    for end in ledger.ended:
         before = [
-            "unknown" if math.isnan(rho) else f"{epsilon_of(rho, delta):.4f}" for rho in (one.train, one.test)
+            "unknown" if math.isnan(rho) else f"{epsilon_of(rho, delta):.4f}" for rho in (end.train, end.test)
         ]
-        lines.append(f"a budget ended at {one.time}; spent of it, to be added: {before[0]} and {before[1]}")
+        lines.append(f"a budget ended at {end.time}; spent of it, to be added: {before[0]} and {before[1]}")
     return "\n".join(lines)
 
 

@@ -91,7 +91,7 @@ def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[
 
 
 def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Bools:
-    """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
+    """Return the mask of a site's rows that may take part, shape (rows,), as far as the site itself decides it.
 
     Not those whose label the hospital does not list, and not those that only their spelling keeps from being positive.
     TableError if it lists none and the labels cannot be classes.

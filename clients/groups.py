@@ -17,5 +17,5 @@ def group_of_rows(site: Site, question: TestedQuestion, X: Floats) -> Ints:
     if not features:
         return np.full(len(X), question.sites.index(site.name) if question.sites else 0)
     cells = X[:, [columns.index(name) for name in features]]
-    found = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
-    return np.where(np.isnan(cells).any(axis=1), question.groups - 1, found).astype(np.int64)
+    group = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
+    return np.where(np.isnan(cells).any(axis=1), question.groups - 1, group).astype(np.int64)

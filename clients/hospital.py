@@ -66,7 +66,7 @@ class Hospital:
             raise FederationError(f"Site '{self.name}' refuses {refusal}. Start a new run.")
 
     def remembered(self, what: str) -> Value:
-        """Return what :meth:`remember_once` or :meth:`require_same` has put into the state."""
+        """Return the value that :meth:`remember_once` or :meth:`require_same` has put into the state."""
         values = records.get(self.state, f"first.{what}")
         if not values:
             raise FederationError(f"Site '{self.name}' lacks '{what}' of this run. Start the run again.")

@@ -82,7 +82,7 @@ def member_of(hospital: Hospital, public: Mapping[str, PublicKeys]) -> Member:
 def take_part(
     hospital: Hospital, content: RecordDict, task: Task[Any, Any], question: object
 ) -> Participation:
-    """Check a request for a secure sum and return what the site needs to answer it.
+    """Check a request for a secure sum and return the site's participation in it.
 
     The request has a question, groups ``sum``, ``broadcast.NAME`` and, in the first sum of a run, ``keys``. The site
     refuses for a reason of :func:`flower_pansvm.secure_sum.refusals.admit`, because it has withdrawn from the run, or
@@ -166,7 +166,7 @@ def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, dict[str,
 
 
 def _remembered_sums(hospital: Hospital) -> tuple[Memory, bytes]:
-    """Return what :func:`remember` has put into the state; SumError if the site has not joined with these settings."""
+    """Return the memory that :func:`remember` has kept; SumError if the site has not joined with these settings."""
     state = records.get(hospital.state, STATE)
     if not state:
         raise SumError(f"Site '{hospital.name}' has not joined this run. Start the run again.")

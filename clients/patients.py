@@ -23,12 +23,12 @@ def patient_numbers(table: Table) -> Ints:
 
 
 def count_patients(patients: Ints) -> int:
-    """Return how many patients some rows are of."""
+    """Return the number of patients of some rows."""
     return len(np.unique(patients))
 
 
 def patients_of_labels(labels: NDArray[np.str_], patients: Ints) -> tuple[NDArray[np.str_], Ints]:
-    """Return the different labels in order, and how many patients have each, shapes (labels,).
+    """Return the different labels in order, and the number of patients of each, shapes (labels,).
 
     ``labels`` and ``patients``, the number of each row's patient, have the shape (rows,).
     """
@@ -62,7 +62,7 @@ def rarest_classes(classes: NDArray[Any], patients: Ints) -> tuple[Ints, Ints]:
 
 
 def fold_places(classes: NDArray[Any], patients: Ints, numbers: NDArray[Any], start: int) -> Ints:
-    """Return each row's place in the order in which patients are dealt to folds, one class after the other.
+    """Return each row's index in the order in which patients are assigned to folds, one class after the other.
 
     Parameters
     ----------

@@ -95,8 +95,8 @@ class HospitalPolicy:
         parse(self)
 
     def part(self, kind: type[P]) -> P:
-        """Return what it says under the keys of a kind, which may be nothing."""
-        return next((one for one in self.parts if isinstance(one, kind)), None) or kind()
+        """Return its settings of a kind, by default those without any key."""
+        return next((p for p in self.parts if isinstance(p, kind)), None) or kind()
 
 
 OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
@@ -107,8 +107,8 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
     mine, kinds = f"The node config of site '{name}'", list[type[Any]]()
     known = {*setting_fields(HospitalPolicy), *CONSENTS}
     if node.keys() - known:
-        agreed = [place for place, consent in PARTS.items() if consent is None or consent in node]
-        kinds = [resolve_name(place) for place in agreed]
+        agreed = [path for path, consent in PARTS.items() if consent is None or consent in node]
+        kinds = [resolve_name(path) for path in agreed]
         known = known.union(*map(setting_fields, kinds))
     for key, value in sorted(node.items()):
         if key in SIMULATED_KEYS:
@@ -198,7 +198,7 @@ def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> SecureSum:
 
 
 def warn_of_risks(policy: HospitalPolicy, terms: Terms) -> None:
-    """Write into a hospital's own log what it risks by its node config."""
+    """Write into a hospital's own log the risks of its node config."""
     k_matters = terms.aggregation in ("k-secure", "k-secure-hops")
     for key, risk in RISKS.items():
         if not getattr(policy, key) and (key != "k" or k_matters):

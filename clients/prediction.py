@@ -130,13 +130,13 @@ def predict_file(
     frame, empty = frame.reset_index(drop=True), frame.attrs.get(EMPTY_ROWS, 0)
     features = frame[[column for column in frame.columns if column in needed and column != label]]
     unused = tuple(column for column in frame.columns if column not in {*features.columns, label, row_id})
-    own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
-    table, cells_unknown = known_cells(features, own, name)
+    agreed_form = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
+    table, cells_unknown = known_cells(features, agreed_form, name)
     numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
-    ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
+    ambiguous = tuple(c.name for c in cells_of(frame, numbers, form) if c.may_be_grouped(form))
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
     skipped = cells.isna().all(axis=1).to_numpy()
-    answer = _said(model, cells, limit)
+    answer = _answer(model, cells, limit)
     predicted = answer["prediction"]
     if skipped.any():
         answer = answer.astype(object).where(~pd.Series(skipped), None)
@@ -148,7 +148,7 @@ def predict_file(
     unknown = {
         str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()
     }
-    found = Predictions(
+    predictions = Predictions(
         *(answer, None, unused, unknown, _rows(skipped)),
         ambiguous=ambiguous,
         empty=empty,
@@ -156,18 +156,16 @@ def predict_file(
         caution=caution_of(model, result),
         contradicted=_contradicted(answer[~skipped], schema.classes),
         seen=name in str((result.get("config") or {}).get("data", "")).split("|"),
-        far=tuple(
-            _far(model, cells[[name for name in schema.columns if name in {one.name for one in numbers}]])
-        ),
+        far=tuple(_far(model, cells[[name for name in schema.columns if name in {c.name for c in numbers}]])),
     )
     if label is None:
-        return found
-    truth = _classes(frame, label, name, own, schema)
-    said = [schema.classes.index(str(one)) for one in predicted]
+        return predictions
+    truth = _classes(frame, label, name, agreed_form, schema)
+    indices = [schema.classes.index(str(text)) for text in predicted]
     judged = (truth >= 0) & ~skipped
     return replace(
-        found,
-        right=_share_right(truth, np.array(said), judged, _patients(frame, agreed), len(schema.classes)),
+        predictions,
+        right=_share_right(truth, np.array(indices), judged, _patients(frame, agreed), len(schema.classes)),
         lacks_patients=agreed.patient_id
         if agreed and agreed.patient_id and agreed.patient_id not in frame.columns
         else "",
@@ -190,7 +188,7 @@ def _model_of(path: Path) -> Model:
     return with_simulated_matrices(model, result) if isinstance(model, RandomKernelSVC) else model
 
 
-def _said(model: Model, cells: pd.DataFrame, limit: Limit) -> pd.DataFrame:
+def _answer(model: Model, cells: pd.DataFrame, limit: Limit) -> pd.DataFrame:
     """Return classes, and decision values and probabilities if the model gives any, a line a row."""
     classes, answer = model.schema_.classes, pd.DataFrame({"prediction": model.predict(cells)})
     if hasattr(model, "decision_function"):
@@ -202,29 +200,29 @@ def _said(model: Model, cells: pd.DataFrame, limit: Limit) -> pd.DataFrame:
     if limit.decision is not None:
         answer["prediction"] = np.where(answer["decision"] >= limit.decision, classes[-1], classes[0])
     if limit.probability is not None:
-        own = answer[f"probability_{classes[-1]}"]
-        answer["prediction"] = np.where(own >= limit.probability, classes[-1], classes[0])
+        probability = answer[f"probability_{classes[-1]}"]
+        answer["prediction"] = np.where(probability >= limit.probability, classes[-1], classes[0])
     return answer
 
 
 def _contradicted(answer: pd.DataFrame, classes: Sequence[str]) -> int:
-    """Return how many rows are predicted as another of several classes than their most probable one."""
+    """Return the number of rows that are predicted as another of several classes than their most probable one."""
     names = [f"probability_{name}" for name in classes]
     if len(classes) == 2 or names[0] not in answer:
         return 0
     given = answer[names].to_numpy(dtype=np.float64)
-    said = given[np.arange(len(given)), [classes.index(str(one)) for one in answer["prediction"]]]
-    return int(np.count_nonzero(said < given.max(axis=1, initial=0.0)))
+    chosen = given[np.arange(len(given)), [classes.index(str(text)) for text in answer["prediction"]]]
+    return int(np.count_nonzero(chosen < given.max(axis=1, initial=0.0)))
 
 
 def _far(model: Model, cells: pd.DataFrame) -> Iterator[str]:
     """Yield the columns of numbers, but for yes and no, whose median is far from the training's mean."""
     scaling: Scaling | None = getattr(model, "scaling_", None)
     for name, values in cells.items():
-        known, place = values.dropna(), model.schema_.columns.index(str(name))
+        known, index = values.dropna(), model.schema_.columns.index(str(name))
         if scaling is None or len(known) < LEAST or known.isin((0.0, 1.0)).all():
             continue
-        if abs(float(known.median()) - scaling.fill[place]) > FAR * scaling.scale[place]:
+        if abs(float(known.median()) - scaling.fill[index]) > FAR * scaling.scale[index]:
             yield str(name)
 
 
@@ -256,9 +254,9 @@ def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, Tab
 
 def _in_order(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
     """Return the features that a model needs, in its order."""
-    places = [place for place, name in enumerate(table.columns) if name in set(columns)]
-    names = tuple(table.columns[place] for place in places)
-    return align(Table(names, table.X[:, places], None, table.absent_is_zero), columns).X
+    indices = [index for index, name in enumerate(table.columns) if name in set(columns)]
+    names = tuple(table.columns[index] for index in indices)
+    return align(Table(names, table.X[:, indices], None, table.absent_is_zero), columns).X
 
 
 def _ids(frame: pd.DataFrame, row_id: str, name: str) -> "pd.Series[str]":
@@ -281,39 +279,39 @@ def _classes(
         # Beside a column of nothing, as labels are read together with features.
         beside = TableColumn("beside" if label != "beside" else "beside it")
         alone = pd.DataFrame({label: frame[label][there], beside.name: 0.0})
-        own = replace(form, schema=form.schema and replace(form.schema, columns=(beside,), patient_id=""))
-        labels = table_from_frame(alone, label, name, own).labels
+        form = replace(form, schema=form.schema and replace(form.schema, columns=(beside,), patient_id=""))
+        labels = table_from_frame(alone, label, name, form).labels
         assert labels is not None
         known = (*schema.classes, *schema.positive_labels)
         wrong = np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
-        found = schema.indices(labels)
-        classes[there] = np.where(wrong | (found < 0), NO_CLASS, found)
+        indices = schema.indices(labels)
+        classes[there] = np.where(wrong | (indices < 0), NO_CLASS, indices)
     return classes
 
 
 def _patients(frame: pd.DataFrame, agreed: TableSchema | None) -> NDArray[np.int64]:
-    """Return a number of each row's patient; where nothing says whose it is, the row is a patient."""
+    """Return a number of each row's patient; without a column of patients' ids each row is a patient."""
     if agreed is None or agreed.patient_id not in frame.columns:
         return np.arange(len(frame))
     ids = canonical_labels(frame[agreed.patient_id])
-    known = [f"row {place}" if text is None else f"id {text}" for place, text in enumerate(ids)]
+    known = [f"row {index}" if text is None else f"id {text}" for index, text in enumerate(ids)]
     numbers: NDArray[np.int64] = pd.factorize(pd.Series(known))[0]
     return numbers
 
 
 def _share_right(
     truth: NDArray[np.int64],
-    said: NDArray[np.int64],
+    predicted: NDArray[np.int64],
     judged: NDArray[np.bool_],
     patients: NDArray[np.int64],
     classes: int,
 ) -> Share | None:
     """Return the share of the judged rows that are predicted right, with its interval by patient."""
-    truth, said, patients = truth[judged], said[judged], patients[judged]
-    confusion = confusion_counts(truth, said, classes)
-    squares = patient_squares(truth, said, patients, classes)
-    found = {"patient_id": "any", "confusion": confusion.tolist(), "patient_squares": squares.tolist()}
-    return all_right({**found, "accuracy": float(np.mean(truth == said))}) if len(truth) else None
+    truth, predicted, patients = truth[judged], predicted[judged], patients[judged]
+    confusion = confusion_counts(truth, predicted, classes)
+    squares = patient_squares(truth, predicted, patients, classes)
+    counts = {"patient_id": "any", "confusion": confusion.tolist(), "patient_squares": squares.tolist()}
+    return all_right({**counts, "accuracy": float(np.mean(truth == predicted))}) if len(truth) else None
 
 
 def _rows(marked: NDArray[np.bool_]) -> tuple[int, ...]:
@@ -332,12 +330,12 @@ def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
     if not isinstance(config, dict):
         raise ModelFileError(f"{result} does not say how the model was trained. {ONCE_MORE} {NEEDS_SITES}")
     count, size = int(config["sites"]), len(model.parts_.u)
-    nodes: list[dict[str, Scalar]] = [{"partition-id": one, "num-partitions": count} for one in range(count)]
+    nodes: list[dict[str, Scalar]] = [{"partition-id": i, "num-partitions": count} for i in range(count)]
     sites = [hospital_of(SimulatedContext(0, 0, node, RecordDict(), config)) for node in nodes]
     secrets = [lasting_secret(site) for site in sites]
     matrices, columns = [], np.array(model.schema_.columns, dtype=np.str_)
-    for number, digest in enumerate(model.parts_.digests):
-        own = columns[model.parts_.blocks == number].tolist()
-        candidates = (random_matrix(block_seed(secret, own), size, len(own)) for secret in secrets)
-        matrices.append(next((B for B in candidates if matrix_digest(B) == digest), np.empty((0, len(own)))))
+    for index, digest in enumerate(model.parts_.digests):
+        block = columns[model.parts_.blocks == index].tolist()
+        drawn = (random_matrix(block_seed(secret, block), size, len(block)) for secret in secrets)
+        matrices.append(next((B for B in drawn if matrix_digest(B) == digest), np.empty((0, len(block)))))
     return model.with_matrices(matrices)

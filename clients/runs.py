@@ -81,8 +81,8 @@ class Asked:
     def allowed(self, approval: str, runs: Mapping[str, "Asked"]) -> bool:
         """Return whether it may begin under a policy's ``approval``, given the hospital's log."""
         kind = (self.study, self.system, self.level)
-        known = [one for one in runs.values() if (one.study, one.system, one.level) == kind]
-        first = any(one.approved for one in known) if self.system in FILES else self.ready
+        known = [run for run in runs.values() if (run.study, run.system, run.level) == kind]
+        first = any(run.approved for run in known) if self.system in FILES else self.ready
         return {"never": True, "first": first, "always": self.ready}[approval]
 
 
@@ -119,7 +119,7 @@ def admit(hospital: Hospital, level: str, file: str, *, joins: bool) -> None:
         this = _asked(hospital, level, now)
         this = replace(runs.get(this.digest, this), asked=now, asks=True)
         allowed = this.allowed(policy.approval, runs)
-        month = [one for run in runs.values() for one in run.begun if now - MONTH < one <= now]
+        month = [start for run in runs.values() for start in run.begun if now - MONTH < start <= now]
         full = bool(policy.runs_a_month) and len(month) >= policy.runs_a_month
         if allowed and not full and not joins:
             this = replace(this, begun=(*this.begun, now), ready=False, asks=False)
@@ -143,9 +143,9 @@ def admit(hospital: Hospital, level: str, file: str, *, joins: bool) -> None:
 def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho: float) -> None:
     """Check that a run is charged no more than its settings say, which a person has read; else BudgetError."""
     rows = "test" if task.category == "evaluate" else "train"
-    same = [one for one in ledger.charges if (one.run, one.rows) == (str(hospital.run_id), rows)]
+    same = [c for c in ledger.charges if (c.run, c.rows) == (str(hospital.run_id), rows)]
     of_model = task.name == MODEL_TEST.name
-    costs = [one.rho for one in same if (one.task == MODEL_TEST.name) == of_model]
+    costs = [c.rho for c in same if (c.task == MODEL_TEST.name) == of_model]
     pure = OWN_WEIGHTS in hospital.policy.consents
     at_dp = records.get_one(hospital.state, BEGUN, "level") == "dp"
     # At another level a person has approved the charge for a test of the model alone, and at dp none for that.
@@ -158,7 +158,7 @@ def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho
 
 
 def promised(config: Mapping[str, Any], *, of_model: bool, pure: bool) -> tuple[float, float]:
-    """Return what a run may cost by its settings, training rows as much as test rows, and for which delta.
+    """Return the largest cost of a run by its settings, training rows as much as test rows, and its delta.
 
     ``of_model`` of a test of its model; ``pure`` if the hospital agrees to weights whose noise has no delta, which cost
     more at the same epsilon. Nothing if the settings say none that can be.
@@ -184,8 +184,8 @@ def _readable(folder: Path) -> dict[str, Asked]:
 def read_runs(folder: Path) -> dict[str, Asked]:
     """Return the log of a state folder, by digest; SettingError if it is damaged."""
     try:
-        found, times = read_checked(folder / RUNS_FILE)["runs"], ("approved", "begun")
-        runs = [Asked(**{**one, **{key: tuple(one[key]) for key in times}}) for one in found]
+        entries, times = read_checked(folder / RUNS_FILE)["runs"], ("approved", "begun")
+        runs = [Asked(**{**entry, **{key: tuple(entry[key]) for key in times}}) for entry in entries]
     except FileNotFoundError:
         return {}
     except PermissionError:
@@ -197,14 +197,14 @@ def read_runs(folder: Path) -> dict[str, Asked]:
             f"{RUNS_FILE} in the hospital's state folder is damaged, or another version's. Put back its backup; or "
             "remove it: then nothing is approved."
         ) from None
-    return {one.digest: one for one in runs}
+    return {run.digest: run for run in runs}
 
 
 def write_runs(folder: Path, runs: Mapping[str, Asked]) -> None:
     """Write the log; of runs that nobody approved and that never began only the latest are kept."""
-    idle = sorted((one.asked, digest) for digest, one in runs.items() if not (one.approved or one.begun))
+    idle = sorted((run.asked, digest) for digest, run in runs.items() if not (run.approved or run.begun))
     dropped = {digest for _, digest in idle[: max(len(runs) - MOST, 0)]}
-    kept = [asdict(one) for digest, one in runs.items() if digest not in dropped]
+    kept = [asdict(run) for digest, run in runs.items() if digest not in dropped]
     write_checked(folder / RUNS_FILE, {"runs": kept})
 
 

@@ -42,7 +42,7 @@ class Site(Hospital):
 
     @classmethod
     def of(cls, hospital: Hospital, level: str, participation: Participation | None = None) -> Self:
-        """Return what a system sees of a hospital at a level."""
+        """Return the site of a hospital, as a system sees it at a level."""
         return cls(**vars(hospital), level=level, participation=participation)
 
     def get_broadcast(self, broadcast: Broadcast[M]) -> M:
@@ -89,14 +89,14 @@ class Site(Hospital):
         return Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
 
     def layout(self) -> LayoutBroadcast:
-        """Return which sites hold which columns; a second layout in a run is a FederationError."""
+        """Return the sites' columns; a second layout in a run is a FederationError."""
         self.require_same(
             LAYOUT.name, self.digest_of(LAYOUT), "a second layout: another site could claim its columns"
         )
         return self.get_broadcast(LAYOUT)
 
     def own_columns(self) -> Bools:
-        """Return which of the schema's columns this site has: all of them in a run without a layout."""
+        """Return the mask of the schema's columns that this site has: all of them in a run without a layout."""
         columns = len(self.schema().columns)
         if records.get_one(self.state, DIGESTS, LAYOUT.name) is None:
             return np.ones(columns, dtype=np.bool_)
@@ -144,5 +144,5 @@ class Site(Hospital):
         return patient_squares(test.classes, predicted, test.patients, classes)
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], cache: Cache = cached_tables) -> Any:
-        """Return what this process keeps of the table as the level shows it; made the first time."""
+        """Return a value that this process keeps of the table as the level shows it; made the first time."""
         return cache((table_key(self, self.level), *key), make)

@@ -37,13 +37,13 @@ def known_cells(frame: pd.DataFrame, form: TableForm, name: str) -> tuple[Table,
 
 
 def _unknown(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> pd.DataFrame:
-    """Return which cells training would refuse: numbers as it reads them, categories as the schema lists them."""
+    """Return the mask of cells that training would refuse: numbers as it reads them, categories by the schema."""
     measured = [column for column in columns if column.kind == NUMBER]
     values, wrong = as_numbers(without_texts(frame, measured, form), form)
     values = without_codes(values, measured)
     wrong |= np.abs(values) > LARGEST
-    for place, (column, cells) in enumerate(zip(measured, values.T, strict=True)):
-        wrong[:, place] |= column.outside(cells)
+    for index, (column, cells) in enumerate(zip(measured, values.T, strict=True)):
+        wrong[:, index] |= column.outside(cells)
     numbers = dict(zip((column.name for column in measured), wrong.T, strict=True))
     return pd.DataFrame(
         {
@@ -54,7 +54,7 @@ def _unknown(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableFor
 
 
 def _no_category(frame: pd.DataFrame, column: TableColumn) -> Bools:
-    """Return which cells of a column are none of its categories, and not missing."""
+    """Return the mask of a column's cells that are in no category, and not missing."""
     wrong: Bools = np.isinf(places_of_cells(frame[column.name], column))
     return wrong
 

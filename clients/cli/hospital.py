@@ -85,19 +85,19 @@ def accept(
     folder: Folder = FOLDER,
 ) -> None:
     """Check the coordinator's invitation, and take in whom this hospital trusts by it."""
-    from clients.deployment import hospital as own  # noqa: PLC0415
+    from clients.deployment import hospital as deployed  # noqa: PLC0415
     from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from flower_pansvm.study.invitation import Invitation  # noqa: PLC0415
 
     folder = own_folder(folder)
     read = Invitation.read(invitation)
-    own.check_invited(read, own.own_registration(folder))
-    own.check_software(read)
+    deployed.check_invited(read, deployed.own_registration(folder))
+    deployed.check_software(read)
     if code is None:
         code = typer.prompt(
             "Ask another hospital by telephone for its invitation's code (the first one asks the coordinator). Code"
         )
-    accepted = own.accept(folder, invitation, code)
+    accepted = deployed.accept(folder, invitation, code)
     typer.echo(
         f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
         f"{', '.join(accepted.roster)}.\nnode.toml has min-sites and k for this number of hospitals: a run that loses "
@@ -206,13 +206,13 @@ def runs(folder: Folder = FOLDER) -> None:
     from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.runs import read_runs  # noqa: PLC0415
 
-    found = read_runs(state_of(own_folder(folder)))
+    log = read_runs(state_of(own_folder(folder)))
     line = "{:<12}{:<18}{:<18}{:<11}{:>9}{:>7}  {}".format
     typer.echo(line("run", "asked for last", "system", "level", "approved", "begun", "last begun"))
-    for one in sorted(found.values(), key=lambda one: one.asked):
-        last = when(one.begun[-1]) if one.begun else ""
+    for run in sorted(log.values(), key=lambda run: run.asked):
+        last = when(run.begun[-1]) if run.begun else ""
         typer.echo(
-            line(one.code, when(one.asked), one.system, one.level, len(one.approved), len(one.begun), last)
+            line(run.code, when(run.asked), run.system, run.level, len(run.approved), len(run.begun), last)
         )
 
 
@@ -237,9 +237,9 @@ def approve(
     folder = own_folder(folder)
     state, node = state_of(folder), read_node_config(folder)
     approval = policy_of(node, str(node.get("name", ""))).approval
-    found = read_runs(state)
-    run = find(found, code)
-    check_waits(run, found, approval)
+    log = read_runs(state)
+    run = find(log, code)
+    check_waits(run, log, approval)
     for key, value in run.settings.items():
         typer.echo(f"  {key} = {value}")
     typer.echo(

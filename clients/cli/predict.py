@@ -106,7 +106,7 @@ def predict(
 
 
 def _notes(predictions: "Predictions") -> Iterator[str]:
-    """Yield what a person should know of the file, and how it was read."""
+    """Yield the notes on the file and on how it was read."""
     from clients.table.table import columns_text  # noqa: PLC0415
 
     if predictions.threshold:
@@ -139,7 +139,7 @@ def _accuracy(right: "Share", unlabelled: int) -> str:
 
 
 def _doubts(predictions: "Predictions") -> Iterator[str]:
-    """Yield what was unknown, in which rows, and what was done."""
+    """Yield the unknown cells by row, and how they counted."""
     from clients.table.table import columns_text  # noqa: PLC0415
 
     rows = len(predictions.frame)
@@ -172,8 +172,8 @@ def _some(where: Sequence[int], rows: int) -> str:
     return f"{len(where)} of {rows} rows, data row {first_of(where, MOST_ROWS)}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def harmless(cell: object) -> object:

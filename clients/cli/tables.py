@@ -46,16 +46,16 @@ def check(
     from clients.table.form import TableForm  # noqa: PLC0415
     from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415
 
-    said = {**single(given(context)), "drop": together(drop)}
-    form = TableForm.of(said, TableSchema.read(schema) if schema else None)
-    found = findings(table, label, form)
+    options = {**single(given(context)), "drop": together(drop)}
+    form = TableForm.of(options, TableSchema.read(schema) if schema else None)
+    results = findings(table, label, form)
     if as_json:
-        typer.echo(json.dumps([vars(one) for one in found], indent=2, ensure_ascii=False))
+        typer.echo(json.dumps([vars(finding) for finding in results], indent=2, ensure_ascii=False))
     else:
-        for one in found:
-            typer.echo(f"{one.level.capitalize()}: {one.text}\n")
-        typer.echo(f"{table.name} {_outcome([one.level for one in found])}")
-    levels = {one.level for one in found}
+        for finding in results:
+            typer.echo(f"{finding.level.capitalize()}: {finding.text}\n")
+        typer.echo(f"{table.name} {_outcome([finding.level for finding in results])}")
+    levels = {finding.level for finding in results}
     sys.exit(DOES_NOT_FIT if ERROR in levels else DOUBTFUL if levels - {NOTE} else 0)
 
 
@@ -83,10 +83,10 @@ def schema(
 
     if out is not None and out.exists():
         raise SettingError(f"There is a file {out} already. Give another name, or remove it.")
-    said = {**single(given(context)), "drop": together(drop)}
-    made = draft(table, label or LABEL, TableForm.of(said, None))
-    for one in made.misfits:
-        typer.echo(f"Note: {one}\n", err=out is None)
+    options = {**single(given(context)), "drop": together(drop)}
+    made = draft(table, label or LABEL, TableForm.of(options, None))
+    for misfit in made.misfits:
+        typer.echo(f"Note: {misfit}\n", err=out is None)
     if out is None:
         typer.echo(made.text, nl=False)
         return

@@ -86,7 +86,7 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
 
 
 def _honest_sites(site: Site) -> int:
-    """Return among how many sites the noise of this sum is shared."""
+    """Return the number of sites that share the noise of this sum."""
     if site.participation is None:
         raise SumError("A private answer was requested outside a secure sum. Start the run again.")
     sum_round, protocol = site.participation.sum_round, site.participation.protocol

@@ -23,7 +23,7 @@ from flower_pansvm.tasks import Task
 def encode_reply(
     task: Task[Any, Any], answer: object, participation: Participation | None, notes: Mapping[str, bytes]
 ) -> tuple[RecordDict, bytes]:
-    """Return the content of a site's reply, and what the site keeps for later steps of the secure sum.
+    """Return the content of a site's reply, and the site's state for later steps of the secure sum.
 
     ``answer`` is what the site computed; ``participation`` the secure sum that its summed parts go into, None for a
     task that only discloses. ``notes`` are sealed, for other sites: the coordinator hands them on and cannot read them.

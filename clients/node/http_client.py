@@ -39,8 +39,8 @@ class HttpClient(FleetHttpClient):
         """Read an answer; FederationError if it is packed or longer than any, TimeoutError if it comes too slowly."""
         begun, content, stream = time.monotonic(), bytearray(), response.stream
         packed = response.headers.pop("content-encoding", "identity") != "identity"
-        for part in stream:
-            content += part
+        for chunk in stream:
+            content += chunk
             if response.is_success and (packed or len(content) > MOST_BYTES):
                 raise FederationError(
                     f"The coordinator's server answers with more than {MOST_BYTES // 2**20} MB, or with something "
@@ -56,7 +56,7 @@ class HttpClient(FleetHttpClient):
 
 
 def flower_error(response: Any) -> FlowerError | None:
-    """Return what Flower itself says in an answer that is an error, None if that is of somebody else's."""
+    """Return the error of Flower's own in an answer, None if the error is of somebody else's."""
     try:
         return FlowerError.from_json(response.text)
     except (ValueError, RecursionError):  # of brackets or digits without end

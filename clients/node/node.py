@@ -77,8 +77,8 @@ class HospitalNode:
             self._refuse_lost_question()
             asked = -BUSY_SECONDS
             while True:
-                if (found := self._link.pull()) is not None:
-                    self._serve(*found)
+                if (pulled := self._link.pull()) is not None:
+                    self._serve(*pulled)
                     asked = time.monotonic()
                 else:
                     busy = time.monotonic() - asked < BUSY_SECONDS
@@ -215,8 +215,8 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _leave(number: int, _frame: FrameType | None) -> None:
-    sys.exit(128 + number)
+def _leave(signum: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + signum)
 
 
 def main(arguments: list[str]) -> None:

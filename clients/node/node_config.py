@@ -14,7 +14,7 @@ def read_node_config(folder: Path) -> dict[str, Any]:
     """Return the node config of a hospital's folder; SettingError if there is none or it cannot be read."""
     path = folder / NODE_FILE
     try:
-        found: dict[str, Any] = parse(path.read_text(encoding="utf-8-sig"), "toml")
+        node: dict[str, Any] = parse(path.read_text(encoding="utf-8-sig"), "toml")
     except (FileNotFoundError, NotADirectoryError):
         raise SettingError(
             f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` "
@@ -34,9 +34,9 @@ def read_node_config(folder: Path) -> dict[str, Any]:
             f"{path} cannot be read: {error}. Texts stand in quotation marks, numbers do not; each key stands there "
             "once; and a path with backslashes stands between single quotation marks."
         ) from None
-    for key, value in found.items():
+    for key, value in node.items():
         if not isinstance(value, str | int | float | bool):
             raise SettingError(
                 f"{path} has a '{key}' that is neither a text nor a number. Write it in one line."
             )
-    return found
+    return node

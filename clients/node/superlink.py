@@ -130,10 +130,10 @@ class SuperLink:
 
     def pull(self) -> tuple[Message, ObjectTree] | None:
         """Return the next question, without its content, and the tree of that; None if there is none."""
-        found = self._call("PullMessages", fleet_pb2.PullMessagesRequest)
+        reply = self._call("PullMessages", fleet_pb2.PullMessagesRequest)
         try:
-            heads = [message_from_proto(head) for head in found.messages_list]
-            return next(zip(heads, found.message_object_trees, strict=True), None)
+            heads = [message_from_proto(head) for head in reply.messages_list]
+            return next(zip(heads, reply.message_object_trees, strict=True), None)
         except Exception:  # it is no question, and there is nothing to reply to
             return None
 
@@ -141,18 +141,18 @@ class SuperLink:
         """Return a question with its content; RunEndedError if its run has ended, FederationError if it has none."""
         parts, size = {}, 0
         deadline = time.monotonic() + CONTENT_SECONDS
-        for part in objects.iterate_object_tree(tree):
-            wanted = {"run_id": run_id, "object_id": part.object_id}
+        for node in objects.iterate_object_tree(tree):
+            wanted = {"run_id": run_id, "object_id": node.object_id}
             while not (
-                found := self._call("PullObject", messages.PullObjectRequest, **wanted)
+                reply := self._call("PullObject", messages.PullObjectRequest, **wanted)
             ).object_available:
-                if not found.object_found or time.monotonic() > deadline:
+                if not reply.object_found or time.monotonic() > deadline:
                     raise FederationError(
                         "The coordinator's server lacks a part of a question. Start the run again."
                     )
                 time.sleep(WAIT_SECONDS)
-            parts[part.object_id] = found.object_content
-            size += len(found.object_content) + PART_BYTES
+            parts[node.object_id] = reply.object_content
+            size += len(reply.object_content) + PART_BYTES
             if size > MOST_BYTES:
                 raise FederationError(
                     f"The coordinator asks a question of more than {MOST_BYTES // 2**20} MB, or of very many parts. "
@@ -189,15 +189,15 @@ class SuperLink:
                 wanted = self._call("PushMessages", fleet_pb2.PushMessagesRequest, **asked)
                 of = {"run_id": run_id, "session_id": wanted.session_id}
                 pushes = (
-                    {**of, "object_id": part, "object_content": parts[part].deflate()}
-                    for part in wanted.objects_to_push
+                    {**of, "object_id": object_id, "object_content": parts[object_id].deflate()}
+                    for object_id in wanted.objects_to_push
                 )
                 stored = all(
-                    self._call("PushObject", messages.PushObjectRequest, **one).stored for one in pushes
+                    self._call("PushObject", messages.PushObjectRequest, **fields).stored for fields in pushes
                 )
 
     def _call(self, method: str, request: type[Any], **fields: Any) -> Any:
-        """Return what the server answers, however long that takes; RunEndedError if the run has ended.
+        """Return the server's answer, however long that takes; RunEndedError if the run has ended.
 
         FederationError if the answer is beyond all limits: the same would come again.
         """
@@ -262,8 +262,8 @@ def _reason(address: str, error: Exception) -> str:
 
 
 def _reason_of_answer(address: str, response: Any) -> str:
-    said, status = flower_error(response), int(response.status_code)
-    if said is not None and said.code == ApiErrorCode.RUNTIME_VERSION_INCOMPATIBLE:
+    error, status = flower_error(response), int(response.status_code)
+    if error is not None and error.code == ApiErrorCode.RUNTIME_VERSION_INCOMPATIBLE:
         return f"The server at {address} has another release of Flower. Install the same flwr on both sides."
     if status == NO_ACTIVATION:
         return (

@@ -176,9 +176,9 @@ class RunMember:
             ) from None
 
     def _counted(self, noted: str, sum_round: SumRound, step: int, least: int) -> str:
-        """Return what is noted after a sum or step; SumError if the site refuses it."""
-        number, last_step, *first = noted.split() or ("0", "0")
-        if (sum_round.round_trip, step) <= (int(number), int(last_step)):
+        """Return the note to keep after a sum or step; SumError if the site refuses it."""
+        last_trip, last_step, *first = noted.split() or ("0", "0")
+        if (sum_round.round_trip, step) <= (int(last_trip), int(last_step)):
             raise SumError(
                 f"Site '{self.name}' refuses a sum or step that it has answered, or answers now. {NOT_FOLLOWED}"
             )

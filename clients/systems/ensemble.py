@@ -52,7 +52,7 @@ def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks
 
 
 def _own_rows(site: Site) -> Bools:
-    """Return which rows of the ballot are the site's, shape (rows,), after checking that they are its test rows.
+    """Return the mask of the site's rows in the ballot, shape (rows,), after checking that they are its test rows.
 
     And that the ballot is the first of this run.
     """

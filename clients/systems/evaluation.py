@@ -45,9 +45,9 @@ def model_test(site: Site, question: tasks.ModelTestQuestion) -> tasks.ModelTest
     X = rows.X
     columns, sides = [schema.columns.index(name) for name in model.schema_.columns], _sides(schema)
     decisions, row = np.empty((len(X), sides)), np.empty((1, len(columns)))
-    for number in range(len(X)):
-        row[0] = X[number, columns]
-        decisions[number] = _decided(model, row, sides)
+    for index in range(len(X)):
+        row[0] = X[index, columns]
+        decisions[index] = _decided(model, row, sides)
     counted = tested_answer(site, question, rows, decisions)
     if not site.simulated:
         _wait(site.terms.rows_per_patient * _most_seconds(model, sides), question.rho)
@@ -81,8 +81,8 @@ def subgroups(site: Site, question: tasks.SubgroupsQuestion) -> tasks.SubgroupsA
     counts, products = np.zeros((2, groups, classes, classes))
     np.add.at(counts, (group, rows.classes, predicted), 1.0)
     for index in range(groups if site.level != "perturbed" else 0):
-        own = group == index
-        squares = patient_squares(rows.classes[own], rows.classes[own], patients[own], classes)
+        members = group == index
+        squares = patient_squares(rows.classes[members], rows.classes[members], patients[members], classes)
         products[index] = squares.reshape(classes, 2, classes, 2).sum(axis=(1, 3))
     return tasks.SubgroupsAnswer(counts, products)
 
@@ -127,7 +127,7 @@ def _decided(model: DecidingModel, row: Floats, sides: int) -> Floats:
 
 
 def _most_seconds(model: DecidingModel, sides: int) -> float:
-    """Return how long one record can take, by a made-up one; the first call may have to import something."""
+    """Return the seconds that one record can take, by a made-up one; the first call may have to import something."""
     made_up = np.full((1, len(model.schema_.columns)), np.nan)
     _decided(model, made_up, sides)
     started = time.perf_counter()

@@ -89,7 +89,7 @@ class Tradeoff:
         return 1 - self.loss / LARGEST
 
     def best(self, preference: Preference) -> int:
-        """Return how many components to share: the most useful number within the bound of risk (25); 0 if none is."""
+        """Return the number of components to share: the most useful within the bound of risk (25); 0 without one."""
         share = preference.utility_share
         gain = share * self.utility() + (1 - share) * self.benefit
         allowed = self.total(preference.risk_weights) <= preference.risk_bound
@@ -253,7 +253,7 @@ def class_models(
 
 
 def patients_behind(model: Mixture, X: Floats, patients: Ints) -> Floats:
-    """Return of how many patients each component is: of each the row that is most likely the component's counts."""
+    """Return the number of each component's patients: of each the row that is most likely the component's counts."""
     logs, (unique_patients, indices) = model.log_components(X), np.unique(patients, return_inverse=True)
     largest = np.zeros((len(unique_patients), logs.shape[1]))
     np.maximum.at(largest, indices, np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))

@@ -65,7 +65,7 @@ class SiteMap:
     digests: tuple[str, ...]  # of each broadcast that a virtual point depends on
 
     def scaled(self, X: Floats) -> Floats:
-        """Return what the map looks at of rows X, shape (rows, columns): filled, scaled, shape (rows, features)."""
+        """Return the map's features of rows X, shape (rows, columns): filled, scaled, shape (rows, features)."""
         return self.scaling.transform(X[:, self.features])
 
     def transform(self, X: Floats) -> Floats:
@@ -73,13 +73,13 @@ class SiteMap:
         return self.nystrom.transform(self.scaled(X))
 
 
-def feature_map(site: Site, number: int) -> SiteMap:
+def feature_map(site: Site, index: int) -> SiteMap:
     """Return one of the feature maps that the coordinator has broadcast.
 
     FederationError if its parts do not fit the site's columns or each other, it is of another kernel than the run's, or
     it could make a row's virtual point longer than sqrt(k(x, x)).
     """
-    sent = site.get_broadcast(tasks.FEATURE_MAP.numbered(number))
+    sent = site.get_broadcast(tasks.FEATURE_MAP.numbered(index))
     fits = sent.features.shape == (len(site.schema().columns),) and sent.normalization.ndim == 2
     check_told(site, fits, "parts of a feature map")
     landmark_set = tasks.LANDMARK_SET.numbered(sent.landmark_set)
@@ -87,7 +87,7 @@ def feature_map(site: Site, number: int) -> SiteMap:
     check_told(site, points.landmarks.shape == (len(sent.normalization), len(sent.features)), "landmarks")
     kernel = Kernel(sent.kernel, sent.gamma)  # type: ignore[arg-type]
     nystrom = NystromMap(kernel, points.landmarks[:, sent.features], sent.normalization.astype(np.float64))
-    broadcasts: list[Broadcast[Any]] = [SCHEMA, SCALING, landmark_set, tasks.FEATURE_MAP.numbered(number)]
+    broadcasts: list[Broadcast[Any]] = [SCHEMA, SCALING, landmark_set, tasks.FEATURE_MAP.numbered(index)]
     digests = tuple(map(site.digest_of, broadcasts))
     agreed = site.terms.kernel
     sound = "sound map", agreed, *digests
@@ -99,9 +99,9 @@ def feature_map(site: Site, number: int) -> SiteMap:
     return SiteMap(sent.features, scaling_of(site, points.scaling).of(sent.features), nystrom, digests)
 
 
-def mapped_train(site: Site, number: int) -> Mapped:
+def mapped_train(site: Site, index: int) -> Mapped:
     """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
-    X, site_map = site.train().X, feature_map(site, number)
+    X, site_map = site.train().X, feature_map(site, index)
     rank = site_map.nystrom.rank
     if len(X) * rank > LARGEST_KEPT:
         return lambda rows: site_map.transform(X[rows])
@@ -113,7 +113,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
         return F
 
     # Of this run: a map that was sound with another run's kernel has to pass the check again.
-    key = ("mapped", site.run_id, number, *site_map.digests, site.least_patients)
+    key = ("mapped", site.run_id, index, *site_map.digests, site.least_patients)
     return cast("Floats", site.cached(key, all_mapped, cached)).__getitem__
 
 
@@ -236,7 +236,7 @@ def _over_the_same_rows(
 
 
 def _some_rows(y: Floats) -> slice | Ints:
-    """Return which rows a problem's first guess is fitted to: all that are in it, or some if they are many."""
+    """Return the rows of a problem's first guess: all that are in it, or some if they are many."""
     rows = np.flatnonzero(y)
     if len(rows) > WARM_START_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, WARM_START_ROWS, replace=False))
@@ -270,15 +270,15 @@ def scores(site: Site, question: tasks.ScoresQuestion) -> tasks.ScoresAnswer:
     return tasks.ScoresAnswer(confusion, histogram, squares)
 
 
-def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints, Floats]:
+def _decisions(site: Site, index: int, fold: int, points: Floats) -> tuple[Ints, Floats]:
     """Return class and binary decision values of the rows of a fold, or of the test rows."""
     w, b = points[:, :-1], points[:, -1]
     if fold == NO_FOLD:
-        rows, site_map = site.test(), feature_map(site, number)
+        rows, site_map = site.test(), feature_map(site, index)
         parts = [site_map.transform(rows.X[block]) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
     chosen = np.flatnonzero(folds_of(site) == fold)
-    points_of = mapped_train(site, number)
+    points_of = mapped_train(site, index)
     parts = [points_of(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
 

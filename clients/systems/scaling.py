@@ -69,18 +69,18 @@ def ranges(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: ARG0
     )
 
 
-def scaled(site: Site, X: Floats, number: int = 0) -> Floats:
+def scaled(site: Site, X: Floats, index: int = 0) -> Floats:
     """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
-    return scaling_of(site, number).transform(X)
+    return scaling_of(site, index).transform(X)
 
 
-def scaling_of(site: Site, number: int) -> Scaling:
+def scaling_of(site: Site, index: int) -> Scaling:
     """Return one of the scalings; FederationError if it does not fit the site's columns."""
     sent = site.get_broadcast(tasks.SCALING)
     sizes = {(len(sent.fill), len(site.schema().columns))}
-    fits = {sent.fill.shape, sent.shift.shape, sent.scale.shape} == sizes and 0 <= number < len(sent.fill)
+    fits = {sent.fill.shape, sent.shift.shape, sent.scale.shape} == sizes and 0 <= index < len(sent.fill)
     check_told(site, fits and bool((sent.scale > 0).all()), "scalings")
-    return Scaling(sent.fill[number], sent.shift[number], sent.scale[number])
+    return Scaling(sent.fill[index], sent.shift[index], sent.scale[index])
 
 
 def check_told(site: Site, fits: bool, parts: str) -> None:
@@ -92,7 +92,7 @@ def check_told(site: Site, fits: bool, parts: str) -> None:
 
 
 def _by_fold(site: Site) -> list[Bools]:
-    """Return which training rows are in each fold; all of them in the one fold of a run without folds."""
+    """Return the mask of the training rows in each fold; all of them in the one fold of a run without folds."""
     numbers = folds_of(site)
     return [numbers == fold for fold in range(numbers.max(initial=NO_FOLD) + 1)] or [numbers == NO_FOLD]
 

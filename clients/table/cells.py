@@ -53,7 +53,7 @@ def place_of(names: Sequence[str]) -> dict[str, int]:
 
 
 def find(text: str, indices: Mapping[str, int]) -> int | None:
-    """Return the place of a text as it is written, else by its spelling; None if it has none, or may have several."""
+    """Return the index of a text as it is written, else by its spelling; None if it has none, or may have several."""
     return indices.get(text, indices.get(spelling(text)))
 
 

@@ -126,17 +126,17 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
     Column names are sent to the coordinator. In a file without a header row they would be a patient's row.
     """
     columns = list(map(plain_name, frame.columns))
-    for number, column in enumerate(columns, start=1):
+    for nth, column in enumerate(columns, start=1):
         if not column or is_number(column) or column.lower() in ("nan", "?"):
             raise TableError(
-                f"In '{name}', the name of column {number} is empty or a number. Is the row with the column names "
+                f"In '{name}', the name of column {nth} is empty or a number. Is the row with the column names "
                 "missing, or are there rows above it (skip-rows)? If it holds row numbers (pandas: index=False), or "
                 "nothing, as spreadsheets leave some at the end, remove it; else give it a name with a letter."
             )
         problem = name_problem(column)
         if problem:
             raise TableError(
-                f"In '{name}', the name of column {number} {problem}. Rename it.",
+                f"In '{name}', the name of column {nth} {problem}. Rename it.",
                 detail=f"It begins: {printable(column, 40)}",
             )
     repeated = [column for column, count in Counter(columns).items() if count > 1]

@@ -201,7 +201,7 @@ def _labels(column: "pd.Series[str]", label: str, name: str, classes: Sequence[s
 
 
 def _patients(frame: pd.DataFrame, patient_id: str, name: str) -> NDArray[np.str_]:
-    """Return whose each row is, as canonical label."""
+    """Return the patient of each row, as canonical label."""
     if patient_id not in frame.columns:
         raise TableError(
             f"'{name}' has no column '{patient_id}', which the schema file names as patient-id: it says whose each row "

@@ -15,7 +15,7 @@ class SimulatedTables(Protocol):
         """Return the table of one of so many sites, from 0, of a run."""
 
     def stamp_of_node(self, config: Mapping[str, Scalar], site: int, /) -> Any:
-        """Return what changes with the site's table."""
+        """Return a value that changes with the site's table."""
 
     def label_place_of_node(self, config: Mapping[str, Scalar], site: int, /) -> str:
         """Return where a site's labels are from, for errors."""
@@ -33,7 +33,7 @@ class SimulatedTables(Protocol):
         seed: int,
         /,
     ) -> Any:
-        """Return how a site's rows are split, as a `clients.ledger.lasting_split.LastingSplit`."""
+        """Return the split of a site's rows, as a `clients.ledger.lasting_split.LastingSplit`."""
 
 
 _of_this_process: list[SimulatedTables] = []

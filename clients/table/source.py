@@ -97,7 +97,7 @@ def cache_folder(hospital: Hospital) -> Path | None:
 
 
 def label_place(hospital: Hospital) -> str:
-    """Return which column of which file a site's labels are from, for errors; the file without its folder."""
+    """Return column and file of a site's labels, for errors; the file without its folder."""
     if hospital.partition is not None:
         from clients.table.simulated import simulated_tables  # noqa: PLC0415 - as above
 

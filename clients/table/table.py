@@ -64,7 +64,7 @@ def align(table: Table, columns: Sequence[str]) -> Table:
 
 
 def nearest_text(name: str, columns: Iterable[str]) -> str:
-    """Return which columns have a name most like another, whatever the case; for an error's detail."""
+    """Return the columns with the names most like another, whatever the case; for an error's detail."""
     by_small = {column.casefold(): column for column in columns}
     close = difflib.get_close_matches(name.casefold(), by_small, n=3, cutoff=0.0)
     return f"The nearest column names are {', '.join(repr(by_small[match]) for match in close)}."

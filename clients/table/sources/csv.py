@@ -73,7 +73,7 @@ def _decoded(content: bytes, name: str, form: TableForm) -> str:
 
 
 def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
-    """Return the fields of each row, and how many characters the row is long."""
+    """Return the fields of each row, and its length in characters."""
     length = 0
 
     def lines() -> Iterator[str]:
@@ -88,7 +88,7 @@ def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
 
 
 def _table_of(text: str, name: str, form: TableForm, is_given: bool) -> tuple[list[str], str, int]:
-    """Return the row of names, the text of the table's rows alone, and how many empty rows are left out.
+    """Return the row of names, the text of the table's rows alone, and the number of empty rows left out.
 
     Raises a TableError unless all its rows are as long; pandas fills short ones up.
     """
@@ -107,13 +107,13 @@ def _table_of(text: str, name: str, form: TableForm, is_given: bool) -> tuple[li
         text = "".join(text[ends[row] : ends[row + 1]] for row in kept)
     header = next(row for row, _ in _rows(text, form.separator) if row)
     _check_separator(header, name, form.separator, is_given)
-    for number, row in enumerate(kept[1:], start=1):
+    for nth, row in enumerate(kept[1:], start=1):
         if fields[row] != len(header):
             raise TableError(
                 f"In '{name}', a row has more or fewer fields than there are column names. Put text that holds the "
                 "separator in double quotes, write a decimal point instead of a comma, and leave the field of a "
                 "missing cell empty. Titles, remarks and footers are left out by skip-rows, comment and skip-footer.",
-                detail=f"Data row {number} has {fields[row]} fields, and there are {len(header)} column names.",
+                detail=f"Data row {nth} has {fields[row]} fields, and there are {len(header)} column names.",
             )
     return header, text, empty
 

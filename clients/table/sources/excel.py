@@ -36,8 +36,8 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
     if not kept:
         raise TableError(f"'{name}' has no row of column names. Is it the right sheet?")
     _check_merged(sheet, set(kept), name)
-    width = max(len(rows[number]) for number in kept)
-    header, *filled = [rows[number] + [None] * (width - len(rows[number])) for number in kept]
+    width = max(len(rows[row]) for row in kept)
+    header, *filled = [rows[row] + [None] * (width - len(rows[row])) for row in kept]
     columns = ["" if cell is None else str(cell) for cell in header]
     frame = pd.DataFrame(filled, columns=columns, dtype=object)
     frame.attrs[EMPTY_ROWS] = empty

@@ -32,7 +32,7 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
     """
     if isinstance(result, tuple) and len(result) in (2, 3):
         X, y, names = (*result, None)[:3]
-        if names is None and isinstance(X, pd.DataFrame) and all(isinstance(one, str) for one in X):
+        if names is None and isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X):
             names = X.columns
         try:
             cells = np.asarray(X)
@@ -88,7 +88,7 @@ def installed_function(data: str) -> Callable[[], Any]:
                 "Rename that; or start in another folder, and without PYTHONPATH."
             )
     try:
-        found = import_module(module)
+        loaded = import_module(module)
     except (Exception, SystemExit) as error:  # anybody's module
         raise TableError(
             f"The module {module} of '{data}' cannot be imported ({type(error).__name__}). Correct it where it is "
@@ -96,7 +96,7 @@ def installed_function(data: str) -> Callable[[], Any]:
             detail=str(error),
         ) from None
     try:
-        function: Callable[[], Any] = attrgetter(name)(found)
+        function: Callable[[], Any] = attrgetter(name)(loaded)
         if not callable(function):
             raise TypeError("it cannot be called")
     except (AttributeError, TypeError) as error:

@@ -33,6 +33,6 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
             detail=f"{X.shape[0]} rows and {X.shape[1]} columns are {gigabytes:.3g} GB; this machine has {memory:.3g} "
             f"GB, and {MOST_COLUMNS} columns are the most.",
         )
-    frame = pd.DataFrame(X.toarray(), columns=[f"f{number}" for number in range(1, X.shape[1] + 1)])
+    frame = pd.DataFrame(X.toarray(), columns=[f"f{i}" for i in range(1, X.shape[1] + 1)])
     frame[LABEL] = labels
     return frame

@@ -9,16 +9,16 @@ EMPTY_ROWS = "empty rows"
 
 
 def table_rows(rows: Iterable[Sequence[object]], form: TableForm) -> tuple[list[int], int]:
-    """Return the numbers, from 0, of the rows that are column names and patients; and how many between are empty."""
+    """Return the indices of the rows that are column names and patients; and how many between are empty."""
     kept: list[int] = []
     empty: list[int] = []
-    for number, row in enumerate(rows):
-        if number < int(form.skip_rows or 0) or len(row) == 0:
+    for index, row in enumerate(rows):
+        if index < int(form.skip_rows or 0) or len(row) == 0:
             continue
         # An empty field is a row of a table of one column.
         if all(cell in (None, "") for cell in row) and list(row) != [""]:
-            empty.append(number)
+            empty.append(index)
         elif not (form.comment and str(row[0]).startswith(form.comment)):
-            kept.append(number)
+            kept.append(index)
     kept = kept[: max(0, len(kept) - int(form.skip_footer or 0))]
-    return kept, sum(number < kept[-1] for number in empty) if kept else 0
+    return kept, sum(index < kept[-1] for index in empty) if kept else 0
