@@ -97,7 +97,7 @@ def shared_config(settings: Settings) -> dict[str, Scalar]:
     """Return a run config to share: files and folders by name, without their paths on this machine."""
     config = settings.to_config()
     for key in PATHS:
-        names = [PurePath(part).name for part in str(config[key]).split(SEPARATOR)]
+        names = [PurePath(path).name for path in str(config[key]).split(SEPARATOR)]
         config[key] = SEPARATOR.join(names)
     return config
 
@@ -126,23 +126,23 @@ def records_of_test(federation: Federation) -> str:
     return "true records" if true else "perturbed records"
 
 
-def _of_test(found: Evaluation) -> dict[str, Any]:
-    """Return what a model did on the test rows."""
+def _of_test(test: Evaluation) -> dict[str, Any]:
+    """Return the figures of a model on the test rows."""
     return {
-        "rows_test": found.rows,
-        "accuracy": found.accuracy,
-        "balanced_accuracy": found.balanced_accuracy,
-        "f1": found.f1,
-        "auc": found.auc,
-        "auc_by_class": found.areas or None,
-        "agreement": found.agreement and asdict(found.agreement),
-        "confusion": found.confusion and [list(map(_whole, counts)) for counts in found.confusion],
-        "wrong_and_right": found.wrong_and_right and [list(counts) for counts in found.wrong_and_right],
-        "patient_squares": found.squares and [list(map(_whole, sums)) for sums in found.squares],
-        "count_noise": found.count_noise,
-        "bin_noise": found.bin_noise,
-        "auc_noise": found.auc_noise,
-        "decision_groups": [[asdict(group) for group in groups] for groups in found.groups] or None,
+        "rows_test": test.rows,
+        "accuracy": test.accuracy,
+        "balanced_accuracy": test.balanced_accuracy,
+        "f1": test.f1,
+        "auc": test.auc,
+        "auc_by_class": test.areas or None,
+        "agreement": test.agreement and asdict(test.agreement),
+        "confusion": test.confusion and [list(map(_whole, counts)) for counts in test.confusion],
+        "wrong_and_right": test.wrong_and_right and [list(counts) for counts in test.wrong_and_right],
+        "patient_squares": test.squares and [list(map(_whole, sums)) for sums in test.squares],
+        "count_noise": test.count_noise,
+        "bin_noise": test.bin_noise,
+        "auc_noise": test.auc_noise,
+        "decision_groups": [[asdict(group) for group in groups] for groups in test.groups] or None,
     }
 
 

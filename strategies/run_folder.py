@@ -44,7 +44,7 @@ def made_folder(folder: Path | None) -> Iterator[Path]:
 def new_default_folder() -> Path:
     """Make a folder below ``runs`` that did not exist, named after the time of day, and return it."""
     name = datetime.now().strftime("%Y-%m-%d_%H%M%S")
-    for suffix in ("", *(f"-{number}" for number in range(2, 1000))):
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
         folder = Path("runs") / f"{name}{suffix}"
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700, parents=True)

@@ -55,7 +55,7 @@ def _allowed(scope: Message) -> bool:
 
 
 def owner(client: Address, server: Address) -> int | None:
-    """Return the user number of whose process has made a connection of this machine; None if it is not to be found."""
+    """Return the user id of the process that has made a connection of this machine; None if there is no such entry."""
     try:
         ends = [_end(*client), _end(*server), ESTABLISHED]
     except OSError:  # an address of another kind than IPv4
@@ -79,16 +79,16 @@ def _end(host: str, port: int) -> str:
     return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
 
 
-def others_with_login(accounts: Iterable[pwd.struct_passwd], own: int) -> list[str]:
+def others_with_login(accounts: Iterable[pwd.struct_passwd], uid: int) -> list[str]:
     """Return the names of all accounts but one's own and root's that have a shell to log in with.
 
     The system's list may lack accounts of a directory service, such as LDAP.
     """
-    mine = {own, 0}
+    mine = {uid, 0}
     return [
-        one.pw_name
-        for one in accounts
-        if one.pw_uid not in mine and one.pw_shell.rpartition("/")[2] not in NO_LOGIN
+        account.pw_name
+        for account in accounts
+        if account.pw_uid not in mine and account.pw_shell.rpartition("/")[2] not in NO_LOGIN
     ]
 
 
@@ -99,8 +99,8 @@ def check_alone(shared_machine: bool) -> None:
     """
     if shared_machine or CONNECTIONS.exists():
         return
-    if found := others_with_login(pwd.getpwall(), os.getuid()):
-        named = ", ".join(found[:SHOWN]) + (" and others" if len(found) > SHOWN else "")
+    if others := others_with_login(pwd.getpwall(), os.getuid()):
+        named = ", ".join(others[:SHOWN]) + (" and others" if len(others) > SHOWN else "")
         raise SettingError(
             f"Other accounts of this machine can log in: {named}. This system does not tell whose a connection is, so "
             "each of them can reach the SuperLink's port here, start runs and register keys, as the coordinator. Use "

@@ -75,11 +75,11 @@ class Coordinator:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the coordinator of a folder; SettingError if it is none."""
+        """Return the coordinator of a folder; SettingError if it is no such folder."""
         folder = folder.expanduser().absolute()
         try:
-            found = json.loads((folder / COORDINATOR_FILE).read_text(encoding="utf-8"))
-            return cls(folder, str(found["address"]), int(found["port"]))
+            content = json.loads((folder / COORDINATOR_FILE).read_text(encoding="utf-8"))
+            return cls(folder, str(content["address"]), int(content["port"]))
         except (OSError, ValueError, LookupError, TypeError):
             raise SettingError(
                 f"{folder} is no coordinator's folder. Name the one that `pansvm coordinator init` made with --folder, "

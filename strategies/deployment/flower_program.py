@@ -72,7 +72,7 @@ class TokenFileExecutor(SubprocessExecutor):
         # Its log is the SuperLink's, which `flwr run --stream` reads.
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self._started = {spec.task_id: (process, file)} | {
-            task: one for task, one in self._started.items() if one[0].poll() is None and task != spec.task_id
+            task: old for task, old in self._started.items() if old[0].poll() is None and task != spec.task_id
         }
 
         def clear() -> None:

@@ -105,7 +105,7 @@ def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None
         for node in flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
     }
     known = {key: node for key, node in registered(coordinator).items() if node in there}
-    wanted = {one.supernode_key: one.name for one in invitation.hospitals}
+    wanted = {site.supernode_key: site.name for site in invitation.hospitals}
     for key in known.keys() - wanted.keys():
         flwr(coordinator, "supernode", "unregister", known.pop(key), CONNECTION, "--format", "json")
         _note(coordinator, known)

@@ -69,8 +69,8 @@ def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, r
                         show(_why_silent(coordinator, invitation, begun, silent))
                         continue
                     silent, begun = 0.0, bool(run)
-                    if found := _RUN.search(line):
-                        run = found[1]
+                    if match := _RUN.search(line):
+                        run = match[1]
                     show(with_names(line, names))
             status, details = _end_of_run(coordinator, run, show)
     except (KeyboardInterrupt, SystemExit):
@@ -90,18 +90,18 @@ def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, r
 
 def or_silence(lines: Iterable[str], seconds: float) -> Iterator[str | None]:
     """Yield lines as they come, and None whenever none has come for so many seconds."""
-    found: SimpleQueue[tuple[str, ...]] = SimpleQueue()
+    queue: SimpleQueue[tuple[str, ...]] = SimpleQueue()
 
     def read() -> None:
         with contextlib.suppress(ValueError):  # of a log that is closed meanwhile
             for line in lines:
-                found.put((line,))
-        found.put(())
+                queue.put((line,))
+        queue.put(())
 
     threading.Thread(target=read, daemon=True).start()
     while True:
         try:
-            line = found.get(timeout=seconds)
+            line = queue.get(timeout=seconds)
         except Empty:
             yield None
             continue
@@ -111,7 +111,7 @@ def or_silence(lines: Iterable[str], seconds: float) -> Iterator[str | None]:
 
 
 def _why_silent(coordinator: Coordinator, invitation: Invitation, begun: bool, seconds: float) -> str:
-    """Say what is known of a training of which nothing has been heard for so many seconds."""
+    """Say the state of a training that has been silent for so many seconds."""
     try:
         check_server(f"localhost:{coordinator.port}", invitation.authority)
     except SettingError:
@@ -210,7 +210,7 @@ def registered(coordinator: Coordinator) -> dict[str, str]:
 def _names_of_nodes(coordinator: Coordinator, invitation: Invitation) -> dict[str, str]:
     """Return the hospital of each node that the SuperLink was told of: before it joins it has no other name."""
     nodes = registered(coordinator)
-    return {nodes[one.supernode_key]: one.name for one in invitation.hospitals if one.supernode_key in nodes}
+    return {nodes[h.supernode_key]: h.name for h in invitation.hospitals if h.supernode_key in nodes}
 
 
 def with_names(line: str, names: Mapping[str, str]) -> str:
@@ -223,10 +223,10 @@ def with_names(line: str, names: Mapping[str, str]) -> str:
     >>> with_names("1 of 3 sites are connected (node 18) after 15 s", {"17": "south", "18": "west", "9": "north"})
     '1 of 3 sites are connected (missing: north, south) after 15 s'
     """
-    if names and (found := _CONNECTED.search(line)):
-        there = set(_NODE.findall(found[2] or ""))
+    if names and (match := _CONNECTED.search(line)):
+        there = set(_NODE.findall(match[2] or ""))
         missing = ", ".join(sorted(name for node, name in names.items() if node not in there))
-        line = line.replace(found[0], f"{found[1]} (missing: {missing})")
+        line = line.replace(match[0], f"{match[1]} (missing: {missing})")
     return _NODE.sub(lambda node: names.get(node[1], node[0]), line)
 
 
@@ -241,8 +241,8 @@ def flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
             f"`flwr {' '.join(arguments[:2])}` got no answer for {seconds:g} s: the server stands still. "
             "The window of `pansvm coordinator start` may say why."
         ) from None
-    found = re.search(r"\{.*\}", done.stdout, flags=re.DOTALL)
-    answer: dict[str, Any] = json.loads(found[0]) if found else {}
+    match = re.search(r"\{.*\}", done.stdout, flags=re.DOTALL)
+    answer: dict[str, Any] = json.loads(match[0]) if match else {}
     if done.returncode != 0 or not answer.get("success", True):
         reason = str(answer.get("error-message") or done.stderr or done.stdout).strip()
         raise SettingError(f"`flwr {' '.join(arguments[:2])}` did not work: {reason}")
@@ -250,7 +250,7 @@ def flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
 
 
 def _end_of_run(coordinator: Coordinator, run: str, show: Callable[[str], None]) -> tuple[str, str]:
-    """Return how a run has ended, and why; the stream of its log may have broken off before.
+    """Return the final status of a run, and its reason; the stream of its log may have broken off before.
 
     `flwr run` ends with exit code 0 even when the run failed.
     """
@@ -276,7 +276,7 @@ def _status(coordinator: Coordinator, run: str) -> tuple[str, str]:
             "The server does not answer any more; its own window says why. Start it again: "
             + command_line(coordinator, "start"),
         )
-    for one in runs:
-        if str(one["run-id"]) == run:
-            return str(one["status"]), str(one["status-details"] or "").removeprefix(FLOWERS_WORDS)
+    for entry in runs:
+        if str(entry["run-id"]) == run:
+            return str(entry["status"]), str(entry["status-details"] or "").removeprefix(FLOWERS_WORDS)
     return "not started", "Flower did not take the app; the lines above say why."

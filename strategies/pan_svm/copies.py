@@ -34,8 +34,6 @@ def copy_noise(model: PanSVC, deviations: Floats, noise: float) -> CopyNoise:
     variances = []
     for landmark in landmarks:
         draws = generator.standard_normal((3, max(1, DRAWS // len(landmarks)), len(landmark)))
-        first, second = (
-            model.decisions_of(landmark + lacking * draws[0] + spread * one) for one in draws[1:]
-        )
+        first, second = (model.decisions_of(landmark + lacking * draws[0] + spread * z) for z in draws[1:])
         variances.append(np.square(first - second).reshape(len(first), -1).mean(axis=0) / 2.0)
     return CopyNoise(replaced_share(noise), np.mean(variances, axis=0))

@@ -197,6 +197,6 @@ def _feature_maps(
     maps = {key: feature_map for key, feature_map in maps.items() if key[0] not in failures}
     for fold in range(len(scaled_sets)):
         broadcast_landmarks(federation, fold, landmarks[fold], scaling=fold)
-    for number, ((_, fold), feature_map) in enumerate(maps.items()):
-        broadcast_feature_map(federation, number, feature_map, landmark_set=fold)
+    for index, ((_, fold), feature_map) in enumerate(maps.items()):
+        broadcast_feature_map(federation, index, feature_map, landmark_set=fold)
     return maps, failures

@@ -202,17 +202,17 @@ class PanSVM(PhasedStrategy):
             Trial(0, fold, weights[start : start + len(pairs)], centres, scales)
             for fold, start in enumerate(range(0, len(weights), len(pairs)), start=NO_FOLD)
         ]
-        own = (float(centres[0]), float(scales[0])) if len(pairs) == 1 else None
+        axis = (float(centres[0]), float(scales[0])) if len(pairs) == 1 else None
         if not self.settings.probability:
-            return self._tried(score(federation, trials, pairs, by_patient=True), own)
-        by_probability = own is None and pairs[0].negative == REST and self.settings.class_weight == "none"
-        found = score(federation, trials[by_probability:], pairs, by_patient=not by_probability)
+            return self._tried(score(federation, trials, pairs, by_patient=True), axis)
+        by_probability = axis is None and pairs[0].negative == REST and self.settings.class_weight == "none"
+        scores = score(federation, trials[by_probability:], pairs, by_patient=not by_probability)
         noise = (
             copy_noise(model, self.deviations, self.settings.noise)
             if self.settings.level == "perturbed"
             else None
         )
-        held_out = found.histogram[0 if by_probability else 1 :].sum(axis=0)
+        held_out = scores.histogram[0 if by_probability else 1 :].sum(axis=0)
         calibration = calibration_of(held_out, centres.tolist(), scales.tolist(), noise)
         weights = weights[: len(pairs)]
         if by_probability:
@@ -223,19 +223,19 @@ class PanSVM(PhasedStrategy):
             model.schema_, model.scaling_, model.feature_map_, weights, pairs, calibration
         )
         if by_probability:
-            found = score(
+            scores = score(
                 federation, [Trial(0, NO_FOLD, weights, *frame(self.model))], pairs, by_patient=True
             )
         # Of several classes the probabilities depend on all decision values of a row together.
-        probabilities = calibration.probabilities(histogram_middles(*own)[:, None])[:, 1] if own else None
-        return self._tried(found, own, probabilities)
+        probabilities = calibration.probabilities(histogram_middles(*axis)[:, None])[:, 1] if axis else None
+        return self._tried(scores, axis, probabilities)
 
     @staticmethod
     def _tried(
-        found: ScoresAnswer, own: tuple[float, float] | None, probabilities: NDArray[np.float64] | None = None
+        sums: ScoresAnswer, axis: tuple[float, float] | None, probabilities: NDArray[np.float64] | None = None
     ) -> Evaluation:
         return Evaluation.from_counts(
-            found.confusion[0], found.histogram[0], probabilities, found.squares[0], own
+            sums.confusion[0], sums.histogram[0], probabilities, sums.squares[0], axis
         )
 
     def figures(self) -> dict[str, Any]:

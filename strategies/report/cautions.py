@@ -26,7 +26,7 @@ def cautions(result: Result) -> list[str]:
 
 
 def _of_test(result: Result) -> Iterator[str]:
-    """Yield what is to be said of model and test; empty texts where something is not true."""
+    """Yield the cautions about model and test; empty texts where one does not apply."""
     if result["model_sha256"] is None:
         yield (
             "This run leaves no model: its figures say how good a method is, and there is nothing to use for patients."
@@ -47,7 +47,7 @@ def _of_test(result: Result) -> Iterator[str]:
 
 
 def _of_tables(result: Result) -> Iterator[str]:
-    """Yield what is to be said of sites and patients."""
+    """Yield the cautions about sites and patients."""
     if result["dropped_sites"]:
         yield (
             f"Sites stopped answering and were left out: {', '.join(result['dropped_sites'])}. What came after that "
@@ -71,7 +71,7 @@ def _of_tables(result: Result) -> Iterator[str]:
 
 
 def _of_training(result: Result) -> Iterator[str]:
-    """Yield what is to be said of training and sums."""
+    """Yield the cautions about training and sums."""
     if result.get("converged") is False:
         yield "Training ended before it was sure to have found the best model. A better one may exist."
     if result.get("constant_columns"):

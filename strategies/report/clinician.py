@@ -48,7 +48,7 @@ MOST_AREAS = 5
 
 
 def accuracy(result: Result) -> str:
-    """Return how often the model is right; sensitivity, specificity and predictive values."""
+    """Return the accuracy of the model; sensitivity, specificity and predictive values."""
     classes, counted = class_figures(result), result["confusion"] is not None
     of_two = len(classes) == 2 and counted
     return filled(
@@ -82,7 +82,7 @@ def _clustered(result: Result) -> str:
 
 
 def _of_positive(figures: ClassFigures, other: str) -> list[tuple[str, str, Share | None]]:
-    """Return of a class of two each figure's name, what it says in words, and its share."""
+    """Return each figure of a class of two: name, meaning, and share."""
     name, others = quoted(figures.name), quoted(other)
     return [
         ("Sensitivity", f"of those with {name}, found", figures.sensitivity),
@@ -105,7 +105,7 @@ def level_headline(result: Result) -> dict[str, str]:
 
 
 def level(result: Result) -> str:
-    """Return of which records the sums were made, what that keeps from whom, and whose records the test was of."""
+    """Return the records that sums were computed from, the protection by that, and the records of the test."""
     tasks = {entry["task"] for entry in result["disclosed"] if entry["how"] == "disclosed"} - {JOINING}
     note = ""
     if result["level"] == "perturbed" and result["tested_on"] == "true records":
@@ -122,7 +122,7 @@ def level(result: Result) -> str:
 
 
 def _made_of(level: str, noise: float | None) -> str:
-    """Return which records the answers of a run were made of."""
+    """Return the records that a run's answers were computed from."""
     return {
         "exact": "What left the hospitals was computed from their true records (level exact).",
         "perturbed": "What left the hospitals was computed from a copy of each one’s table (level perturbed). In the "
@@ -148,7 +148,7 @@ def patients(result: Result) -> str:
 
 
 def _lines(result: Result) -> dict[str, str]:
-    """Return what is known of the run, by name."""
+    """Return the lines about the run, by name."""
     tried, names, noun = all_right(result), result["site_names"], unit(result)
     about = (result.get("privacy") or {}).get("rows")
     chosen, every = result.get("selected"), result.get("ranking")
@@ -179,7 +179,7 @@ def _number(value: int | None) -> str:
 
 
 def mistakes(result: Result) -> str:
-    """Return which class the patients of each class were taken for."""
+    """Return the predicted classes of each class's patients."""
     classes, counts = result["classes"], result["confusion"]
     pairs = [
         (times, name, named)
@@ -200,7 +200,7 @@ def mistakes(result: Result) -> str:
 
 
 def subgroups(result: Result) -> str:
-    """Return how good the model is for subgroups of patients, each share with its interval."""
+    """Return the figures of subgroups of patients, each share with its interval."""
     classes, lines = result["classes"], []
     noise = result["subgroups"].get("count_noise") or 0.0
     for group in result["subgroups"]["groups"]:

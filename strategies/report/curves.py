@@ -19,15 +19,15 @@ class RocCurve:
     """The ROC curve of a class against all others."""
 
     name: str  # the class
-    # alarms, found: (points,): share of the others that a threshold takes for the class, and of the class
+    # alarms, hits: (points,): share of the others that a threshold takes for the class, and of the class
     # that it finds; the strictest first.
     alarms: Floats
-    found: Floats
+    hits: Floats
 
     @property
     def area(self) -> float:
         """Area under the curve."""
-        return float(np.trapezoid(self.found, self.alarms))
+        return float(np.trapezoid(self.hits, self.alarms))
 
 
 @dataclass(frozen=True)

@@ -37,14 +37,14 @@ def guarantee_headline(result: Result) -> dict[str, str]:
 
 
 def guarantee(result: Result) -> str:
-    """Return what private and hybrid SVM promise, towards whom, and what is not covered."""
+    """Return the guarantee of private and hybrid SVM, towards whom, and its limits."""
     told = result["guarantee"]
     factor = math.exp(told["epsilon"])
     return filled(TEMPLATES, "guarantee", told=told, factor=factor, whose=protected(result))
 
 
 def privacy_headline(result: Result) -> dict[str, str]:
-    """Return the promise in a line, and how noisy the accuracy is."""
+    """Return the promise in a line, and the noise in the accuracy."""
     told = result["privacy"]
     epsilon = max(told["epsilon_train"], told["epsilon_test"])
     sites = "site colludes or fails" if told["colluders"] == 1 else "sites collude or fail"
@@ -58,7 +58,7 @@ def privacy_headline(result: Result) -> dict[str, str]:
 
 
 def privacy(result: Result) -> str:
-    """Return what a run promised about every row or patient, in words, and what it spent."""
+    """Return a run's promise about every row or patient, in words, and its spent budget."""
     told = result["privacy"]
     totals: dict[str, float] = {}
     for entry in told["spent"]:
@@ -76,12 +76,12 @@ def model_choice_headline(result: Result) -> dict[str, str]:
 
 
 def model_choice(result: Result) -> str:
-    """Return what cross-validation has tried, and what was best."""
+    """Return the points of cross-validation, and the best of them."""
     return filled(TEMPLATES, "model_choice", result=result, tuning=tuning)
 
 
 def selection_headline(result: Result) -> dict[str, str]:
-    """Return which features were chosen, and how good the models with all and with these were over the folds."""
+    """Return the chosen features, and the accuracy over the folds with all and with these."""
     chosen = result["selected"]
     accuracies = [
         f"{selecting.accuracy(point)} with {name}" for name, point in selecting.stages(result).items()
@@ -93,7 +93,7 @@ def selection_headline(result: Result) -> dict[str, str]:
 
 
 def selection(result: Result) -> str:
-    """Return which features were chosen, and how it came to that."""
+    """Return the chosen features, and the steps of the choice."""
     from strategies.report.plots import selection_figure  # noqa: PLC0415 - matplotlib, which figures need not wait for
 
     plot = svg(selection_figure(result), "Accuracy against the number of features")
@@ -121,7 +121,7 @@ def convergence(result: Result) -> str:
 
 
 def audit(result: Result) -> str:
-    """Return what ``pansvm run --audit`` has found."""
+    """Return the findings of ``pansvm run --audit``."""
     report = result["audit"]
     return filled(TEMPLATES, "audit", audit=report, rows=result["rows_train"], sentences=sentences(report))
 
@@ -133,7 +133,7 @@ def departures(result: Result) -> str:
 
 
 def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list[str]]]:
-    """Return of each task its name, what left, what for, and the ways in which it left."""
+    """Return each task's name, disclosed values, purpose, and ways of disclosure."""
     told, words = [], words_of_tasks()
     for task, entries in groupby(disclosed, key=lambda entry: entry["task"]):
         what, why = words.get(task, ("What a task of its own has asked for", ""))
@@ -143,12 +143,12 @@ def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list
 
 
 def time(result: Result) -> str:
-    """Return how long each phase took, and what was sent in it."""
+    """Return the duration of each phase, and the bytes sent in it."""
     return filled(TEMPLATES, "time", phases=result["phases"])
 
 
 def settings(result: Result) -> str:
-    """Return what the run was made with, so that it can be made again."""
+    """Return the run's settings, so that it can be repeated."""
     usual, known = default_config(), all_settings()
     changed = [
         (name, value, usual.get(name, ""), known[name].metadata["meaning"] if name in known else "")

@@ -95,7 +95,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
 
 
 def _of_threshold(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the threshold of the run's settings finds, and what it takes for the positive class."""
+    """Return sensitivity and specificity of the threshold of the run's settings."""
     point = chosen_point(result)
     if point is None:
         return {}
@@ -107,7 +107,7 @@ def _of_threshold(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_probabilities(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return how well probabilities agree with outcomes, where the model gives any."""
+    """Return the calibration figures, where the model gives probabilities."""
     names = {
         "intercept": "calibration intercept (ideal 0)",
         "slope": "calibration slope (ideal 1)",
@@ -120,7 +120,7 @@ def _of_probabilities(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_patients(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return how many patients the rows are of, where they may be fewer."""
+    """Return the numbers of the rows' patients, where they may be fewer."""
     if not result.get("patient_id"):
         return {}
     return {"patients trained on / tested on": " / ".join(dict.fromkeys(patient_counts(result)))}

@@ -37,7 +37,7 @@ def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
     for curve in curves:
         label = curve.name if few and several else None
         axes.plot(
-            curve.alarms, curve.found, linewidth=1.4 if few else 0.7, color=None if few else "C0", label=label
+            curve.alarms, curve.hits, linewidth=1.4 if few else 0.7, color=None if few else "C0", label=label
         )
     confusion = result["confusion"]
     if confusion is not None and len(confusion) == 2 and curves:

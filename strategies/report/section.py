@@ -38,7 +38,7 @@ class Section:
 
 @cache
 def templates(*folders: str) -> jinja2.Environment:
-    """Return what fills the templates in some folders, each ``package/folder``; text is never taken for HTML."""
+    """Return the environment of templates in some folders, each ``package/folder``; text is never taken for HTML."""
     loaders = [jinja2.PackageLoader(*folder.split("/", 1)) for folder in folders]
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders), autoescape=True, undefined=jinja2.StrictUndefined
@@ -48,7 +48,7 @@ def templates(*folders: str) -> jinja2.Environment:
 
 
 def filled(file: str, name: str, /, **values: Any) -> str:
-    """Return what the macro of a section, in a file of templates, makes of some values."""
+    """Return the text of a section's macro, in a file of templates, with some values."""
     module = templates("strategies/report").get_template(file).make_module(values)
     made: Callable[[], str] = getattr(module, f"section_{name}")
     return str(made())
@@ -72,7 +72,7 @@ def svg(figure: "Figure | None", says: str = "") -> str:
 
 
 def unit(result: Result) -> str:
-    """Return what a run counts: patients, or rows where the schema file says whose they are."""
+    """Return the unit of a run's counts: patients, or rows where the schema file names the patients."""
     return "row" if result.get("patient_id") else "patient"
 
 
@@ -82,7 +82,7 @@ def simulated(result: Result) -> bool:
 
 
 def patient_counts(result: Result) -> tuple[str, str]:
-    """Return of how many patients the rows for training and test are, or why that was not counted."""
+    """Return the numbers of patients for training and test, or why they were not counted."""
     counts = result["patients_train"], result["patients_test"]
     if result.get("level") != "dp":
         reason = f"not counted by {result['strategy']}"

@@ -69,7 +69,7 @@ def gain_table(result: Mapping[str, Any]) -> Table:
 
 
 def cost(result: Mapping[str, Any]) -> str:
-    """Return what the elimination cost as a whole and for each feature it removed."""
+    """Return the cost of the elimination as a whole and for each feature it removed."""
     steps = result["votes"]
     removed = sum(len(step["removed"]) for step in steps)
     trips, sent = (sum(step[name] for step in steps) for name in ("round_trips", "bytes_up"))

@@ -25,7 +25,7 @@ def study(result: Result) -> str:
 
 
 def _lines(result: Result) -> dict[str, str]:
-    """Return what is known of the study, by name."""
+    """Return the lines about the study, by name."""
     about = {key: text or NOT_SAID.format(key=key) for key, text in result["about"].items()}
     classes, positive = result["classes"] or [], result["positive_class"]
     lines = {
@@ -45,7 +45,7 @@ def _lines(result: Result) -> dict[str, str]:
 
 
 def _missing(result: Result) -> str:
-    """Return what missing cells count as."""
+    """Return the treatment of missing cells."""
     if not result["missing_cells"]:
         return ""
     noise = ", which carries noise" if result["level"] == "dp" else ""
@@ -53,7 +53,7 @@ def _missing(result: Result) -> str:
 
 
 def _chosen(result: Result) -> str:
-    """Return what was chosen by results, and on which records."""
+    """Return the settings that were chosen by results, and the records for that."""
     chosen = [
         name
         for name, there in (("C and gamma", result.get("chosen")), ("features", result.get("selected")))
@@ -65,7 +65,7 @@ def _chosen(result: Result) -> str:
 
 
 def _validation(result: Result) -> str:
-    """Return on what the model was tried."""
+    """Return the internal validation of the model."""
     if not result["rows_test"]:
         return "none: no test records were set aside"
     share = result["config"].get("test-fraction", 0.0)
@@ -77,7 +77,7 @@ def _validation(result: Result) -> str:
 
 
 def _kind(column: Result) -> str:
-    """Return what a predictor is."""
+    """Return the kind of a predictor, in words."""
     kind = column.get("kind", "number")
     if kind == CATEGORY:
         return f"category: {some(column.get('categories', []))}"
@@ -89,7 +89,7 @@ def _kind(column: Result) -> str:
 
 
 def _cells(column: Result) -> str:
-    """Return how cells without a plain value count."""
+    """Return the treatment of cells without a plain value."""
     texts = []
     if column.get("missing"):
         texts.append(f"missing where {some(column['missing'])}")

@@ -312,7 +312,7 @@ def _common_parts(answers: dict[str, SiteParts]) -> tuple[Part, ...]:
     first_site = next(iter(by_site))
     for name, parts in by_site.items():
         if parts != by_site[first_site]:
-            different = sorted({part[1] for part in {*parts} ^ {*by_site[first_site]}})
+            different = sorted({entry[1] for entry in {*parts} ^ {*by_site[first_site]}})
             raise SumError(
                 f"The replies of sites '{first_site}' and '{name}' differ in names, types, order or shapes of "
                 f"{printable(', '.join(map(repr, different)) or 'their parts', 200)}, so they have no mean. Have all "

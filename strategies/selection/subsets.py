@@ -112,20 +112,20 @@ class Subsets:
         models = [(job, fold) for job in jobs for fold in job.folds]
         if not models:
             return
-        taken = {number for trained in keep for number in trained.numbers.values()}
-        free = (number for number in count() if number not in taken)
+        taken = {index for trained in keep for index in trained.numbers.values()}
+        free = (index for index in count() if index not in taken)
         problems: list[Problem] = []
         for (subset, _, _), fold in models:
-            features, number, feature_map = subset.features, next(free), self._fit(subset.features, fold)
-            subset.maps[fold], subset.numbers[fold] = feature_map, number
-            broadcast_feature_map(self.federation, number, feature_map, self.folds.index(fold), features)
+            features, index, feature_map = subset.features, next(free), self._fit(subset.features, fold)
+            subset.maps[fold], subset.numbers[fold] = feature_map, index
+            broadcast_feature_map(self.federation, index, feature_map, self.folds.index(fold), features)
             problems += binary_problems(
                 self.settings,
                 self.schema,
                 self.pairs,
                 feature_map.rank,
                 self.moments.rows,
-                feature_map=number,
+                feature_map=index,
                 fold=fold,
                 which=f"{np.count_nonzero(features)} features, fold {fold}, ",
             )

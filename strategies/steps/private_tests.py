@@ -243,7 +243,7 @@ def edges_of_copies(model: Model, before: Evaluation) -> tuple[Floats, Floats | 
 
 
 def test_budget(federation: Federation) -> Budget:
-    """Return what a run at level perturbed may spend on a test of true records."""
+    """Return the budget of a run at level perturbed for a test of true records."""
     settings = federation.settings
     rho = rho_of(settings.test_epsilon, TEST_DELTA)
     return Budget(federation, rho, settings.colluders, resumed=settings.resume)

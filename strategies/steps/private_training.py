@@ -62,11 +62,11 @@ class Budget:
         self._in_flight = resumed
 
     def total(self, rows: str) -> float:
-        """Return what has been spent of one side's budget."""
+        """Return the spent part of one side's budget."""
         return math.fsum(item.rho for item in self.spent if item.rows == rows)
 
     def by_task(self) -> list[Spent]:
-        """Return what has been spent, an entry a task."""
+        """Return the charges, an entry a task."""
         entries: dict[str, Spent] = {}
         for item in self.spent:
             old = entries.get(item.task, Spent(item.task, item.rows, 0.0, 0))

@@ -77,7 +77,7 @@ def evaluate(federation: Federation, model: PanSVC) -> Evaluation:
 
 
 def evaluate_counts(counts: NDArray[np.float64], squares: NDArray[np.float64] | None = None) -> Evaluation:
-    """Return what counts of test rows say, shape (classes, classes), true by predicted; AUC is not in them."""
+    """Return the figures of counts of test rows, shape (classes, classes), true by predicted; without AUC."""
     return Evaluation.from_counts(counts, np.empty((0, 2, BINS)), squares=squares)
 
 
@@ -117,7 +117,7 @@ def typical_norm(feature_map: NystromMap) -> float:
 
 
 def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return around which value a model's class decisions of each column lie, and how far apart: see `Trial`."""
+    """Return centre and scale of a model's class decisions of each column: see `Trial`."""
     if model.pairs_[0].negative != REST:
         # The bins are finest around the most votes that a class can have.
         classes = len(model.classes_)
@@ -128,7 +128,7 @@ def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def wrong_scores(result: AggregateResult) -> Problems:
-    """Yield what is wrong of counts: each row of a fold, or test row, is counted once by each model."""
+    """Yield the errors of counts: each row of a fold, or test row, is counted once by each model."""
     folds, columns = result.request.question.folds, result.request.question.centres.shape[1]
     confusion, histogram = result.sums["confusion"], result.sums["histogram"]
     by_class, rows, known = confusion.sum(axis=2), confusion.sum(axis=(1, 2)), result.request.rows
@@ -150,7 +150,7 @@ def wrong_scores(result: AggregateResult) -> Problems:
 
 
 def wrong_squares(result: AggregateResult) -> Problems:
-    """Yield what is wrong of sums of products of patients' counts: from a count to its square, of one patient."""
+    """Yield the errors of sums of products of patients' counts: from a count to its square, of one patient."""
     classes = result.sums["confusion"].shape[-1]
     confusion = result.sums["confusion"].reshape(-1, classes, classes)
     sums = np.reshape(result.sums["squares"], (-1, 2 * classes, 2 * classes))

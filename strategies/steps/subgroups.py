@@ -133,7 +133,7 @@ def by_subgroups(federation: Federation, outcome: Outcome) -> Outcome:
 
 
 def wrong_counts(result: AggregateResult) -> Problems:
-    """Yield what is wrong of counts: no more records are in groups than there are to test, and all are patients'."""
+    """Yield the errors of counts: no more records are in groups than there are to test, and all are patients'."""
     known, products = result.request.rows, result.sums["products"]
     if known is not None and np.sum(result.sums["confusion"]) > known.test:
         yield "'confusion' has more test rows than the sites have counted"

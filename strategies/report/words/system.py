@@ -46,12 +46,12 @@ SYSTEMS = (
 
 
 def every_system() -> dict[str, SystemWords]:
-    """Return what is said of each system, by the name of its file."""
+    """Return the words of each system, by the name of its file."""
     return {name: resolve_name(f"strategies.report.words.{name}:WORDS") for name in SYSTEMS}
 
 
 def words_of_tasks() -> dict[str, tuple[str, str]]:
-    """Return for each task of all systems what leaves a site, and what for."""
+    """Return the disclosed values and their purpose of each task of all systems."""
     return {task: words for system in every_system().values() for task, words in system.words.items()}
 
 
@@ -63,7 +63,7 @@ def cautions_of_sums(exact: set[str], systems: Mapping[str, SystemWords]) -> lis
 
 
 def sentences(entries: Mapping[str, Any]) -> list[str]:
-    """Return what the systems say in the entry ``audit`` of a ``result.json``, a sentence a figure."""
+    """Return the systems' sentences for the entry ``audit`` of a ``result.json``, one a figure."""
     texts = {name: text for system in every_system().values() for name, text in system.texts.items()}
     return [
         none if entries[name] is None else some.format(entries[name])

@@ -27,7 +27,7 @@ def test_the_curve_and_its_area_by_hand() -> None:
     (curve,) = roc_curves({"classes": ["healthy", "ill"], "decision_groups": [THREE]})
     assert curve.name == "ill"
     assert curve.alarms == pytest.approx([0.0, 0.1, 0.4, 1.0])
-    assert curve.found == pytest.approx([0.0, 0.8, 1.0, 1.0])
+    assert curve.hits == pytest.approx([0.0, 0.8, 1.0, 1.0])
     assert curve.area == pytest.approx(0.1 * 0.4 + 0.3 * 0.9 + 0.6)
 
 
