@@ -23,7 +23,7 @@ MODELS, TABLES = "Models and reports", "Tables"
 class Row(NamedTuple):
     """A command: where it is, its panel in the help, and its line there, the first of its docstring."""
 
-    place: str  # module:function, or module:group of commands
+    target: str  # module:function, or module:group of commands
     panel: str
     line: str
 
@@ -126,7 +126,7 @@ class Commands(TyperGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Import the command that is called."""
         name, shown, rest = super().resolve_command(context, arguments)
-        return name, shown and command_at(COMMANDS[str(name)].place), rest
+        return name, shown and command_at(COMMANDS[str(name)].target), rest
 
 
 def command_at(target: str) -> click.Command:

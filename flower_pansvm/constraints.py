@@ -83,10 +83,10 @@ def one_of_numbers(*choices: float) -> Constraint:
     """Return the constraint of one of several numbers."""
 
     def read_choice(value: object) -> float:
-        number = float(str(value))
-        if number not in choices:
+        choice = float(str(value))
+        if choice not in choices:
             raise ValueError
-        return number
+        return choice
 
     return Constraint(f"one of {', '.join(f'{choice:g}' for choice in choices)}", read_choice)
 
@@ -95,10 +95,10 @@ def whole(least: int, most: float = math.inf) -> Constraint:
     """Return the constraint of whole numbers from ``least`` to ``most``."""
 
     def read_whole(value: object) -> int:
-        number = float(str(value))
-        if not (least <= number <= most and number.is_integer()):
+        amount = float(str(value))
+        if not (least <= amount <= most and amount.is_integer()):
             raise ValueError
-        return int(number)
+        return int(amount)
 
     upper = f" and at most {most}" if most < math.inf else ""
     return Constraint(f"a whole number of at least {least}{upper}", read_whole)
@@ -110,10 +110,10 @@ def number(
     """Return the constraint of finite numbers within limits."""
 
     def read_number(value: object) -> float:
-        number = float(str(value))
-        if not (least <= number <= most and above < number < below and math.isfinite(number)):
+        amount = float(str(value))
+        if not (least <= amount <= most and above < amount < below and math.isfinite(amount)):
             raise ValueError
-        return number
+        return amount
 
     limits = {"of at least": least, "above": above, "below": below, "at most": most}
     bounds = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))

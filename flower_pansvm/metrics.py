@@ -52,21 +52,21 @@ def decision_groups(
     if not len(filled):
         return ()
     wanted = max(SMALLEST, rows.sum() / MOST_GROUPS)
-    parts: list[list[int]] = [[]]
-    for place in filled:
-        if parts[-1] and rows[parts[-1]].sum() >= wanted:
-            parts.append([])
-        parts[-1].append(int(place))
-    if len(parts) > 1 and rows[parts[-1]].sum() < wanted:
-        parts[-2:] = [parts[-2] + parts[-1]]
+    groups: list[list[int]] = [[]]
+    for index in filled:
+        if groups[-1] and rows[groups[-1]].sum() >= wanted:
+            groups.append([])
+        groups[-1].append(int(index))
+    if len(groups) > 1 and rows[groups[-1]].sum() < wanted:
+        groups[-2:] = [groups[-2] + groups[-1]]
     return tuple(
         DecisionGroup(
-            int(histogram[0, part].sum()),
-            int(histogram[1, part].sum()),
-            None if probabilities is None else float(np.average(probabilities[part], weights=rows[part])),
-            None if frame is None or number == 0 else float(_values(np.array(part[0] / BINS), *frame)),
+            int(histogram[0, bins].sum()),
+            int(histogram[1, bins].sum()),
+            None if probabilities is None else float(np.average(probabilities[bins], weights=rows[bins])),
+            None if frame is None or i == 0 else float(_values(np.array(bins[0] / BINS), *frame)),
         )
-        for number, part in enumerate(parts)
+        for i, bins in enumerate(groups)
     )
 
 
@@ -135,7 +135,7 @@ def area_noise(histogram: NDArray[np.float64], covariance: NDArray[np.float64]) 
     bins = len(covariance)
     above = (np.triu(np.ones((bins, bins)), 1) + np.eye(bins) / 2 - area) / (negative * positive)
     slopes = above @ histogram[1], histogram[0] @ above
-    first = sum(float(part @ covariance @ part) for part in slopes)
+    first = sum(float(slope @ covariance @ slope) for slope in slopes)
     return math.sqrt(max(first + float(np.trace(above @ covariance @ above.T @ covariance)), 0.0))
 
 
@@ -178,25 +178,25 @@ def agreement(
         Of the noise in the counts of each row of the histogram; by default they are exact.
     """
     filled = histogram.sum(axis=0) > 0
-    (others, own), given = histogram[:, filled], probabilities[filled].clip(1e-12, 1 - 1e-12)
-    rows, odds = others + own, np.log(given / (1 - given))
+    (others, cases), given = histogram[:, filled], probabilities[filled].clip(1e-12, 1 - 1e-12)
+    rows, odds = others + cases, np.log(given / (1 - given))
     errors = np.concatenate([np.square(given), np.square(1 - given)])
-    counts = np.concatenate([others, own])
+    counts = np.concatenate([others, cases])
     brier = float(np.average(errors, weights=counts))
     spread = math.sqrt(float(np.average(np.square(errors - brier), weights=counts)) / rows.sum())
     unsure = np.zeros((len(rows), len(rows))) if covariance is None else covariance[np.ix_(filled, filled)]
-    large, large_error, large_noise = _logistic(np.ones((len(odds), 1)), odds, own, rows, unsure)
+    large, large_error, large_noise = _logistic(np.ones((len(odds), 1)), odds, cases, rows, unsure)
     centred = np.column_stack([np.ones(len(odds)), odds - np.average(odds, weights=rows)])
-    slope, slope_error, slope_noise = _logistic(centred, np.zeros(len(odds)), own, rows, unsure)
+    slope, slope_error, slope_noise = _logistic(centred, np.zeros(len(odds)), cases, rows, unsure)
     slopes = (np.square(given) - brier) / rows.sum(), (np.square(1 - given) - brier) / rows.sum()
-    noise = math.sqrt(sum(max(float(part @ unsure @ part), 0.0) for part in slopes))
+    noise = math.sqrt(sum(max(float(s @ unsure @ s), 0.0) for s in slopes))
     return Agreement(large, large_error, slope, slope_error, brier, spread, large_noise, slope_noise, noise)
 
 
 def _logistic(
     design: NDArray[np.float64],
     offset: NDArray[np.float64],
-    own: NDArray[np.float64],
+    cases: NDArray[np.float64],
     rows: NDArray[np.float64],
     covariance: NDArray[np.float64],
 ) -> tuple[float | None, float | None, float]:
@@ -205,25 +205,25 @@ def _logistic(
     Steps are bounded, as far from the optimum the whole one leads further away. None if it does not converge: then the
     most likely coefficient is not finite.
     """
-    found = np.zeros(design.shape[1])
+    beta = np.zeros(design.shape[1])
     for reach in 8 * 0.95 ** np.arange(100):
-        fitted = expit(design @ found + offset)
+        fitted = expit(design @ beta + offset)
         information = design.T @ (design * (rows * fitted * (1 - fitted))[:, None])
         if not np.linalg.cond(information) < 1e12:
             return None, None, 0.0
-        step = np.linalg.solve(information, design.T @ (own - rows * fitted)).clip(-reach, reach)
-        found += step
+        step = np.linalg.solve(information, design.T @ (cases - rows * fitted)).clip(-reach, reach)
+        beta += step
         if np.abs(step).max() < 1e-9:
             inverse = np.linalg.inv(information)
             # How the coefficient changes with a row more of the class, and with one more of the others.
             slopes = (design * (1 - fitted)[:, None]) @ inverse[-1], (design * fitted[:, None]) @ inverse[-1]
-            noise = sum(max(float(part @ covariance @ part), 0.0) for part in slopes)
+            noise = sum(max(float(s @ covariance @ s), 0.0) for s in slopes)
             # Where the fit is wrong, as with an offset of another slope than 1, rows differ by more than it says (White
             # 1982); of few rows their own spread is too small.
             spread = sum(
-                float(np.square(part) @ count) for part, count in zip(slopes, (own, rows - own), strict=True)
+                float(np.square(s) @ count) for s, count in zip(slopes, (cases, rows - cases), strict=True)
             )
-            return float(found[-1]), math.sqrt(max(inverse[-1, -1], spread)), math.sqrt(noise)
+            return float(beta[-1]), math.sqrt(max(inverse[-1, -1], spread)), math.sqrt(noise)
     return None, None, 0.0
 
 
@@ -288,10 +288,10 @@ class Evaluation:
         rows = int(confusion.sum())
         if rows == 0:
             return cls(0, None, None, None, None)
-        right, truth, said = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
+        right, truth, predicted = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
         seen = truth > 0
-        occurs = truth + said > 0
-        f1 = 2 * right / np.maximum(truth + said, 1)
+        occurs = truth + predicted > 0
+        f1 = 2 * right / np.maximum(truth + predicted, 1)
         by_class = tuple(map(area_under_curve, histograms))
         areas = [area for area in by_class if area is not None]
         several = (

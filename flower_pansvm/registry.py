@@ -72,7 +72,7 @@ class Registry(UserDict[str, T]):
     def name_of(self, thing: type) -> str | None:
         """Return the name of a class; None if it has none."""
         places = (thing, f"{thing.__module__}:{thing.__qualname__}")
-        by_place = next((name for name, place in self.places().items() if place in places), None)
+        by_place = next((name for name, target in self.places().items() if target in places), None)
         # An entry point may name a package that has it from one of its modules.
         return by_place or next((name for name in self if self._is(name, thing)), None)
 

@@ -54,26 +54,26 @@ def share(right: float, wrong: float, noise: float = 0.0, rows: float | None = N
 
     Examples
     --------
-    >>> found = share(8, 2)
-    >>> found.value, round(found.low, 3), round(found.high, 3)
+    >>> right = share(8, 2)
+    >>> right.value, round(right.low, 3), round(right.high, 3)
     (0.8, 0.49, 0.943)
     """
     right, wrong = max(right, 0.0), max(wrong, 0.0)
     total = right + wrong
     if total <= 0:
         return None
-    part = total if rows is None else min(rows, total)
-    if part <= 0:
+    effective = total if rows is None else min(rows, total)
+    if effective <= 0:
         return Share(right, total, 0.0, 1.0)
     if noise == 0:
-        return Share(right, total, *_wilson(right / total, part))
-    right, wrong, noise = (part / total * one for one in (right, wrong, noise))
+        return Share(right, total, *_wilson(right / total, effective))
+    right, wrong, noise = (effective / total * x for x in (right, wrong, noise))
     error = (1 - LEVEL) / 2
     # Both counts are within this of the true ones, but for the share of cases that is the noise's part.
     reach = noise * float(norm.isf(error / 4))
     low = _exact(math.floor(max(right - reach, 0.0)), math.ceil(wrong + reach), 1 - error)[0]
     high = _exact(math.ceil(right + reach), math.floor(max(wrong - reach, 0.0)), 1 - error)[1]
-    return Share(right * total / part, total, low, high)
+    return Share(right * total / effective, total, low, high)
 
 
 def _wilson(value: float, rows: float) -> tuple[float, float]:
@@ -87,8 +87,8 @@ def _wilson(value: float, rows: float) -> tuple[float, float]:
 def _exact(right: int, wrong: int, level: float) -> tuple[float, float]:
     if right + wrong == 0:
         return 0.0, 1.0
-    found = binomtest(right, right + wrong).proportion_ci(level, method="exact")
-    return float(found.low), float(found.high)
+    ends = binomtest(right, right + wrong).proportion_ci(level, method="exact")
+    return float(ends.low), float(ends.high)
 
 
 def cells_of(result: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -97,7 +97,7 @@ def cells_of(result: Mapping[str, Any]) -> NDArray[np.float64] | None:
     if confusion is None or len(confusion) == 2:
         counts = result.get("wrong_and_right") if confusion is None else confusion
         return None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
-    pairs = [(sum(row) - row[number], row[number]) for number, row in enumerate(confusion)]
+    pairs = [(sum(row) - row[index], row[index]) for index, row in enumerate(confusion)]
     return np.array(pairs, dtype=np.float64).ravel()
 
 
@@ -131,7 +131,7 @@ def effective_rows(result: Mapping[str, Any], right: Sequence[int], wrong: Seque
         return None
     picked = np.zeros((2, len(cells)))
     picked[0, list(right)] = picked[1, [*right, *wrong]] = 1.0
-    good, rows = (float(part) for part in picked @ np.maximum(cells, 0.0))
+    good, rows = (float(total) for total in picked @ np.maximum(cells, 0.0))
     if result.get("count_noise"):
         return rows / float(result["config"]["rows-per-patient"])
     if result.get("patient_squares") is None:
@@ -142,8 +142,8 @@ def effective_rows(result: Mapping[str, Any], right: Sequence[int], wrong: Seque
         return None
     patients, residual = rows**2 / together, picked[0] - good / rows * picked[1]
     variance = float(residual @ squares @ residual) / rows**2 * patients / max(patients - 1, 0.5)
-    found = good * (rows - good) / rows**2 / variance if variance > 0 else patients
-    return min(found * _by_student(patients), rows)
+    independent = good * (rows - good) / rows**2 / variance if variance > 0 else patients
+    return min(independent * _by_student(patients), rows)
 
 
 def _by_student(patients: float) -> float:
@@ -157,7 +157,7 @@ def share_of_cells(result: Mapping[str, Any], right: Sequence[int], wrong: Seque
     if cells is None:
         return None
     noise = (result.get("count_noise") or 0.0) * math.sqrt(max(len(right), len(wrong)))
-    good, bad = (float(cells[list(part)].sum()) for part in (right, wrong))
+    good, bad = (float(cells[list(picked)].sum()) for picked in (right, wrong))
     return share(good, bad, noise, effective_rows(result, right, wrong))
 
 
@@ -172,14 +172,14 @@ def share_by_patient(
 
 
 def share_by_class(
-    result: Mapping[str, Any], number: int, right: float, wrong: float, noise: float = 0.0
+    result: Mapping[str, Any], index: int, right: float, wrong: float, noise: float = 0.0
 ) -> Share | None:
     """Return the share of a class's test rows by whatever they were counted: as many of a patient as of the class.
 
-    ``number`` is the place of the class; ``noise`` is as of :func:`share`.
+    ``index`` is that of the class; ``noise`` is as of :func:`share`.
     """
-    part = _part_that_counts(result, [2 * number, 2 * number + 1])
-    return share(right, wrong, noise, part * (max(right, 0.0) + max(wrong, 0.0)))
+    factor = _part_that_counts(result, [2 * index, 2 * index + 1])
+    return share(right, wrong, noise, factor * (max(right, 0.0) + max(wrong, 0.0)))
 
 
 def _part_that_counts(result: Mapping[str, Any], picked: Sequence[int] | None = None) -> float:
@@ -194,8 +194,8 @@ def _part_that_counts(result: Mapping[str, Any], picked: Sequence[int] | None = 
         return 1 / float(result["config"]["rows-per-patient"])
     if squares is None:
         return 0.0
-    own = list(range(len(cells)) if picked is None else picked)
-    return part_of(float(cells[own].sum()), float(np.asarray(squares)[np.ix_(own, own)].sum()))
+    chosen = list(range(len(cells)) if picked is None else picked)
+    return part_of(float(cells[chosen].sum()), float(np.asarray(squares)[np.ix_(chosen, chosen)].sum()))
 
 
 def part_of(rows: float, together: float) -> float:
@@ -230,7 +230,7 @@ def _right_and_wrong(result: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     if confusion is not None and len(confusion) == 2:
         return [0, 3], [1, 2]
     classes = range(0 if cells is None else len(cells) // 2)
-    return [2 * one + 1 for one in classes], [2 * one for one in classes]
+    return [2 * c + 1 for c in classes], [2 * c for c in classes]
 
 
 def right_of_classes(result: Mapping[str, Any]) -> list[Share | None]:
@@ -247,18 +247,18 @@ def balanced_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
     By the method of variance estimates recovery (Newcombe 1998; Zou and Donner 2008), with the correlations that the
     shares have where patients have rows of several classes. None if it was not measured.
     """
-    found = right_of_classes(result)
-    shares = [one for one in found if one is not None]
+    by_class = right_of_classes(result)
+    shares = [s for s in by_class if s is not None]
     if result.get("balanced_accuracy") is None or not shares:
         return None
-    mean, together = sum(one.value for one in shares) / len(shares), np.eye(len(shares))
+    mean, together = sum(s.value for s in shares) / len(shares), np.eye(len(shares))
     if result.get("patient_id") and result.get("patient_squares") is not None:
-        together = _correlations(result, [number for number, one in enumerate(found) if one is not None])
+        together = _correlations(result, [index for index, s in enumerate(by_class) if s is not None])
     below, above = (
-        math.sqrt(max(float(part @ together @ part), 0.0)) / len(shares)
-        for part in (
-            np.array([one.value - one.low for one in shares]),
-            np.array([one.high - one.value for one in shares]),
+        math.sqrt(max(float(gap @ together @ gap), 0.0)) / len(shares)
+        for gap in (
+            np.array([s.value - s.low for s in shares]),
+            np.array([s.high - s.value for s in shares]),
         )
     )
     return max(mean - below, 0.0), min(mean + above, 1.0)
@@ -270,14 +270,14 @@ def _correlations(result: Mapping[str, Any], classes: Sequence[int]) -> NDArray[
     assert cells is not None
     rights, wrongs = _right_and_wrong(result)
     residuals = np.zeros((len(classes), len(cells)))
-    for place, one in enumerate(classes):
-        pair = [rights[one], wrongs[one]]
-        residuals[place, pair] = np.array([1.0, 0.0]) - cells[pair[0]] / cells[pair].sum()
+    for index, c in enumerate(classes):
+        pair = [rights[c], wrongs[c]]
+        residuals[index, pair] = np.array([1.0, 0.0]) - cells[pair[0]] / cells[pair].sum()
     covariances = residuals @ squares @ residuals.T
     scale = np.sqrt(np.outer(np.diag(covariances), np.diag(covariances)))
-    found: NDArray[np.float64] = np.where(scale > 0, covariances / np.where(scale > 0, scale, 1.0), 0.0)
-    np.fill_diagonal(found, 1.0)
-    return found
+    matrix: NDArray[np.float64] = np.where(scale > 0, covariances / np.where(scale > 0, scale, 1.0), 0.0)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
 
 
 def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -295,27 +295,25 @@ def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
         return None
     rows, classes = [float(sum(row)) for row in confusion], range(len(confusion))
     ends = []
-    for number, one in zip(classes[-len(areas) :], areas, strict=True):
-        own = [2 * number, 2 * number + 1]
-        others = [cell for other in classes if other != number for cell in (2 * other, 2 * other + 1)]
-        if one is not None:
-            parts = _part_that_counts(result, own), _part_that_counts(result, others)
-            ends.append(_area_ends(one, parts[0] * rows[number], parts[1] * (sum(rows) - rows[number])))
+    for index, value in zip(classes[-len(areas) :], areas, strict=True):
+        cells = [2 * index, 2 * index + 1]
+        others = [cell for other in classes if other != index for cell in (2 * other, 2 * other + 1)]
+        if value is not None:
+            parts = _part_that_counts(result, cells), _part_that_counts(result, others)
+            ends.append(_area_ends(value, parts[0] * rows[index], parts[1] * (sum(rows) - rows[index])))
     noise = Z * (result.get("auc_noise") or 0.0)
     low, high = (sum(end) / len(ends) for end in zip(*ends, strict=True))
     return max(area - math.hypot(area - low, noise), 0.0), min(area + math.hypot(high - area, noise), 1.0)
 
 
-def _area_ends(area: float, own: float, others: float) -> tuple[float, float]:
+def _area_ends(area: float, cases: float, others: float) -> tuple[float, float]:
     """Return the ends of the interval of one class's area, of so many rows with the class and without it."""
-    others, own = max(others, 1.0), max(own, 1.0)
-    more, area = (others + own) / 2 - 1, min(max(area, 1e-9), 1 - 1e-9)
+    others, cases = max(others, 1.0), max(cases, 1.0)
+    more, area = (others + cases) / 2 - 1, min(max(area, 1e-9), 1 - 1e-9)
 
-    def beyond(one: float) -> float:
-        variance: float = (
-            one * (1 - one) * (1 + more * ((1 - one) / (2 - one) + one / (1 + one))) / (others * own)
-        )
-        return abs(one - area) - Z * math.sqrt(max(variance, 0.0))
+    def beyond(a: float) -> float:
+        variance: float = a * (1 - a) * (1 + more * ((1 - a) / (2 - a) + a / (1 + a))) / (others * cases)
+        return abs(a - area) - Z * math.sqrt(max(variance, 0.0))
 
     return float(brentq(beyond, 0.0, area)), float(brentq(beyond, area, 1.0))
 
@@ -326,18 +324,18 @@ def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, flo
     Empty where the model gives no probabilities of two classes; without a figure that could not be fitted. Standard
     errors are those of as many rows as there are patients that tell as much.
     """
-    found = result.get("agreement")
-    if not found:
+    fit = result.get("agreement")
+    if not fit:
         return {}
     wider = 1 / math.sqrt(max(_part_that_counts(result), 1 / result.get("rows_test", 1)))
     halves = {
-        name: Z * math.hypot(wider * found[f"{name}_error"], found.get(f"{name}_noise", 0.0))
+        name: Z * math.hypot(wider * fit[f"{name}_error"], fit.get(f"{name}_noise", 0.0))
         for name in ("intercept", "slope", "brier")
-        if found[name] is not None
+        if fit[name] is not None
     }
-    ends = {name: (found[name], found[name] - half, found[name] + half) for name, half in halves.items()}
+    ends = {name: (fit[name], fit[name] - half, fit[name] + half) for name, half in halves.items()}
     if "brier" in ends:  # a mean of squares of differences of probabilities, which noise can take beyond
-        value, low, high = (min(max(one, 0.0), 1.0) for one in ends["brier"])
+        value, low, high = (min(max(end, 0.0), 1.0) for end in ends["brier"])
         ends["brier"] = value, low, high
     return ends
 
@@ -347,4 +345,4 @@ def classes_not_tested(result: Mapping[str, Any]) -> list[str]:
     if result.get("count_noise"):
         return []
     counted = right_of_classes(result)
-    return [name for name, one in zip(result["classes"] or [], counted, strict=False) if one is None]
+    return [name for name, s in zip(result["classes"] or [], counted, strict=False) if s is None]

@@ -14,6 +14,6 @@ def is_site_name(text: str) -> bool:
     return bool(SITE_NAME.fullmatch(text)) and is_printable(text)
 
 
-def simulated_name(number: int) -> str:
+def simulated_name(index: int) -> str:
     """Return the name of a simulated site, such that names sort as numbers do."""
-    return f"site-{number:03d}"
+    return f"site-{index:03d}"

@@ -155,28 +155,28 @@ class Task(Generic[Q, A]):
 
     @property
     def declared(self) -> dict[str, Declaration]:
-        """How each part of the answer leaves, by name."""
-        return {part.name: part.metadata[DECLARATION] for part in fields(self.answer)}  # type: ignore[arg-type]
+        """How each field of the answer leaves, by name."""
+        return {field.name: field.metadata[DECLARATION] for field in fields(self.answer)}  # type: ignore[arg-type]
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """The parts that leave only through a secure sum, exact or with noise."""
-        return tuple(name for name, part in self.declared.items() if part.how != "disclosed")
+        """The fields that leave only through a secure sum, exact or with noise."""
+        return tuple(name for name, field in self.declared.items() if field.how != "disclosed")
 
     @property
     def dp(self) -> bool:
         """Whether all that leaves is differentially private and charged."""
-        return any(part.how == "dp" for part in self.declared.values())
+        return any(field.how == "dp" for field in self.declared.values())
 
     @property
     def disclosed(self) -> tuple[str, ...]:
-        """The parts that the coordinator receives from each site as they are."""
-        return tuple(name for name, part in self.declared.items() if part.how == "disclosed")
+        """The fields that the coordinator receives from each site as they are."""
+        return tuple(name for name, field in self.declared.items() if field.how == "disclosed")
 
     @property
     def consents(self) -> frozenset[str]:
         """The consents that a hospital must have given before it answers."""
-        return frozenset(part.consent for part in self.declared.values() if part.consent)
+        return frozenset(field.consent for field in self.declared.values() if field.consent)
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,9 @@ class Broadcast(Generic[M]):
     message: type[M]  # dataclass of the values
     cells: bool = False  # whether it has cells of tables, where NaN is missing
 
-    def numbered(self, number: int) -> "Broadcast[M]":
+    def numbered(self, index: int) -> "Broadcast[M]":
         """Return the numbered broadcast of one of several values of the same kind."""
-        return replace(self, name=f"{self.name}.{number}")
+        return replace(self, name=f"{self.name}.{index}")
 
 
 def bounds_of(task: Task[Any, Any], question: object, terms: Terms, sites: int) -> dict[str, float]:

@@ -43,8 +43,8 @@ def operating_point(result: Mapping[str, Any], sensitivity: float) -> OperatingP
     sensitivity : float
         The share that is wanted, above 0, at most 1.
     """
-    own = [group["of_class"] for group in _groups_of_two(result)]
-    finding = [place for place in range(len(own)) if sum(own[place:]) >= sensitivity * sum(own) - 1e-9]
+    cases = [group["of_class"] for group in _groups_of_two(result)]
+    finding = [index for index in range(len(cases)) if sum(cases[index:]) >= sensitivity * sum(cases) - 1e-9]
     return _point(result, max(finding)) if finding else None
 
 
@@ -59,34 +59,34 @@ def chosen_point(result: Mapping[str, Any]) -> OperatingPoint | None:
     given = [group["probability"] for group in _groups_of_two(result)]
     if not threshold or None in given:
         return None
-    return _point(result, sum(one < threshold for one in given))
+    return _point(result, sum(p < threshold for p in given))
 
 
 def _groups_of_two(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the groups of the decision values, the smallest first; none unless rows of two classes were tested."""
     groups, classes = result.get("decision_groups") or [], result.get("classes") or []
-    if len(classes) != 2 or not groups or not all(sum(one[of] for one in groups[0]) for of in COUNTED):
+    if len(classes) != 2 or not groups or not all(sum(g[of] for g in groups[0]) for of in COUNTED):
         return []
     return list(groups[0])
 
 
 def _point(result: Mapping[str, Any], first: int) -> OperatingPoint | None:
-    """Return what a threshold finds that is the lower end of a group, by the group's place."""
+    """Return what a threshold finds that is the lower end of a group, by the group's index."""
     groups = _groups_of_two(result)
     if not groups:
         return None
-    own, others = ([group[part] for group in groups] for part in COUNTED)
-    found, alarms = sum(own[first:]), sum(others[first:])
-    missed, spared = sum(own) - found, sum(others) - alarms
+    cases, others = ([group[key] for group in groups] for key in COUNTED)
+    hits, alarms = sum(cases[first:]), sum(others[first:])
+    missed, spared = sum(cases) - hits, sum(others) - alarms
     noise = _noise(result, groups, first)
-    sensitive = share_by_class(result, 1, found, missed, noise)
+    sensitive = share_by_class(result, 1, hits, missed, noise)
     specific = share_by_class(result, 0, spared, alarms, noise)
     assert sensitive is not None
     assert specific is not None
     return OperatingPoint(
         sensitivity=sensitive,
         specificity=specific,
-        ppv=share_by_patient(result, found, alarms, noise),
+        ppv=share_by_patient(result, hits, alarms, noise),
         npv=share_by_patient(result, spared, missed, noise),
         decision=groups[first].get("least") if first < len(groups) else None,
         probability=groups[first]["probability"] if first < len(groups) else None,
@@ -99,7 +99,7 @@ def _noise(result: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], first
     They are sums of groups; or of the counts at the model's own boundary and the groups between.
     """
     of_group, of_side = result.get("bin_noise") or 0.0, result.get("count_noise") or 0.0
-    between = abs(first - sum(one.get("least") is None or one["least"] < 0 for one in groups))
+    between = abs(first - sum(g.get("least") is None or g["least"] < 0 for g in groups))
     return math.sqrt(min(max(first, len(groups) - first) * of_group**2, of_side**2 + between * of_group**2))
 
 
@@ -120,9 +120,9 @@ def limit_of(
     ``result`` is as :func:`result_of` returns it.
     """
     classes = model.schema_.classes
-    own = bool(result)
+    has_run = bool(result)
     lacking = ""
-    if threshold is None and sensitivity is None and own:
+    if threshold is None and sensitivity is None and has_run:
         threshold, sensitivity = (_chosen(result, key) for key in ("threshold", "sensitivity"))
         point = operating_point(result, sensitivity) if sensitivity else None
         if sensitivity and (point is None or point.decision is None):
@@ -150,17 +150,17 @@ def limit_of(
             f"'{positive}' is predicted from a probability of {threshold:g} on.", probability=threshold
         )
     if sensitivity is not None:
-        point = operating_point(result, sensitivity) if own else None
+        point = operating_point(result, sensitivity) if has_run else None
         if point is None or point.decision is None or not hasattr(model, "decision_function"):
             raise SettingError(
                 f"No threshold is known that finds {sensitivity:.0%} of the patients with '{positive}'. It is one that "
                 f"did so in the test, which the {RESULT_FILE} of the model's own run tells (pan-svm, selections): keep "
                 "it beside the model, ask for less, or train with test rows."
             )
-        found, spared = point.sensitivity, point.specificity
+        hits, spared = point.sensitivity, point.specificity
         return Limit(
             f"'{positive}' is predicted from a decision value of {point.decision:.4g} on: in the test that found "
-            f"{found.value:.0%} of the rows with '{positive}' (95% interval {found.low:.0%} to {found.high:.0%}), and "
+            f"{hits.value:.0%} of the rows with '{positive}' (95% interval {hits.low:.0%} to {hits.high:.0%}), and "
             f"{1 - spared.value:.0%} of the others were taken for it. It was chosen on these rows: both can be "
             "too good.",
             decision=point.decision,
@@ -199,13 +199,13 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
         agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
     )
     if slope is None:
-        found = (
+        text = (
             "How they hold for true ones was not measured. Beside copies, in which some classes are wrong, they look "
             "too extreme"
         )
     else:
         value, low, high = slope
-        found = (
+        text = (
             "For true ones they are too moderate: those near 0 or 1 should be nearer"
             if low > 1
             else "For true ones they look too extreme, but the noise of the test makes them look so"
@@ -216,10 +216,10 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
             if high - low > UNTOLD
             else "The test finds no fault in them, but is too small to find a slight one"
         )
-        found += f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"
+        text += f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"
     return (
         "Probabilities were fitted on perturbed records, and corrected for the noise that is known to be in these. "
-        f"{found}. Take their order, or fit them again on true records of your own."
+        f"{text}. Take their order, or fit them again on true records of your own."
     )
 
 

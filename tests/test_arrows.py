@@ -123,7 +123,7 @@ def test_a_strategy_imports_what_the_page_for_authors_says() -> None:
 )
 def test_a_command_is_where_it_is_called(room: str, commands: set[str]) -> None:
     """By the arrows the hospital's commands load nothing of the coordinator's, and neither anything of simulations."""
-    assert {name for name, row in COMMANDS.items() if row.place.startswith(f"{room}.")} == commands
+    assert {name for name, row in COMMANDS.items() if row.target.startswith(f"{room}.")} == commands
 
 
 def test_below_the_gate_nothing_sees_flowers_context() -> None:

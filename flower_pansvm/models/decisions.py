@@ -54,6 +54,6 @@ def as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
         numbers = np.array([int(name) for name in classes], dtype=np.int64)
     except (ValueError, OverflowError):
         return np.array(classes, dtype=np.str_)
-    if [str(number) for number in numbers] != list(classes):
+    if [str(value) for value in numbers] != list(classes):
         return np.array(classes, dtype=np.str_)
     return numbers

@@ -46,14 +46,14 @@ def combine(shares: Mapping[int, bytes]) -> bytes:
 
 
 @lru_cache(maxsize=8)
-def _weights(places: tuple[int, ...]) -> list[int]:
-    """Return the Lagrange weights, for the value at 0, of the points at these places."""
+def _weights(points: tuple[int, ...]) -> list[int]:
+    """Return the Lagrange weights, for the value at 0, of these points."""
     weights = []
-    for place in places:
+    for point in points:
         above = below = 1
-        for other in places:
-            if other != place:
+        for other in points:
+            if other != point:
                 above = above * (other + 1) % PRIME
-                below = below * (other - place) % PRIME
+                below = below * (other - point) % PRIME
         weights.append(above * pow(below, -1, PRIME) % PRIME)
     return weights

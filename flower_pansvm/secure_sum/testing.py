@@ -35,7 +35,7 @@ from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 
-NAMES = ("Ålesund", "Brest", "Córdoba", *(f"site {number}" for number in range(4, 21)))
+NAMES = ("Ålesund", "Brest", "Córdoba", *(f"site {i}" for i in range(4, 21)))
 """The sites: 20, some with names beyond ASCII."""
 
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {

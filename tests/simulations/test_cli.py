@@ -261,7 +261,7 @@ def test_version(pansvm: Run) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_all_commands_says_what_each_says_of_itself(name: str) -> None:
     row = COMMANDS[name]
-    command = command_at(row.place)
+    command = command_at(row.target)
     assert (command.help or "").splitlines()[0] == row.line
 
 

@@ -110,7 +110,7 @@ def without(words: Words, *options: str) -> list[str]:
 def imports_of(words: Words) -> list[str]:
     """Return the modules of this project that a command imports, when it runs, too."""
     *_, command = name_of(words).split()
-    module = COMMANDS[words[0]].place.partition(":")[0]
+    module = COMMANDS[words[0]].target.partition(":")[0]
     tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
     named: set[str] = set()
     for function in ast.walk(tree):

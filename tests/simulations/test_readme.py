@@ -34,7 +34,7 @@ def pansvm_commands() -> list[list[str]]:
 @pytest.mark.parametrize("arguments", pansvm_commands(), ids=" ".join)
 def test_each_command_can_be_typed(arguments: list[str]) -> None:
     name, *rest = ["--audit=sums" if word == "--audit" else word for word in arguments]
-    command = command_at(COMMANDS[name].place)
+    command = command_at(COMMANDS[name].target)
     # A list of commands may itself be one of another list, as that of 'pansvm hospital' is.
     while commands := getattr(command, "commands", None):
         name, *rest = rest

@@ -162,7 +162,7 @@ class Paillier(SecureSum):
     def _unpack(self, plaintexts: list[int], words: int, sites: int) -> Words:
         """Return the words of a sum over ``sites`` sites, modulo 2**64."""
         try:
-            slots = b"".join(number.to_bytes(self.slots * SLOT_BYTES, "little") for number in plaintexts)
+            slots = b"".join(p.to_bytes(self.slots * SLOT_BYTES, "little") for p in plaintexts)
         except OverflowError as error:
             raise SumError(
                 "The result of a Paillier sum is no sum of vectors. A ciphertext was changed on its way; "
