@@ -67,9 +67,7 @@ from flower_pansvm.table_schema import TableSchema
 # Of a schema file's [reading]: what `TableForm.readings` tells where it matters.
 IN_READINGS = ("separator", "decimal", "thousands")
 SETTLING = 2**14  # records of whose copies shares, quantiles and ends are settled
-LARGER = (
-    1.5  # times the settled deviation, that of later copies may not be: chance makes it 1.3 times as large
-)
+LARGER = 1.5  # times as large as the settled deviation that of later copies may not be; 1.3 is by chance
 
 
 def settled_of(
