@@ -12,7 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
+from simulations.benchmarks.results import (
+    RESULTS,
+    DataDir,
+    Out,
+    Table,
+    in_parts,
+    run_benchmark,
+    write_results,
+)
 from simulations.comparison.plan import Plan
 from simulations.comparison.run import line_of, run_case
 from simulations.comparison.summary import frame, overview, summary
@@ -112,10 +120,11 @@ def runs_of(plan: Plan) -> pd.DataFrame:
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Compare all systems, FedAvg and central baselines among them, and levels."""
-    levels: list[dict[str, Any]] = []
-    for data, strategies in AT_LEVELS.items():
-        levels += at_levels(data_dir, data, strategies, LEVEL_REPEATS)
-        write_results("comparison", {"levels": levels}, out)
+
+    def of_data(data: str) -> Table:
+        return list(at_levels(data_dir, data, AT_LEVELS[data], LEVEL_REPEATS))
+
+    levels = in_parts("comparison", AT_LEVELS, of_data, out)
     write_results("comparison", {"systems": lines(data_dir), "levels": levels}, out)
 
 

@@ -30,7 +30,7 @@ from simulations.attack.active.levels import TABLES, lines
 from simulations.attack.attack import attack
 from simulations.attack.audit import audit
 from simulations.attack.findings import Reconstructed, reconstructed
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
+from simulations.benchmarks.results import RESULTS, DataDir, Out, in_parts, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.in_process import InProcessGrid
@@ -234,10 +234,7 @@ def memberships(
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Attack each level on some tables, and every system on a few of them."""
-    levels: list[dict[str, Any]] = []
-    for data in TABLES:
-        levels += lines(data, data_dir)
-        write_results("privacy", {"levels": levels}, out)
+    levels = in_parts("privacy", TABLES, lambda data: list(lines(data, data_dir)), out)
     attacks = [attacked(name, data, data_dir) for data in COMPARED for name in SYSTEMS]
     members = [line for data in COMPARED for name in SYSTEMS for line in memberships(name, data, data_dir)]
     write_results("privacy", {"levels": levels, "attacks": attacks, "membership": members}, out)

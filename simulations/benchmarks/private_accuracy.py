@@ -19,7 +19,9 @@ from simulations.benchmarks.results import (
     RESULTS,
     DataDir,
     Out,
+    Table,
     accuracy_of,
+    in_parts,
     pool_of,
     run_benchmark,
     write_results,
@@ -121,11 +123,12 @@ def lines(
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Measure the accuracy of private models."""
-    models: list[dict[str, Any]] = []
-    for name in SETS:
+
+    def of_data(name: str) -> Table:
         methods = [method for method in METHODS if name != "letter" or method not in TWO_CLASSES]
-        models += lines(name, data_dir, methods)
-        write_results("private_accuracy", {"models": models}, out)
+        return list(lines(name, data_dir, methods))
+
+    write_results("private_accuracy", {"models": in_parts("private_accuracy", SETS, of_data, out)}, out)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import platform
 import resource
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -24,7 +24,7 @@ from flower_pansvm.schema import class_names
 from simulations.data.datasets import load_dataset
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.flower_log import quieter
-from simulations.origin import origin
+from simulations.origin import COMMIT, origin
 from strategies.settings import Settings
 
 Table = Sequence[Mapping[str, Any]]
@@ -55,7 +55,30 @@ def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.json"
     write(file, json.dumps(content, indent=1, allow_nan=False) + "\n", overwrite=True)
+    _part_of(name, folder).unlink(missing_ok=True)
     return file
+
+
+def in_parts(
+    name: str, data: Iterable[str], lines: Callable[[str], Table], folder: Path
+) -> list[Mapping[str, Any]]:
+    """Return the lines of each data set, ``lines(data)``, for a benchmark that takes hours.
+
+    They are kept until the benchmark's tables are written: it goes on where it was stopped, at the same commit.
+    """
+    part, done = _part_of(name, folder), list[Mapping[str, Any]]()
+    if part.exists():
+        content = json.loads(part.read_text(encoding="utf-8"))
+        done = content["tables"]["lines"] if content["commit"] == COMMIT else []
+    for data_set in data:
+        if all(line["data"] != data_set for line in done):
+            done += lines(data_set)
+            write_results(part.stem, {"lines": done}, folder)
+    return done
+
+
+def _part_of(name: str, folder: Path) -> Path:
+    return folder / f"{name}.part.json"
 
 
 def run_benchmark(main: Callable[..., None]) -> None:

@@ -212,6 +212,29 @@ def test_a_private_model_is_judged_without_the_noise_of_its_own_evaluation() -> 
     assert found * 114 == pytest.approx(round(found * 114))
 
 
+def test_what_takes_hours_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def lines(data: str) -> list[dict[str, str]]:
+        asked.append(data)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return [{"data": data}]
+
+    with pytest.raises(KeyboardInterrupt):
+        results.in_parts("slow", "abc", lines, tmp_path)
+    assert not (tmp_path / "slow.json").exists()
+    assert [line["data"] for line in results.in_parts("slow", "abc", lines, tmp_path)] == ["a", "b", "c"]
+    assert asked == ["a", "b", "b", "c"]
+    monkeypatch.setattr(results, "COMMIT", "another")
+    results.in_parts("slow", "a", lines, tmp_path)
+    assert asked[4:] == ["a"]
+    results.write_results("slow", {}, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["slow.json"]
+
+
 def test_private_accuracy(tmp_path: Path, shorten: Callable[..., None]) -> None:
     few = {"lines": {"epsilons": (1.0, 4.0), "seeds": (0, 1)}}
     shorten(private_accuracy, few, measure=lambda *given: 0.6 + 0.1 * given[-1])
