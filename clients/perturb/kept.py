@@ -32,23 +32,16 @@ from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
-FEW_VALUES = (
-    10  # a column holds codes if no more records than these have others than its most frequent values
-)
+FEW_VALUES = 10  # of a column of codes, so many records at most have none of its most frequent values
 FEWEST_RECORDS = 30  # of which a hospital's copy can be begun: fewer would settle deviations for good
-COUNT_NOISE = (
-    1  # scale of the geometric noise of a settled count: one record makes it at most e times as likely
-)
+COUNT_NOISE = 1  # scale of a settled count's geometric noise: a record makes it at most e times as likely
 MOST_NOISY = 2**12  # values of a column whose counts get noise: with more, it holds measurements anyway
 PRIOR_NOISE = 20  # of the counts from which codes of the first copies are drawn
-FARTHEST = (
-    4.0  # deviations from the mean beyond which a measurement counts as so far for the settled deviation
-)
+FARTHEST = 4.0  # deviations: a measurement farther from the mean counts as this far
 GROUP_OF = np.array([0, 1, 1, 2, 2, 2, 2, 2])  # the group of a record by three bits of its word
 SHARES = 2**20  # what the shares of a column add up to
-NORMAL_QUANTILES = np.linspace(
-    -2.5, 2.5, 11
-)  # whose places in a column's measurements are kept, to make up others
+# Their places in a column's measurements are kept, to make up others.
+NORMAL_QUANTILES = np.linspace(-2.5, 2.5, 11)
 RANGE_SHARE = 0.02  # of a public range, which a deviation is at the least
 
 

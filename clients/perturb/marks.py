@@ -23,10 +23,7 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.labels import MOST_CLASSES
 
 MARKED = 64  # records of the first use, and as many of the last one
-MOVED, LEAST_MOVED = (
-    0.05,
-    4,
-)  # share and number of a column's marks that may not have changed at once; of few, half
+MOVED, LEAST_MOVED = 0.05, 4  # share and number of a column's marks that may not change at once; of few, half
 OF_A_LABEL, FREQUENT = 32, 8  # marked records of a label at most, and of a pair by which a column is known
 FOLLOW = 0.9  # share of a label's records that go to one of two others where the others follow from it
 GONE = 0.5  # share of the last table's marked records that may not be gone at once
