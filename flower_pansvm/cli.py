@@ -173,9 +173,10 @@ def _group(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; an error of the user's or of a site's ends it without a traceback."""
-    # Imports make many objects and no garbage: Python would look through them again and again, at the end three times.
-    gc.set_threshold(50_000)
-    atexit.register(gc.freeze)
+    if arguments is None:  # the process is this command's own
+        # Imports make many objects and no garbage: Python would look through them again and again, at its end, too.
+        gc.set_threshold(50_000)
+        atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that does not know a character shows its number.
         if isinstance(stream, io.TextIOWrapper):

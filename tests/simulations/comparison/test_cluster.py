@@ -1,5 +1,6 @@
 """Runs are tasks of a Ray cluster: a node that is killed costs its own, which are done again."""
 
+import gc
 import os
 import signal
 import sys
@@ -54,6 +55,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made.add_node(num_cpus=1)
     yield made
     made.shutdown()
+    del made
+    gc.collect()  # Ray leaves files open, of which the next test would be accused
 
 
 @pytest.mark.slow(minutes=1)
