@@ -212,7 +212,7 @@ def _goes_together(cells: "pd.Series[str]", others: Iterable[Floats]) -> bool:
         )
         if likeness >= ALIKE > 2 * neighbours and min(pairs, others_pairs) >= FEW:
             error = math.sqrt(1 / (pairs - 3) + 1 / (others_pairs - 3))
-            if math.atanh(min(likeness, 0.999)) - math.atanh(min(neighbours, 0.999)) >= SURE * error:
+            if math.atanh(min(likeness, 0.999)) - math.atanh(max(neighbours, -0.999)) >= SURE * error:
                 return True
     return False
 

@@ -85,6 +85,14 @@ def test_ids_in_any_language_are_noticed_by_what_their_rows_share(alike: str, wa
     assert "'dosya'" in finding.text
 
 
+def test_ids_whose_neighbours_are_the_opposite_are_noticed() -> None:
+    """Of a trial that randomised clusters in turns, the arm alternates from one to the next."""
+    clusters = np.repeat(np.arange(5001, 5061), 2)
+    frame = pd.DataFrame({"cluster": clusters, "arm": clusters % 2, "label": np.arange(120) % 3 % 2})
+    (finding,) = found(frame)
+    assert "'cluster'" in finding.text
+
+
 def test_what_is_computed_from_a_measurement_or_ends_with_the_outcome_makes_no_id(ward: pd.DataFrame) -> None:
     draw, dead = np.random.default_rng(1), ward["label"] == 1
     days = pd.Series(draw.integers(1, 90, ROWS))
