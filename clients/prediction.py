@@ -1,6 +1,6 @@
 """Predictions of a saved model of any kind for the rows of a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -156,7 +156,7 @@ def predict_file(
         caution=caution_of(model, result),
         contradicted=_contradicted(answer[~skipped], schema.classes),
         seen=name in str((result.get("config") or {}).get("data", "")).split("|"),
-        far=tuple(_far(model, cells[[name for name in schema.columns if name in {c.name for c in numbers}]])),
+        far=tuple(_far(model, cells, {c.name for c in numbers})),
     )
     if label is None:
         return predictions
@@ -215,14 +215,20 @@ def _contradicted(answer: pd.DataFrame, classes: Sequence[str]) -> int:
     return int(np.count_nonzero(chosen < given.max(axis=1, initial=0.0)))
 
 
-def _far(model: Model, cells: pd.DataFrame) -> Iterator[str]:
-    """Yield the columns of numbers, but for yes and no, whose median is far from the training's mean."""
+def _far(model: Model, cells: pd.DataFrame, numbers: Container[str]) -> Iterator[str]:
+    """Yield the columns of numbers, but for yes and no, whose median is far from the training's mean.
+
+    Not where a model was trained on columns as they are: it does not know how far the training's cells spread.
+    """
     scaling: Scaling | None = getattr(model, "scaling_", None)
-    for name, values in cells.items():
-        known, index = values.dropna(), model.schema_.columns.index(str(name))
-        if scaling is None or len(known) < LEAST or known.isin((0.0, 1.0)).all():
+    if scaling is None:
+        return
+    columns = zip(cells.items(), scaling.fill, scaling.shift, scaling.scale, strict=True)
+    for (name, values), mean, shift, scale in columns:
+        known = values.dropna()
+        if str(name) not in numbers or len(known) < LEAST or known.isin((0.0, 1.0)).all():
             continue
-        if abs(float(known.median()) - scaling.fill[index]) > FAR * scaling.scale[index]:
+        if (shift, scale) != (0.0, 1.0) and abs(float(known.median()) - mean) > FAR * scale:
             yield str(name)
 
 
@@ -254,7 +260,8 @@ def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, Tab
 
 def _in_order(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
     """Return the features that a model needs, in its order."""
-    indices = [index for index, name in enumerate(table.columns) if name in set(columns)]
+    wanted = set(columns)
+    indices = [index for index, name in enumerate(table.columns) if name in wanted]
     names = tuple(table.columns[index] for index in indices)
     return align(Table(names, table.X[:, indices], None, table.absent_is_zero), columns).X
 

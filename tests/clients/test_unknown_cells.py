@@ -10,6 +10,9 @@ import pytest
 
 from clients.prediction import Predictions, predict_file
 from flower_pansvm.errors import TableError
+from flower_pansvm.models.model import load_model
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.scaling import Scaling
 from tests.command_line import Run
 
 SCHEMA = """\
@@ -277,6 +280,18 @@ def test_columns_that_are_far_from_the_trainings_are_told(
     assert far(frame.assign(dose=frame["dose"] * 10)) == ("dose",)
     assert far(frame.assign(dose=frame["dose"] / 1000)) == ("dose",)
     assert far(frame.assign(dose=frame["dose"] * 10).head(3)) == ()
+
+
+def test_of_columns_that_were_not_scaled_nobody_knows_what_is_far(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    model = load_model(models["numbers"])
+    assert isinstance(model, PanSVC)
+    mean = model.scaling_.fill
+    model.scaling_ = Scaling(mean, np.zeros_like(mean), np.ones_like(mean))
+    model.save(tmp_path / "model.npz")
+    ward(40, 7).assign(age=30)[["age", "dose"]].to_csv(tmp_path / "new.csv", index=False)
+    assert predict_file(tmp_path / "model.npz", tmp_path / "new.csv", None).far == ()
 
 
 def test_a_file_that_the_model_was_made_of_is_told(pansvm: Run, tmp_path: Path) -> None:
