@@ -57,7 +57,7 @@ def run_on_flower(
             "Flower's simulation engine needs the package ray, which is not installed. Install it "
             f"{install('simulation')}; or run in this process (--engine in-process)."
         )
-    with temporary_folder() as folder:
+    with exit_on_signals(), temporary_folder() as folder:
         build_app(folder / "app", map(_package_folder, PACKAGES), config)
         run_app(folder, sites, show, FINISHED % config.get("out"))
         finished()

@@ -109,6 +109,18 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         run_on_flower({}, 2, print)
 
 
+@pytest.mark.usefixtures("_interruptible")
+def test_a_run_that_is_ended_during_its_report_leaves_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders: list[Path] = []
+    monkeypatch.setattr(flower_engine.importlib.util, "find_spec", lambda _: flower_engine.__spec__)
+    monkeypatch.setattr(flower_engine, "build_app", lambda app, *_: folders.append(app.parent))
+    monkeypatch.setattr(flower_engine, "run_app", lambda *_: None)
+    with pytest.raises(SystemExit):
+        run_on_flower({}, 2, print, lambda: signal.raise_signal(signal.SIGTERM))
+    assert len(folders) == 1
+    assert not folders[0].exists()
+
+
 def test_temporary_folder_goes_and_leaves_room_for_sockets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
