@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.texts import why_not_written
-from clients.table.cells import MISSING, as_numbers, canonical_labels, written
+from clients.table.cells import MISSING, as_numbers, canonical_labels, parse, written
 from clients.table.encoding import LIMIT, without_codes, without_texts
-from clients.table.form import TableForm
+from clients.table.form import AS_IT_IS, TableForm
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.labels import DATE, spelling
 from flower_pansvm.table_schema import NUMBER, TableColumn
@@ -65,6 +65,7 @@ class Cells:
     raw: "pd.Series[str]" = field(repr=False)  # the cells as they were read
     values: Floats = field(repr=False)  # (rows,): as numbers; NaN where missing or text
     is_text: Bools = field(repr=False)  # (rows,): what is neither a number nor missing
+    form: TableForm = AS_IT_IS  # how the file is said to be written
 
     @property
     def name(self) -> str:
@@ -196,12 +197,14 @@ class Cells:
     @cached_property
     def another_form(self) -> str:
         """In what other form nearly all texts are numbers: with another comma, a sign, a unit; empty if in none."""
+        plain = {text: re.sub(LIMIT, r"\2", text) for text in self.words}
+        limits = [text for text in plain if plain[text] != text]
+        if limits:
+            # One whose number is written as is said, such as <0.5, is in no other form.
+            _, is_other = parse(np.array([plain[text] for text in limits], dtype=object), self.form)
+            plain |= {text: "" for text, other in zip(limits, is_other, strict=True) if not other}
         for form, pattern in OTHER_FORMS.items():
-            alike = sum(
-                count
-                for text, count in self.words.items()
-                if re.fullmatch(pattern, re.sub(LIMIT, r"\2", text))
-            )
+            alike = sum(self.words[text] for text in plain if re.fullmatch(pattern, plain[text]))
             if alike and alike >= MEASURED * self.words.total():
                 return "" if form == UNIT and self._is_numbered else form
         return ""
@@ -248,6 +251,6 @@ def cells_of(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableFor
     coded = [column.name for column in columns if column.kind != NUMBER]
     values[:, codes], is_text[:, codes] = np.nan, frame[coded].notna().to_numpy()
     return [
-        Cells(column, frame[column.name], values[:, index], is_text[:, index])
+        Cells(column, frame[column.name], values[:, index], is_text[:, index], form)
         for index, column in enumerate(columns)
     ]

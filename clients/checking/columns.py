@@ -39,8 +39,10 @@ GAP, NARROW, GROUP, GROUP_OF_ALL, GROUP_DIFFERENT = 2.0, 4.0, 5, 0.03, 10
 """Of two units in a column: ratio of the numbers at the gap between them; that of the 95th to the 5th percentile of
 each, at most; fewest numbers of each, their share, and how many of them differ."""
 
-LEAST_NEARLY, NEARLY, BY_CHANCE = 5, 0.01, 10
-"""Rows that are nearly there twice, and their share, of which something is said; how often as many as by chance."""
+LEAST_NEARLY, NEARLY, BY_CHANCE, OF_ONE = 5, 0.01, 10, 10
+"""Rows that are nearly there twice, and their share, of which something is said; how often as many as by chance; and
+how many rows, or a third of all copies, may be alike: more, such as those without any symptom, are not one patient's.
+"""
 
 MOST_CELLS = 10_000_000
 """Cells of a table above which this takes too long."""
@@ -297,6 +299,11 @@ def _but_for_one(rows: Floats, twice: int) -> tuple[int, int]:
         marks[:, index] = draw.integers(2**63, size=len(counts), dtype=np.uint64)[codes]
         alike[index] = np.square(counts / len(rows)).sum()
     whole, chance = marks.sum(axis=1, dtype=np.uint64), np.log(alike).sum() - np.log(alike)
-    copies = [len(rows) - len(np.unique(whole - mark)) - twice for mark in marks.T]
-    beyond = np.where(BY_CHANCE * pairs * np.exp(chance) < copies, copies, 0)
+    beyond = np.zeros(rows.shape[1], dtype=np.int64)
+    for index, mark in enumerate(marks.T):
+        _, alike_rows = np.unique(whole - mark, return_counts=True)
+        copies = len(rows) - len(alike_rows)
+        by_chance = BY_CHANCE * pairs * math.exp(chance[index])
+        if alike_rows.max() <= max(OF_ONE, copies / 3) and by_chance < copies - twice:
+            beyond[index] = copies - twice
     return int(np.argmax(beyond)), int(beyond.max())

@@ -112,6 +112,29 @@ def test_rows_that_are_nearly_there_twice_are_asked_about(tmp_path: Path) -> Non
     assert any("30 of 230 rows are the same" in text for text in texts(tmp_path, twice, known))
 
 
+@pytest.mark.parametrize("others", [{}, {"weight": 0.01}, {"age": 1}])
+def test_answers_that_the_healthy_share_are_no_rows_that_are_there_twice(
+    others: dict[str, float], tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(0)
+    answers = draw.normal(size=(1200, 1)) + 0.7 * draw.normal(size=(1200, 20))
+    steps = pd.DataFrame(np.searchsorted([0.2, 0.9, 1.5, 2.2], answers)).rename(columns="q{}".format)
+    columns = {name: (draw.uniform(20, 90, 1200) / grid).round() * grid for name, grid in others.items()}
+    frame = steps.assign(**columns, label=draw.integers(0, 2, 1200))
+    assert not any(
+        "the same as an earlier one in all features but" in text for text in texts(tmp_path, frame)
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"), [("<0.5", "below-limit"), ("> 97.5", "below-limit"), ("<0,5", "decimal=comma")]
+)
+def test_limits_are_in_another_form_only_if_their_numbers_are(limit: str, told: str, tmp_path: Path) -> None:
+    crp = np.random.default_rng(0).uniform(1, 90, ROWS).round(1).astype(str)
+    said = texts(tmp_path, ward(crp=[limit] * 30 + [*crp[30:]]))
+    assert [told in text for text in said if text.startswith("error: Column 'crp'")] == [True]
+
+
 @pytest.mark.parametrize(
     ("name", "factor", "upper", "told"),
     [
