@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
@@ -183,8 +182,7 @@ def counted_again(marks: Marks, cells: Iterable[Words], rows: Ints) -> Marks:
     rows : ndarray of shape (marked,)
         The marked ones.
     """
-    parts = [pd.util.hash_pandas_object(pd.DataFrame(bits), index=False).to_numpy() for bits in cells]
-    digests = np.concatenate(parts)
+    digests = np.array([hash(row.tobytes()) for bits in cells for row in bits])
     _, which, times = np.unique(digests, return_inverse=True, return_counts=True)
     twice = times[which[rows]] > 1
     most = (marks.again + MOVED) * max(1.0, len(digests) / max(marks.rows, 1))
