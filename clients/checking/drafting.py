@@ -21,6 +21,7 @@ from clients.checking.misfits import misfits
 from clients.checking.patients import candidates
 from clients.checking.sentinels import beside_scale, sentinels
 from clients.checking.texts import LONG, why_not_written
+from clients.table.cells import LARGEST
 from clients.table.file import read_frame
 from clients.table.form import TableForm
 from clients.table.table import columns_text, nearest_text
@@ -184,7 +185,8 @@ def _column(cells: Cells) -> str:
 
 
 def _of_numbers(cells: Cells) -> list[str]:
-    measured, limits = np.isfinite(cells.values) & ~cells.is_limit, np.isfinite(cells.values) & cells.is_limit
+    possible = np.abs(cells.values) <= LARGEST
+    measured, limits = possible & ~cells.is_limit, possible & cells.is_limit
     values = cells.values[measured]
     suspects = sentinels(values)
     codes = [code for code in suspects if np.count_nonzero(values == code) >= COMMON]

@@ -139,6 +139,15 @@ def test_a_measurement_with_a_sign_is_no_column_of_codes(zeros: tuple[str, str],
     assert {one.name: one.kind for one in schema.columns}["change"] == "number", text
 
 
+def test_numbers_that_no_table_may_hold_make_no_range(tmp_path: Path) -> None:
+    dose = np.random.default_rng(0).uniform(1, 9, ROWS).round(2)
+    dose[:40] = 1e308 * np.random.default_rng(1).uniform(-1, 1, 40)
+    _, schema = drafted(tmp_path, ward().assign(dose=dose))
+    (ends,) = (column.ends for column in schema.columns if column.name == "dose")
+    assert ends is not None
+    assert ends[1] < 100
+
+
 def test_codes_that_few_rows_have_are_left_out_as_what_they_are(tmp_path: Path) -> None:
     text, _ = drafted(tmp_path, ward().assign(code=[f"{row % 60:02d}.0" for row in range(ROWS)]))
     assert '"code",  # text: no two are in 10 rows each' in text
