@@ -35,9 +35,10 @@ FACTORS = (
 )
 """By what numbers in one unit are larger than in another, and the names of columns of which that is known."""
 
-GAP, NARROW, GROUP, GROUP_OF_ALL, GROUP_DIFFERENT = 2.0, 4.0, 5, 0.03, 10
+GAP, NARROW, GROUP, GROUP_OF_ALL, GROUP_DIFFERENT, ABOUT = 2.0, 4.0, 5, 0.03, 10, 1.5
 """Of two units in a column: ratio of the numbers at the gap between them; that of the 95th to the 5th percentile of
-each, at most; fewest numbers of each, their share, and how many of them differ."""
+each, at most; fewest numbers of each, their share, and how many of them differ; and how many times another one the
+ratio of their medians may be than that of units that are named."""
 
 LEAST_NEARLY, NEARLY, BY_CHANCE, OF_ONE = 5, 0.01, 10, 10
 """Rows that are nearly there twice, and their share, of which something is said; how often as many as by chance; and
@@ -204,7 +205,11 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "they are ids or times, leave the column out.",
         )
     if (times := _two_units(there)) is not None:
-        units = [what for hint, factor, what in FACTORS if hint and re.search(hint, cells.name.casefold())]
+        units = [
+            what
+            for hint, factor, what in FACTORS
+            if hint and re.search(hint, cells.name.casefold()) and 1 / ABOUT < times / factor < ABOUT
+        ]
         yield ColumnFinding(
             WARNING,
             cells.name,

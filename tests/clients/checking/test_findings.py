@@ -139,7 +139,7 @@ def test_limits_are_in_another_form_only_if_their_numbers_are(limit: str, told: 
     ("name", "factor", "upper", "told"),
     [
         ("chol", 38.67, 0.3, "mg/dl and mmol/l of cholesterol"),
-        ("height", 100.0, 0.05, "inches"),
+        ("height", 100.0, 0.05, "two units?"),  # metres and centimetres, and not inches
         ("sodium", 1000.0, 0.5, "about 1"),
         ("chol", 38.67, 0.0, None),
         ("chol", 1.5, 0.3, None),
