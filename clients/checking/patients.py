@@ -54,8 +54,8 @@ than that between rows of neighbouring ids. That is at most half of it: neighbou
 FEW_TEXTS = 10
 """Different texts, at most, of a column that is looked at for this, unless they are numbers."""
 
-MOST_COMPARED = 100
-"""Columns that are looked at for this."""
+MOST_COMPARED, MOST_ROWS = 100, 5000
+"""Columns, and rows of neighbouring ids, that are looked at for this."""
 
 LEFT = 0.8
 """Share of the rows below which a column of ids may be what merged cells have left: a text in the first row of each."""
@@ -204,13 +204,15 @@ def _goes_together(cells: "pd.Series[str]", others: Iterable[Floats]) -> bool:
     counted = texts.notna() & (texts.groupby(texts).transform("size") <= LARGE * len(texts))
     # Shuffled first: neighbours in the file are of one time, or already in the order of another column.
     shuffled = ids[counted].sample(frac=1, random_state=0)
-    order = shuffled.sort_values(kind="stable").index.to_numpy()
+    order = shuffled.sort_values(kind="stable").index.to_numpy()[:MOST_ROWS]
     same = (ids[order][1:].to_numpy() == ids[order][:-1].to_numpy()).astype(np.bool_)
     for ranks in others:
-        (likeness, pairs), (neighbours, others_pairs) = (
-            _likeness(ranks[order][:-1][which], ranks[order][1:][which]) for which in (same, ~same)
-        )
-        if likeness >= ALIKE > 2 * neighbours and min(pairs, others_pairs) >= FEW:
+        ordered = ranks[order]
+        likeness, pairs = _likeness(ordered[:-1][same], ordered[1:][same])
+        if likeness < ALIKE:
+            continue
+        neighbours, others_pairs = _likeness(ordered[:-1][~same], ordered[1:][~same])
+        if 2 * neighbours < ALIKE and min(pairs, others_pairs) >= FEW:
             error = math.sqrt(1 / (pairs - 3) + 1 / (others_pairs - 3))
             if math.atanh(min(likeness, 0.999)) - math.atanh(max(neighbours, -0.999)) >= SURE * error:
                 return True
