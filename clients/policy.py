@@ -43,7 +43,7 @@ PARTS = {
     "clients.systems.mixture:Preference": "weak-models",
 }
 """Keys that not every hospital has: the dataclass whose fields they are, and the consent beside which they count. It is
-loaded by a hospital that has given the consent and has a key of the kind."""
+loaded by a hospital that has given the consent and has a key that is none of the policy's."""
 
 P = TypeVar("P")
 

@@ -148,8 +148,8 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
         yield Finding(
             WARNING,
             f"Whether a cell is empty tells the class in {columns_text(partly)}: the filled ones, or the empty ones, "
-            "are all of rows of one class. Was it written down once the outcome was known, as a date of death is? "
-            "Then leave it out, or the model is too good, and of no use before.",
+            "are nearly all of rows of one class. Was it written down once the outcome was known, as a date of death "
+            "is? Then leave it out, or the model is too good, and of no use before.",
         )
 
 

@@ -105,7 +105,7 @@ def _of_rows(numbers: Ints, name: str) -> Iterator[Finding]:
 
 
 def another_in_every_row(name: str, rows: int) -> str:
-    """Return the findings about a column of patients' ids that may be of rows."""
+    """Return the text of the finding about a column of patients' ids that may be of rows."""
     return (
         f"'{name}' has another text in every one of {rows} rows, as an id of rows has: no patient has two of them by "
         "it. If some have, name the column of their ids as patient-id, or all figures are too good; if each patient "

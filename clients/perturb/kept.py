@@ -49,7 +49,7 @@ RANGE_SHARE = 0.02  # of a public range, which a deviation is at the least
 class KeptColumn:
     """What is settled of a column: its codes, mean, deviation and ends, and what drawn ones are drawn from.
 
-    ``shares`` has a row for each group of records, see `clients.perturb.settling`: how often each code is drawn, then a
+    ``shares`` has a row for each group of records, see `clients.perturb.shares`: how often each code is drawn, then a
     missing cell, then a measurement; 0 for what the column does not have. ``quantiles``, so too, are of measurements.
     """
 

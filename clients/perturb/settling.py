@@ -73,7 +73,7 @@ LARGER = 1.5  # times as large as the settled deviation that of later copies may
 def settled_of(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
 ) -> Kept:
-    """Return the settled values of a table's copy, at first use for good; parameters and errors as above."""
+    """Return the settled values of a table's copy, at first use for good; see `clients.perturb.perturbed_table`."""
 
     def settled(kept: Kept) -> Kept:
         _check_ids(table, not kept.columns)

@@ -125,7 +125,7 @@ def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float
 
 
 def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the mask for cells of mixed type, shape (cells,)."""
+    """Return numbers and the mask of text of cells of mixed type, each of shape (cells,)."""
     cells = pd.Series(texts, dtype=object)
     absent = cells.isna()
     is_written = cells.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=np.bool_)
