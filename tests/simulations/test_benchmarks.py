@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import SumError
-from simulations import figures
+from simulations import figures, origin
 from simulations.attack.active import levels
 from simulations.benchmarks import (
     ablation,
@@ -223,14 +223,18 @@ def test_what_takes_hours_goes_on_where_it_was_stopped(
             raise KeyboardInterrupt
         return [{"data": data}]
 
+    monkeypatch.setattr(results, "COMMIT", "clean")
+    monkeypatch.setattr(origin, "COMMIT", "clean")
     with pytest.raises(KeyboardInterrupt):
         results.in_parts("slow", "abc", lines, tmp_path)
     assert not (tmp_path / "slow.json").exists()
     assert [line["data"] for line in results.in_parts("slow", "abc", lines, tmp_path)] == ["a", "b", "c"]
     assert asked == ["a", "b", "b", "c"]
-    monkeypatch.setattr(results, "COMMIT", "another")
+    monkeypatch.setattr(results, "COMMIT", "clean-dirty")
+    monkeypatch.setattr(origin, "COMMIT", "clean-dirty")
     results.in_parts("slow", "a", lines, tmp_path)
-    assert asked[4:] == ["a"]
+    results.in_parts("slow", "a", lines, tmp_path)
+    assert asked[4:] == ["a", "a"]
     results.write_results("slow", {}, tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["slow.json"]
 
