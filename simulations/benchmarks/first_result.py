@@ -69,7 +69,8 @@ def flwr_run(app: Path, name: str) -> dict[str, Any]:
 
 def bundle_of(clone: Path, folder: Path) -> Path:
     """Build a clone's bundle, and unpack it in a folder."""
-    subprocess.run(["flwr", "build", "--app", str(clone)], cwd=folder, check=True, capture_output=True)
+    build, environment = ["flwr", "build", "--app", str(clone)], flower_environment(folder)
+    subprocess.run(build, cwd=folder, env=environment, check=True, capture_output=True)
     (bundle,) = folder.glob("*.fab")
     zipfile.ZipFile(bundle).extractall(folder / "app")
     return folder / "app"
