@@ -19,6 +19,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
+from functools import cached_property
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -63,10 +64,26 @@ ONCE = 0.97
 
 
 class KnownTables:
-    """The account's ledgers, to compare one table with, by the sketches of tables or of files.
+    """The account's ledgers, to compare one table with. Whoever looks at rows holds the lock of the place.
 
-    Whoever looks at rows holds the lock of the place. BudgetError if the key is lost or damaged; later, if the digests
-    of a ledger's rows are: it may be the one of this table.
+    Parameters
+    ----------
+    home : Path
+        The account's place of ledgers, :func:`clients.ledger.home.tables_home`.
+    table : Table
+        The table.
+    kinds : tuple of str
+        Which sketches it is compared by: those of tables, or of files.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Digests of the names of its columns.
+
+    Raises
+    ------
+    BudgetError
+        If the key is lost or damaged; later, if the digests of a ledger's rows are: it may be the one of this table.
     """
 
     def __init__(self, home: Path, table: Table, kinds: tuple[str, ...] = TABLE) -> None:
@@ -123,9 +140,14 @@ class KnownTables:
     def _nameless(self, block: NDArray[np.float64]) -> list[Digests]:
         """Return digests of rows, and of each cell of columns in which all rows differ, whatever columns are called."""
         of = [cell_digests(self._cipher, 0, cells) for cells in block.T]
+        return [np.add.reduce(of), *(of[index] for index in self._alone)]
+
+    @cached_property
+    def _alone(self) -> list[int]:
+        """The columns in which all rows differ, but for counters, by index; as far as the first rows tell."""
         there = [cells[~np.isnan(cells)] for cells in self._X[:BLOCK_ROWS].T]
         differ = [len(np.unique(cells)) >= ONCE * len(cells) and not counts_up(cells) for cells in there]
-        return [np.add.reduce(of), *(digests for digests, alone in zip(of, differ, strict=True) if alone)]
+        return np.flatnonzero(differ).tolist()
 
     def _is_alike(self, known: dict[str, Sketch]) -> bool:
         """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
