@@ -168,7 +168,7 @@ def check_not_moved(known: CellMarks, prints: Words, rows: Iterable[list[str]]) 
         )
 
 
-def counted_again(marks: Marks, cells: Iterable[Words], rows: Ints) -> Marks:
+def counted_again(marks: Marks, digests: Words, rows: Ints) -> Marks:
     """Return marks with the share of marked rows that are there again under other ids; TableError if it has grown.
 
     As after a merge with a second source: each such row has a second copy. By chance the share grows as the table does.
@@ -177,12 +177,11 @@ def counted_again(marks: Marks, cells: Iterable[Words], rows: Ints) -> Marks:
     ----------
     marks : Marks
         What is kept.
-    cells : iterable of ndarray of shape (rows, columns)
-        The bits of the cells, some rows at a time.
+    digests : ndarray of shape (rows,)
+        Fingerprints of the cells of each row, whatever its id.
     rows : ndarray of shape (marked,)
         The marked ones.
     """
-    digests = np.array([hash(row.tobytes()) for bits in cells for row in bits])
     _, which, times = np.unique(digests, return_inverse=True, return_counts=True)
     twice = times[which[rows]] > 1
     most = (marks.again + MOVED) * max(1.0, len(digests) / max(marks.rows, 1))

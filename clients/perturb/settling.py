@@ -153,8 +153,8 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     (empty,) = marks_in(np.full((1, len(units)), np.nan))
     marks = kept.marks
     if table.ids is not None:
-        all_bits = (bits_of_cells(cells, units) for _, cells, _ in blocks_of(table, units))
-        marks = counted_again(marks, all_bits, rows)
+        records = ([row.tobytes() for row in cells] for _, cells, _ in blocks_of(table, units))
+        marks = counted_again(marks, np.concatenate([fingerprints(by, block) for block in records]), rows)
     marks = accepted(marks, now, empty, [unit.name for unit in units], table.ids is not None)
     kept = replace(kept, units={**stated, **kept.units}, marks=marks)
     if table.labels is None:
