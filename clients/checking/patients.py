@@ -6,7 +6,7 @@ model was right for 93 % of the test rows and for 53 % of new patients.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -80,9 +80,9 @@ def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Fi
                 "the schema file: else rows of one patient are trained on and tested on, and all figures are too good.",
             )
     elif schema.patient_id in frame.columns:
-        ids = frame[schema.patient_id]
+        ids = _texts(frame[schema.patient_id])
         yield from _of_rows(_numbers(ids), schema.patient_id)
-        yield from _spelt_otherwise(canonical_labels(ids), schema.patient_id)
+        yield from _spelt_otherwise(ids, schema.patient_id)
 
 
 def _of_rows(numbers: Ints, name: str) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def another_in_every_row(name: str, rows: int) -> str:
     )
 
 
-def _spelt_otherwise(ids: Sequence[str | None], name: str) -> Iterator[Finding]:
+def _spelt_otherwise(ids: Iterable[str | None], name: str) -> Iterator[Finding]:
     """Return whether two ids differ only as a program or a habit writes them: P01 and p01, 7 and 007."""
     first: dict[str, int] = {}
     for row, text in enumerate(ids):
@@ -149,12 +149,16 @@ def candidates(frame: pd.DataFrame, label: str) -> Iterator[str]:
         cells = frame[name]
         if pd.api.types.is_float_dtype(cells.dtype) and (cells.dropna() % 1 != 0).any():
             continue
-        numbers = _numbers(cells)
+        texts = _texts(cells)
+        numbers = _numbers(texts)
         counts = np.bincount(numbers[numbers >= 0])
         rows, repeated = int(counts.sum()), int(counts.sum()) - len(counts)
         if min(rows, len(counts)) < FEW or repeated < max(REPEATED * rows, 2):
             continue
-        if named or (_is_code(cells) and _goes_together(cells, (ranks_of(c) for c in compared if c != name))):
+        different = texts[~cells.duplicated().to_numpy()].dropna()
+        if named or (
+            _is_code(different) and _goes_together(texts, (ranks_of(c) for c in compared if c != name))
+        ):
             yield name
 
 
@@ -165,21 +169,25 @@ def _is_named(name: str) -> bool:
 def _merged(frame: pd.DataFrame, label: str) -> Iterator[tuple[str, int]]:
     """Yield the columns of ids that merged cells may have left, and in how many rows they are empty."""
     for name in filter(_is_named, map(str, frame.columns)):
-        numbers = _numbers(frame[name])
+        numbers = _numbers(_texts(frame[name]))
         there = numbers >= 0
         if name != label and FEW <= there.sum() == numbers.max() + 1 < LEFT * len(frame) and there[0]:
             yield name, int(np.count_nonzero(~there))
 
 
-def _numbers(cells: "pd.Series[str]") -> Ints:
+def _texts(cells: "pd.Series[str]") -> "pd.Series[str]":
+    """Return a column as canonical texts, None where one is missing."""
+    return pd.Series(canonical_labels(cells), dtype=object)
+
+
+def _numbers(texts: "pd.Series[str]") -> Ints:
     """Return a number for each text, -1 for a missing one."""
-    codes: Ints = pd.factorize(np.array(canonical_labels(cells), dtype=object))[0]
+    codes: Ints = pd.factorize(texts.to_numpy())[0]
     return codes
 
 
-def _is_code(cells: "pd.Series[str]") -> bool:
+def _is_code(texts: "pd.Series[str]") -> bool:
     """Tell whether texts or whole numbers are written as ids are: with digits, but neither decimals nor dates."""
-    texts = pd.Series([text for text in canonical_labels(cells.drop_duplicates()) if text is not None])
     return bool(
         texts.str.contains(r"\d").mean() > 0.9
         and not texts.str.contains(r"^[+-]?\d*[.,]\d+$|\d[-./]\d{1,2}[-./]\d").any()
@@ -188,16 +196,15 @@ def _is_code(cells: "pd.Series[str]") -> bool:
 
 def _ranks(cells: "pd.Series[str]") -> Floats:
     """Return the ranks of a column's numbers, or of its few texts; NaN where there is none."""
-    texts = pd.Series(canonical_labels(cells), dtype=object)
+    texts = _texts(cells)
     numbers = pd.to_numeric(texts, errors="coerce")
     if numbers.count() < texts.count() / 2:
         numbers = pd.Series(pd.factorize(texts)[0]).where(texts.notna() & (texts.nunique() <= FEW_TEXTS))
     return np.array(numbers.rank(), dtype=np.float64)
 
 
-def _goes_together(cells: "pd.Series[str]", others: Iterable[Floats]) -> bool:
+def _goes_together(texts: "pd.Series[str]", others: Iterable[Floats]) -> bool:
     """Tell whether rows of the same id are alike in some column as rows of neighbouring ids are not."""
-    texts = pd.Series(canonical_labels(cells), dtype=object)
     numbers = pd.to_numeric(texts, errors="coerce")
     ids = numbers if numbers.count() == texts.count() else texts
     # A text of very many rows, such as the day of a study's end, is nobody's.
