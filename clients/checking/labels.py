@@ -154,7 +154,7 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
 
 
 def _goes_with_a_class(there: Bools, labels: np.ndarray) -> bool:
-    """Tell whether the filled cells of a column, or the empty ones, shape (rows,), are all of rows of one class."""
+    """Tell whether the filled cells of a column, or the empty ones, shape (rows,), are nearly all of one class."""
     for marked in (there, ~there):
         (name, count), total = Counter(labels[marked].tolist() or [""]).most_common(1)[0], int(marked.sum())
         share = float(np.mean(labels == name))

@@ -49,8 +49,8 @@ def run_on_flower(
 
     Paths in the run config must be absolute: the app runs in a temporary folder. ``show`` receives each line of the
     ServerApp's log, without colours and log levels; ``finished`` is called after a run that has succeeded, before its
-    many files are removed. EngineError if ray is not installed, Flower's processes do not
-    start, or the run does not end as ``finished:completed``.
+    many files are removed. EngineError if ray is not installed, Flower's processes do not start, or the run does not
+    end as ``finished:completed``.
     """
     if importlib.util.find_spec("ray") is None:
         raise EngineError(

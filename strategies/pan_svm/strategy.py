@@ -206,13 +206,16 @@ class PanSVM(PhasedStrategy):
         if not self.settings.probability:
             return self._tried(score(federation, trials, pairs, by_patient=True), axis)
         by_probability = axis is None and pairs[0].negative == REST and self.settings.class_weight == "none"
-        scores = score(federation, trials[by_probability:], pairs, by_patient=not by_probability)
+        of_folds = trials[1:]
+        # All in one message, unless the folds' sigmoids change the model that is to be tested.
+        asked = of_folds if by_probability else trials
+        scores = score(federation, asked, pairs, by_patient=not by_probability)
         noise = (
             copy_noise(model, self.deviations, self.settings.noise)
             if self.settings.level == "perturbed"
             else None
         )
-        held_out = scores.histogram[0 if by_probability else 1 :].sum(axis=0)
+        held_out = scores.histogram[-len(of_folds) :].sum(axis=0)
         calibration = calibration_of(held_out, centres.tolist(), scales.tolist(), noise)
         weights = weights[: len(pairs)]
         if by_probability:
