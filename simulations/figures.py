@@ -38,9 +38,9 @@ def central(training: Result) -> str:
     return table_of(("", "`exact`", "noise 0.25", "noise 0.5", "`SVC`"), frame[list(columns)], "{:.1f}")
 
 
-def levels(comparison: Result) -> str:
+def levels(level_costs: Result) -> str:
     """Return the accuracy of systems at each level, in percent, by data set."""
-    frame = by_level(comparison)
+    frame = by_level(level_costs)
     systems = list(
         dict.fromkeys(frame["system"].sort_values(key=lambda names: names != "pan-svm", kind="stable"))
     )
@@ -119,14 +119,14 @@ def systems(comparison: Result) -> str:
     columns = [
         ("accuracy", "iid"),
         ("failed", "iid"),
-        ("accuracy", "dirichlet:0.5"),
-        ("failed", "dirichlet:0.5"),
+        ("accuracy", "dirichlet:0.5:5"),
+        ("failed", "dirichlet:0.5:5"),
         ("round_trips", "iid"),
         ("megabytes", "iid"),
     ]
     chosen = frame.reindex(columns=columns) * [100, 1, 100, 1, 1, 1]
     chosen.index = [f"`{name}`" for name in chosen.index]
-    header = ("", "accuracy, iid, %", "failed", "dirichlet:0.5, %", "failed", "round trips", "MB")
+    header = ("", "accuracy, iid, %", "failed", "dirichlet:0.5:5, %", "failed", "round trips", "MB")
     return table_of(header, chosen, "{:.1f}", "{:.0f}", "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}")
 
 
@@ -286,7 +286,7 @@ def mean_attacks(secagg: Result) -> str:
 TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "rounds": ("training", rounds),
     "central": ("training", central),
-    "levels": ("comparison", levels),
+    "levels": ("level_costs", levels),
     "rare": ("rare_classes", rare),
     "calibrated": ("calibration", calibrated),
     "systems": ("comparison", systems),

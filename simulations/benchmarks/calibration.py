@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flower_pansvm.terms import Scalar
-from simulations.benchmarks.comparison import NOISES
+from simulations.benchmarks.level_costs import NOISES
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.engines.running import train_in_process
 from strategies.results import describe

@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 from sklearn.datasets import make_classification
 
-from simulations.benchmarks.comparison import REPEATS, at_levels
+from simulations.benchmarks.level_costs import at_levels
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 
 RARE = {10: 5_000, 100: 30_000}
 """Rows of the generated tables, by how many records of the frequent class there are for one of the rare."""
 CLASS_WEIGHTS = ("none", "balanced")
+REPEATS = 5
 
 
 def lines(repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
