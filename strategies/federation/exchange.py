@@ -13,6 +13,7 @@ from flwr.serverapp import Grid
 from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 
 from flower_pansvm.errors import FederationError, PanSVMError
+from flower_pansvm.lists import first_of
 from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.tasks import Task
@@ -108,6 +109,10 @@ class Costs:
         return list(self.disclosures.values())
 
 
+NAMED = 5
+"""Sites that a reason names at most."""
+
+
 def exchange(
     grid: Grid,
     messages: Iterable[Message],
@@ -146,28 +151,37 @@ def exchange(
     costs.round_trips += 1
     costs.bytes_down += down
     replies: dict[int, Message] = {}
-    errors: list[tuple[int, str]] = []
+    errors: list[tuple[int, str, str]] = []
     for node, reply in _arrivals(grid, messages, timeout, names):
         if reply.has_content() and reply.metadata.src_node_id != node:
-            errors.append((FederationError.code, f"Node {node} answered in the name of another node."))
+            errors.append((FederationError.code, f"Node {node} answered in the name of another node.", ""))
         elif reply.has_content():
             replies[node] = reply
             up += message_size(reply.content)
         elif reply.error.code >= PanSVMError.code:
-            errors.append((reply.error.code, printable(reply.error.reason or "")))
+            errors.append((reply.error.code, printable(reply.error.reason or ""), names.get(node, "")))
         else:
             node_name = names.get(node, f"node {node}")
             log(WARNING, "%s cannot be reached (Flower's error code %d)", node_name, reply.error.code)
     costs.bytes_up += up
     costs.note(**{"bytes-up": up, "bytes-down": down, "seconds": time.monotonic() - begun})
     if needed is not None and len(replies) >= needed:
-        for _, reason in errors:
+        for _, reason, _ in errors:
             log(WARNING, "%s", reason)
     elif errors:
-        codes = {code for code, _ in errors}
+        codes = {code for code, _, _ in errors}
         error = _error_class(codes.pop()) if len(codes) == 1 else FederationError
-        raise error("\n".join(sorted({reason for _, reason in errors})))
+        raise error("\n".join(_reasons((reason, name) for _, reason, name in errors)))
     return replies
+
+
+def _reasons(errors: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the different reasons of sites, in order; one that differs by the site's own name only names them all."""
+    alike: dict[str, set[str]] = {}
+    for reason, name in errors:
+        # No printable text has this sign.
+        alike.setdefault(reason.replace(f"'{name}'", "\0") if name else reason, set()).add(f"'{name}'")
+    return sorted(reason.replace("\0", first_of(sorted(who), NAMED)) for reason, who in alike.items())
 
 
 def _arrivals(

@@ -72,6 +72,23 @@ def test_what_a_site_refuses_is_an_error_of_the_class_that_it_was_there(code: in
     assert type(caught.value) is CODES[code]
 
 
+def test_one_reason_of_many_sites_is_told_once_with_their_names() -> None:
+    messages = [
+        Mock(spec=Message, content=RecordDict(), metadata=Mock(dst_node_id=node)) for node in (7, 8, 9)
+    ]
+    reasons = ["site 'south' has no row", "site 'north' has no row", "'west': no key"]
+    replies = []
+    for message_id, reason in zip("abc", reasons, strict=True):
+        reply = Mock(spec=Message, error=Error(102, reason), metadata=Mock(reply_to_message_id=message_id))
+        reply.has_error.return_value, reply.has_content.return_value = True, False
+        replies.append(reply)
+    grid = Mock(spec=Grid)
+    grid.push_messages.return_value, grid.pull_messages.return_value = list("abc"), replies
+    with pytest.raises(TableError) as caught:
+        exchange(grid, messages, 40.0, Costs(), {7: "south", 8: "north", 9: "west"})
+    assert str(caught.value).splitlines() == ["'west': no key", "site 'north', 'south' has no row"]
+
+
 class LossyGrid:
     """A grid whose nodes answer, and which loses the first replies of each."""
 
