@@ -30,6 +30,9 @@ VERDICTS = {
 }
 """Verdicts of the files, and their words on the page. *Open*: not run, or nothing to compare with."""
 
+ENDS = {"%": (0.0, 100.0), "AUC, %": (0.0, 100.0), "share of wrong rows; rows of B": (0.0, np.inf)}
+"""Units within whose ends an interval is shown: of few runs Student's t knows none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
@@ -116,14 +119,16 @@ def _evidence(claim: Claim, lines: Lines) -> Iterator[str]:
 
 
 def _number(line: Mapping[str, str]) -> str:
-    low, high = line["low"], line["high"]
-    interval = f" [{_short(low)}, {_short(high)}]" if low and line["deviation"] not in ("", "0") else ""
+    interval = ""
+    if line["low"] and line["deviation"] not in ("", "0"):
+        least, most = ENDS.get(line["unit"], (-np.inf, np.inf))
+        interval = f" [{_short(max(least, float(line['low'])))}, {_short(min(most, float(line['high'])))}]"
     paper = f"paper {_short(line['paper'])}; " if line["paper"] else ""
     runs = "1 run" if line["runs"] == "1" else f"{line['runs']} runs"
     return f"{_short(line['ours'])}{interval} ({paper}{runs}, {line['commit']})"
 
 
-def _short(value: str) -> str:
+def _short(value: str | float) -> str:
     return f"{float(value):.3g}"
 
 
