@@ -46,6 +46,7 @@ class Claim:
     cells: tuple[str, ...] = ()
     # TABLE|COLUMN|COLUMN: the mean difference of two columns over the rows that have both.
     compare: str = ""
+    code: str = ""  # the file that has it, from the root of the checkout
     test: str = ""  # the test of the code that shows it
 
     @property
@@ -114,8 +115,7 @@ def _evidence(claim: Claim, lines: Lines) -> Iterator[str]:
         yield f"{where}{row}, {column}: {'not run' if line is None else _number(line)}"
     if claim.compare:
         yield _difference(claim.compare.split("|"), lines)
-    if claim.test:
-        yield f"`{claim.test}`"
+    yield from (f"`{name}`" for name in (claim.code, claim.test) if name)
 
 
 def _number(line: Mapping[str, str]) -> str:

@@ -133,6 +133,8 @@ def test_claims_name_what_there_is(work: str) -> None:
     for claim in known.claims:
         assert claim.verdict in VERDICTS
         assert claim.cells or claim.compare or claim.test or claim.why, claim.text
+        assert bool(claim.code) == bool(claim.test), claim.text
+        assert not claim.code or (ROOT / claim.code).is_file(), claim.text
         for cell in claim.cells:
             table, *place = cell.split("|")
             assert tuple(place) in REPRODUCTIONS[table].setups, cell
