@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from flwr.app import RecordDict
-from numpy.typing import NDArray
 
 from clients.checking.cells import cells_of
 from clients.hospital import SimulatedContext, hospital_of
@@ -20,6 +19,7 @@ from clients.table.reading import label_of, table_from_frame, without_dropped
 from clients.table.sources.rows import EMPTY_ROWS
 from clients.table.table import Table, align, columns_text, nearest_text
 from clients.unknown_cells import known_cells
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.counts import confusion_counts, patient_squares
 from flower_pansvm.errors import ModelFileError, SettingError, TableError, install
 from flower_pansvm.labels import misspelt
@@ -258,7 +258,7 @@ def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, Tab
     return {column.name: column for column in described if wanted & set(column.features)}
 
 
-def _in_order(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
+def _in_order(table: Table, columns: Sequence[str]) -> Floats:
     """Return the features that a model needs, in its order."""
     wanted = set(columns)
     indices = [index for index, name in enumerate(table.columns) if name in wanted]
@@ -274,9 +274,7 @@ def _ids(frame: pd.DataFrame, row_id: str, name: str) -> "pd.Series[str]":
     return frame[row_id]
 
 
-def _classes(
-    frame: pd.DataFrame, label: str, name: str, form: TableForm, schema: Schema
-) -> NDArray[np.int64]:
+def _classes(frame: pd.DataFrame, label: str, name: str, form: TableForm, schema: Schema) -> Ints:
     """Return the class of each row, `NO_LABEL` or `NO_CLASS`, which is also a label that is spelt otherwise."""
     if label not in frame.columns:
         raise TableError(f"'{name}' has no column '{label}'.", nearest_text(label, frame.columns))
@@ -296,21 +294,21 @@ def _classes(
     return classes
 
 
-def _patients(frame: pd.DataFrame, agreed: TableSchema | None) -> NDArray[np.int64]:
+def _patients(frame: pd.DataFrame, agreed: TableSchema | None) -> Ints:
     """Return a number of each row's patient; without a column of patients' ids each row is a patient."""
     if agreed is None or agreed.patient_id not in frame.columns:
         return np.arange(len(frame))
     ids = canonical_labels(frame[agreed.patient_id])
     known = [f"row {index}" if text is None else f"id {text}" for index, text in enumerate(ids)]
-    numbers: NDArray[np.int64] = pd.factorize(pd.Series(known))[0]
+    numbers: Ints = pd.factorize(pd.Series(known))[0]
     return numbers
 
 
 def _share_right(
-    truth: NDArray[np.int64],
-    predicted: NDArray[np.int64],
-    judged: NDArray[np.bool_],
-    patients: NDArray[np.int64],
+    truth: Ints,
+    predicted: Ints,
+    judged: Bools,
+    patients: Ints,
     classes: int,
 ) -> Share | None:
     """Return the share of the judged rows that are predicted right, with its interval by patient."""
@@ -321,7 +319,7 @@ def _share_right(
     return all_right({**counts, "accuracy": float(np.mean(truth == predicted))}) if len(truth) else None
 
 
-def _rows(marked: NDArray[np.bool_]) -> tuple[int, ...]:
+def _rows(marked: Bools) -> tuple[int, ...]:
     """Return the data rows that are marked, counted from 1."""
     return tuple((np.flatnonzero(marked) + 1).tolist())
 

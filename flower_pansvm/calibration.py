@@ -7,8 +7,9 @@ Source: Platt 1999, "Probabilistic outputs for support vector machines". The coo
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
+
+from flower_pansvm.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Calibration:
         If the two do not have the same shape, or a number in them is not finite.
     """
 
-    slopes: NDArray[np.float64]  # (columns,): one column, for class 1, with two classes; else one per class
-    intercepts: NDArray[np.float64]  # (columns,): likewise
+    slopes: Floats  # (columns,): one column, for class 1, with two classes; else one per class
+    intercepts: Floats  # (columns,): likewise
 
     def __post_init__(self) -> None:
         if self.slopes.ndim != 1 or self.slopes.shape != self.intercepts.shape:
@@ -35,7 +36,7 @@ class Calibration:
                 "A slope or intercept of the calibration is not finite. Check the centre and scale of the histograms."
             )
 
-    def probabilities(self, class_decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, class_decisions: Floats) -> Floats:
         """Return the probability of each class, as ``CalibratedClassifierCV(method="sigmoid", ensemble=False)``.
 
         Parameters
@@ -49,7 +50,7 @@ class Calibration:
             Each row sums to 1. With several classes, the sigmoids divided by their sum; where all of them
             vanish, every class has the same probability.
         """
-        sigmoids: NDArray[np.float64] = expit(class_decisions * self.slopes + self.intercepts)
+        sigmoids: Floats = expit(class_decisions * self.slopes + self.intercepts)
         if len(self.slopes) == 1:
             return np.hstack([1.0 - sigmoids, sigmoids])
         total = sigmoids.sum(axis=1, keepdims=True)

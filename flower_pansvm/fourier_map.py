@@ -7,9 +7,8 @@ Nothing in it is fitted to rows but by dp sums; it serves at the sites, and in t
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.privacy import exact
 
 EDGES = np.array([0.0, *2.0 ** np.array([-10, -8, -6, -5, -4, -3]), *np.arange(2, 8) / 8, 31 / 32])
@@ -39,7 +38,7 @@ def places(X: Floats, low: Floats, high: Floats) -> Floats:
     return np.where(np.isnan(inside) & ~np.isnan(X), 0.0, inside)
 
 
-def bins(inside: Floats) -> NDArray[np.int64]:
+def bins(inside: Floats) -> Ints:
     """Return the bin of each place, of `BINS`; undefined for missing cells."""
     return np.searchsorted(EDGES, inside, side="left") + (inside >= 1.0)
 

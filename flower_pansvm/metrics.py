@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 
 SMALLEST = 5
@@ -29,8 +29,8 @@ class DecisionGroup:
 
 
 def decision_groups(
-    histogram: NDArray[np.float64],
-    probabilities: NDArray[np.float64] | None = None,
+    histogram: Floats,
+    probabilities: Floats | None = None,
     frame: tuple[float, float] | None = None,
 ) -> tuple[DecisionGroup, ...]:
     """Return the groups of a histogram of decision values, the smallest values first.
@@ -70,14 +70,14 @@ def decision_groups(
     )
 
 
-def _values(places: NDArray[np.float64], centre: float, scale: float) -> NDArray[np.float64]:
+def _values(places: Floats, centre: float, scale: float) -> Floats:
     """Return the decision values at places between the ends of a histogram, 0 and 1."""
     squashed = places * 2.0 - 1.0
-    values: NDArray[np.float64] = centre + scale * squashed / (1.0 - np.abs(squashed))
+    values: Floats = centre + scale * squashed / (1.0 - np.abs(squashed))
     return values
 
 
-def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> NDArray[np.float64]:
+def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> Floats:
     """Return the decision value that stands for each bin of a histogram: the bin's middle.
 
     It is the middle in u / (1 + |u|), so it is finite for the first and the last bin too, which have no outer
@@ -96,7 +96,7 @@ def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> NDArray[np.flo
     return _values((np.arange(BINS) + 0.5) / BINS, centre, scale)
 
 
-def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
+def area_under_curve(histogram: Floats) -> float | None:
     """Return the area under the ROC curve; two rows in the same bin count as a tie.
 
     Parameters
@@ -117,7 +117,7 @@ def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
     return min(float(positive @ (below + negative / 2.0) / pairs), 1.0)
 
 
-def area_noise(histogram: NDArray[np.float64], covariance: NDArray[np.float64]) -> float | None:
+def area_noise(histogram: Floats, covariance: Floats) -> float | None:
     """Return the standard deviation of the area under the curve by noise in the counts; None if there is no area.
 
     To second order: counts of few rows have noise as large as themselves.
@@ -162,9 +162,9 @@ class Agreement:
 
 
 def agreement(
-    histogram: NDArray[np.float64],
-    probabilities: NDArray[np.float64],
-    covariance: NDArray[np.float64] | None = None,
+    histogram: Floats,
+    probabilities: Floats,
+    covariance: Floats | None = None,
 ) -> Agreement:
     """Return how well probabilities agree with outcomes; each row's probability is that of its bin's middle.
 
@@ -194,11 +194,11 @@ def agreement(
 
 
 def _logistic(
-    design: NDArray[np.float64],
-    offset: NDArray[np.float64],
-    cases: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    covariance: NDArray[np.float64],
+    design: Floats,
+    offset: Floats,
+    cases: Floats,
+    rows: Floats,
+    covariance: Floats,
 ) -> tuple[float | None, float | None, float]:
     """Return the last coefficient of a logistic regression on counts, by Newton's method; its error, and its noise.
 
@@ -263,10 +263,10 @@ class Evaluation:
     @classmethod
     def from_counts(
         cls,
-        confusion: NDArray[np.float64],
-        histograms: NDArray[np.float64],
-        probabilities: NDArray[np.float64] | None = None,
-        squares: NDArray[np.float64] | None = None,
+        confusion: Floats,
+        histograms: Floats,
+        probabilities: Floats | None = None,
+        squares: Floats | None = None,
         frame: tuple[float, float] | None = None,
     ) -> "Evaluation":
         """Compute the figures from summed counts.

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 from scipy.stats import t as student
+
+from flower_pansvm.arrays import Floats
 
 LEVEL = 0.95
 """Confidence of every interval."""
@@ -91,7 +92,7 @@ def _exact(right: int, wrong: int, level: float) -> tuple[float, float]:
     return float(ends.low), float(ends.high)
 
 
-def cells_of(result: Mapping[str, Any]) -> NDArray[np.float64] | None:
+def cells_of(result: Mapping[str, Any]) -> Floats | None:
     """Return the test rows of a result by cell, shape (2 classes,), in the order of `patient_squares`; None without."""
     confusion = result.get("confusion")
     if confusion is None or len(confusion) == 2:
@@ -264,7 +265,7 @@ def balanced_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
     return max(mean - below, 0.0), min(mean + above, 1.0)
 
 
-def _correlations(result: Mapping[str, Any], classes: Sequence[int]) -> NDArray[np.float64]:
+def _correlations(result: Mapping[str, Any], classes: Sequence[int]) -> Floats:
     """Return the correlations by patient of the shares predicted right of some classes."""
     cells, squares = cells_of(result), np.asarray(result["patient_squares"], dtype=np.float64)
     assert cells is not None
@@ -275,7 +276,7 @@ def _correlations(result: Mapping[str, Any], classes: Sequence[int]) -> NDArray[
         residuals[index, pair] = np.array([1.0, 0.0]) - cells[pair[0]] / cells[pair].sum()
     covariances = residuals @ squares @ residuals.T
     scale = np.sqrt(np.outer(np.diag(covariances), np.diag(covariances)))
-    matrix: NDArray[np.float64] = np.where(scale > 0, covariances / np.where(scale > 0, scale, 1.0), 0.0)
+    matrix: Floats = np.where(scale > 0, covariances / np.where(scale > 0, scale, 1.0), 0.0)
     np.fill_diagonal(matrix, 1.0)
     return matrix
 

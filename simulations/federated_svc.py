@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clients.table.table import LABEL
+from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
@@ -204,7 +205,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         del parameters["random_state"]
         return with_sites_of_data(make_settings(**{**parameters, **fixed, **more}))
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values, as :meth:`flower_pansvm.models.pan_svc.PanSVC.decision_function` does."""
         cells = self._cells(X)
         return self.model_.decision_function(cells)
@@ -217,10 +218,10 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, shape (rows, classes); only with ``probability=True``."""
         cells = self._cells(X)
-        probabilities: NDArray[np.float64] = self.model_.predict_proba(cells)
+        probabilities: Floats = self.model_.predict_proba(cells)
         return probabilities
 
     def _cells(self, X: ArrayLike) -> pd.DataFrame:
@@ -235,7 +236,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _frame(cells: NDArray[np.float64]) -> pd.DataFrame:
+def _frame(cells: Floats) -> pd.DataFrame:
     """Return rows as a table with columns ``x0``, ``x1``, …."""
     return pd.DataFrame(cells, columns=[f"x{index}" for index in range(cells.shape[1])])
 

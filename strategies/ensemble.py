@@ -1,8 +1,8 @@
 """An ensemble of the hospitals' local models: the majority of their votes decides (Lu 2016's baseline)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.systems.ensemble import (
     BALLOT,
@@ -89,7 +89,7 @@ def gather(federation: Federation, columns: int) -> BallotBroadcast:
     )
 
 
-def _check_votes(votes: NDArray[np.float64], shape: tuple[int, int], sites: int) -> None:
+def _check_votes(votes: Floats, shape: tuple[int, int], sites: int) -> None:
     """Check that every site has voted once for each row."""
     if votes.shape != shape or (votes.sum(axis=1) != sites).any():
         raise FederationError(

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from logging import INFO, WARNING
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.constraints import one_of, setting
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
@@ -43,7 +43,7 @@ from strategies.api import (
 )
 
 
-def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
+def vote_on_columns(federation: Federation) -> Bools:
     """Return the columns that more than half of the sites vote for, shape (columns,).
 
     Raises
@@ -52,7 +52,7 @@ def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
         If there are none.
     """
     votes, sites = federation.secure_sum(COLUMN_VOTES, Nothing()).votes, len(federation.sites)
-    mask: NDArray[np.bool_] = votes > sites / 2
+    mask: Bools = votes > sites / 2
     if not mask.any():
         raise SettingError(
             f"No column has the votes of more than half of the {sites} sites, {votes.max():.0f} at the most. A site "
@@ -63,9 +63,7 @@ def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
     return mask
 
 
-def gather_rows(
-    federation: Federation, schema: Schema, columns: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def gather_rows(federation: Federation, schema: Schema, columns: Bools) -> tuple[Floats, Ints]:
     """Return the distorted training rows of all sites, one site after the other, and the class index of each.
 
     Parameters
@@ -177,9 +175,7 @@ class Ssvd(PhasedStrategy):
         return Outcome(model, evaluation, figures)
 
 
-def train_svc(
-    settings: SsvdSettings, schema: Schema, X: NDArray[np.float64], classes: NDArray[np.int64]
-) -> tuple[PanSVC, bool]:
+def train_svc(settings: SsvdSettings, schema: Schema, X: Floats, classes: Ints) -> tuple[PanSVC, bool]:
     """Return scikit-learn's SVC as a model of its support vectors, and whether its solver has converged.
 
     With all support vectors as landmarks, the Nyström map gives the SVC's decisions but for rounding.
@@ -206,7 +202,7 @@ def train_svc(
     return PanSVC.from_parts(schema, scaling, feature_map, weights, pairs), svc.fit_status_ == 0
 
 
-def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np.bool_]) -> Evaluation:
+def evaluate_at_sites(federation: Federation, model: PanSVC, columns: Bools) -> Evaluation:
     """Broadcast a model to the sites and return its evaluation on their undistorted test rows.
 
     Parameters
@@ -215,7 +211,7 @@ def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np
         Mask of the model's columns.
     """
 
-    def spread(values: NDArray[np.float64], elsewhere: float) -> NDArray[np.float64]:
+    def spread(values: Floats, elsewhere: float) -> Floats:
         wide = np.full((*values.shape[:-1], len(columns)), elsewhere)
         wide[..., columns] = values
         return wide

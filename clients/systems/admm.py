@@ -8,7 +8,6 @@ What the models share, 1/2 ||w||^2, is the coordinator's; of the bias b each sit
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.site import Site
 from clients.systems import answers
@@ -97,7 +96,7 @@ def row_duals(site: Site, problem: Problem, centre: Floats, rho: float) -> tuple
     return rows, solve(rows, problem.C / rho * labels.weight, 1.0 - rows @ centre)
 
 
-def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats, tol: float = PRECISION) -> Floats:
+def solve(rows: Floats, cost: Floats, margin: Floats, tol: float = PRECISION) -> Floats:
     """Return the dual variables of min 1/2 ||d||^2 + sum_i cost_i max(0, margin_i - rows_i.d), shape (rows,).
 
     scikit-learn's ``SVC`` has the same margin for all rows. Its ``SVR`` loses what a row is outside of a tube of half

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clients.table.form import TableForm
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label, spelling
 from flower_pansvm.reading_options import NO_THOUSANDS
@@ -62,7 +63,7 @@ def written(cell: object) -> str:
     return unicodedata.normalize("NFC", str(cell).strip())
 
 
-def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> NDArray[np.float64]:
+def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> Floats:
     """Return the cells, text or numbers, as numbers, shape (rows, columns).
 
     A missing cell is NaN; true and false are 1 and 0. ``columns`` are their names, ``name`` is that of the file, for
@@ -93,7 +94,7 @@ def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableF
     return X
 
 
-def as_numbers(frame: pd.DataFrame, form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def as_numbers(frame: pd.DataFrame, form: TableForm) -> tuple[Floats, Bools]:
     """Return the cells as numbers, NaN for a missing one, and which are text, each of shape (rows, columns)."""
     numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=np.bool_)
     X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
@@ -108,12 +109,12 @@ def as_numbers(frame: pd.DataFrame, form: TableForm) -> tuple[NDArray[np.float64
     return X, is_text
 
 
-def first_row(wrong: NDArray[np.bool_]) -> int:
+def first_row(wrong: Bools) -> int:
     """Return the number of the first of some rows, counted from 1."""
     return int(np.argmax(wrong)) + 1
 
 
-def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[Floats, Bools]:
     """Return texts as numbers, a missing one as NaN, and which are neither."""
     cells, parsed = texts.ravel(), np.full(texts.size, np.nan)
     # Nearly all cells of nearly all tables are numbers as they stand; only the others are looked at one by one.
@@ -124,7 +125,7 @@ def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float
     return parsed.reshape(texts.shape), is_text.reshape(texts.shape)
 
 
-def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[Floats, Bools]:
     """Return numbers and the mask of text of cells of mixed type, each of shape (cells,)."""
     cells = pd.Series(texts, dtype=object)
     absent = cells.isna()
@@ -146,7 +147,7 @@ def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.
     return parsed, (np.isnan(parsed) | ambiguous) & ~absent.to_numpy()
 
 
-def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:
+def _where(wrong: Bools, columns: Sequence[str]) -> str:
     """Return where the first wrong cell of the first affected column is, and how many columns have one."""
     affected = np.flatnonzero(wrong.any(axis=0))
     more = f" (and {len(affected) - 1} more columns)" if len(affected) > 1 else ""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
+from flower_pansvm.arrays import Floats
 from flower_pansvm.files import PRIVATE, complete_file
 from flower_pansvm.log import log
 from flower_pansvm.private_folder import is_private
@@ -136,7 +137,7 @@ def _store(table: Table, entry: Path, path: Path) -> None:
         _warn("no copy of '%s' could be kept (%s)", path, type(error).__name__)
 
 
-def _narrowed(X: NDArray[np.float64]) -> NDArray[Any]:
+def _narrowed(X: Floats) -> NDArray[Any]:
     """Return the cells as float32 if that changes none, else as they are; by columns, as `align` takes them."""
     with np.errstate(over="ignore"):
         narrow = X.astype(np.float32, order="F")

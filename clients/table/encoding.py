@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clients.table.cells import MISSING, find, first_row, numbers, parse, place_of, written
 from clients.table.form import TableForm
@@ -128,7 +127,7 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
     return pd.Series(filled, index=cells.index)
 
 
-def _as_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
+def _as_numbers(codes: Sequence[str]) -> Floats:
     values: Floats = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(
         dtype=float
     )

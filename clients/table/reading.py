@@ -17,6 +17,7 @@ from clients.table.encoding import encoded
 from clients.table.file import LIBSVM_SUFFIXES, read_frame, read_in_parts, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import LABEL, Table, nearest_text
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.printable import plain_name
 from flower_pansvm.table_schema import TableSchema
@@ -77,7 +78,7 @@ def read_whole_file(path: Path, form: TableForm) -> Table:
     return replace(tables[0], X=np.vstack([table.X for table in tables]))
 
 
-def _numbered(cells: "pd.Series[str]") -> NDArray[np.float64]:
+def _numbered(cells: "pd.Series[str]") -> Floats:
     """Return cells as numbers, other ones as 24 bits of a digest, which are exact in single precision.
 
     A text with one number in it, as P17, is that number: a counter is one with letters, too. So is 1,5: it is 1.5 in

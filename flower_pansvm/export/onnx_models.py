@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import ModelFileError
 from flower_pansvm.export.onnx_graph import Graph
 from flower_pansvm.fourier_map import BINS, CONSTANT, EDGES, FURTHEST, LEAST_LENGTH, MIDDLES
@@ -123,7 +124,7 @@ def _scaled(graph: Graph, cells: str, scaling: Scaling) -> str:
     return graph.add("Div", graph.add("Sub", filled, scaling.shift), scaling.scale)
 
 
-def _kernel(graph: Graph, cells: str, kernel: Kernel, landmarks: NDArray[np.float64]) -> str:
+def _kernel(graph: Graph, cells: str, kernel: Kernel, landmarks: Floats) -> str:
     if kernel.name == "rbf":
         centre = landmarks.mean(axis=0)
         X, Z = graph.add("Sub", cells, centre), landmarks - centre
@@ -134,7 +135,7 @@ def _kernel(graph: Graph, cells: str, kernel: Kernel, landmarks: NDArray[np.floa
     return graph.add("MatMul", cells, landmarks.T)
 
 
-def _places(graph: Graph, low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
+def _places(graph: Graph, low: Floats, high: Floats) -> str:
     """Return the name of where cells are between the ends of their columns, 0 to 1; 0 for a missing cell."""
     apart = graph.add("Div", graph.add("Sub", graph.X, low), high - low)
     return graph.add("Clip", graph.filled(apart, apart, 0.0), 0.0, 1.0)
@@ -151,7 +152,7 @@ def _cut(graph: Graph, values: str) -> str:
     return graph.add("Mul", truncated, STEP)
 
 
-def _waves(graph: Graph, cells: str, frequencies: NDArray[np.float64], amplitude: float) -> tuple[str, str]:
+def _waves(graph: Graph, cells: str, frequencies: Floats, amplitude: float) -> tuple[str, str]:
     """Return the names of cosines and sines as :func:`flower_pansvm.privacy.exact.waves` makes them."""
     phases = graph.add("Floor", graph.add("MatMul", cells, frequencies.T * (CELL_STEP * TURN)))
     turned = graph.add("Mod", graph.add("Cast", phases, to=TensorProto.INT64), np.array(TURN))

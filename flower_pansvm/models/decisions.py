@@ -26,7 +26,7 @@ class DecidingModel(Model):
     def decisions_of(self, X: Floats) -> Floats:
         """Return the decision values of a block of rows, shape (rows, 1) with two classes, else (rows, classes)."""
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values: above 0 for ``classes_[1]`` of two; else one a class, and the largest wins.
 
         ``X``, shape (rows, features), is in the table's own units, NaN for a missing cell; the values have the shape
@@ -41,7 +41,7 @@ class DecidingModel(Model):
         classes: NDArray[Any] = self.classes_[indices]
         return classes
 
-    def _decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _decisions(self, X: ArrayLike) -> Floats:
         cells = np.asarray(X, dtype=np.float64)
         columns = len(positive_classes(len(self.classes_)))
         parts = [self.decisions_of(cells[block]) for block in blocks(len(cells))]

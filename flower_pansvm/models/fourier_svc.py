@@ -27,10 +27,10 @@ class FourierSVC(DecidingModel):
     """
 
     feature_map_: FourierMap
-    coef_: NDArray[np.float64]
+    coef_: Floats
 
     @classmethod
-    def from_parts(cls, schema: Schema, feature_map: FourierMap, weights: NDArray[np.float64]) -> Self:
+    def from_parts(cls, schema: Schema, feature_map: FourierMap, weights: Floats) -> Self:
         """Put a model together; ValueError if the parts do not fit together."""
         columns, classes = len(schema.columns), len(schema.classes)
         shape = feature_map.size, len(positive_classes(classes))

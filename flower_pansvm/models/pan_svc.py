@@ -70,7 +70,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         schema: Schema,
         scaling: Scaling,
         feature_map: NystromMap,
-        weights: NDArray[np.float64],
+        weights: Floats,
         pairs: Sequence[Pair] | None = None,
         calibration: Calibration | None = None,
     ) -> Self:
@@ -129,7 +129,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
             "loaded model where scikit-learn would fit it, wrap it in sklearn.frozen.FrozenEstimator."
         )
 
-    def binary_decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+    def binary_decisions(self, X: ArrayLike) -> Floats:
         """Return the decision value w f + b of each binary problem, shape (rows, problems), in ``pairs_``'s order."""
         check_is_fitted(self, "coef_")
         cells = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -146,7 +146,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         return class_decisions(self._binary(X), self.pairs_, len(self.classes_))
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, shape (rows, classes), columns in the order of ``classes_``.
 
         They are Platt's sigmoids of the decision values, as in scikit-learn's ``CalibratedClassifierCV``. Near the

@@ -14,7 +14,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from flower_pansvm.arrays import Bools, Floats, Ints
+
 Bits = Callable[[int], NDArray[np.uint64]]
 """Returns as many new random words as asked."""
 
@@ -31,7 +32,7 @@ def random_bits(key: bytes) -> Bits:
     return lambda count: np.frombuffer(cipher.update(bytes(8 * count)), dtype="<u8").astype(np.uint64)
 
 
-def discrete_gaussian(sigma: int, size: int, bits: Bits) -> Integers:
+def discrete_gaussian(sigma: int, size: int, bits: Bits) -> Ints:
     """Return numbers k with probability proportional to exp(-k² / (2 sigma²)), shape (size,).
 
     ``sigma`` is from 1 to `LARGEST_SCALE`, and the deviation, but for tiny ones; ``bits`` as :func:`random_bits`
@@ -39,7 +40,7 @@ def discrete_gaussian(sigma: int, size: int, bits: Bits) -> Integers:
     """
     scale, variance = sigma + 1, sigma**2
 
-    def draw(count: int) -> Integers:
+    def draw(count: int) -> Ints:
         draws = discrete_laplace(scale, count, bits)
         off = np.abs(draws) - variance / scale
 
@@ -51,24 +52,24 @@ def discrete_gaussian(sigma: int, size: int, bits: Bits) -> Integers:
     return _enough(draw, size)
 
 
-def discrete_laplace(scale: int, size: int, bits: Bits) -> Integers:
+def discrete_laplace(scale: int, size: int, bits: Bits) -> Ints:
     """Return numbers k with probability proportional to exp(-|k| / scale), shape (size,); parameters as above."""
     if not 1 <= scale <= LARGEST_SCALE:
         raise ValueError(f"The scale of noise must be from 1 to 2^44. Found {scale}.")
 
-    def draw(count: int) -> Integers:
+    def draw(count: int) -> Ints:
         u = _below(scale, count, bits)
         u = u[_coins(u / scale, lambda index: Fraction(int(u[index]), scale), bits)]
         magnitude = u + scale * _geometric(len(u), bits)
         negative = bits(len(magnitude)) >> np.uint64(63) == 1
         # Zero has one sign only, else it came twice as often.
-        signed: Integers = np.where(negative, -magnitude, magnitude)[~(negative & (magnitude == 0))]
+        signed: Ints = np.where(negative, -magnitude, magnitude)[~(negative & (magnitude == 0))]
         return signed
 
     return _enough(draw, size)
 
 
-def _enough(draw: Callable[[int], Integers], size: int) -> Integers:
+def _enough(draw: Callable[[int], Ints], size: int) -> Ints:
     """Return so many of the numbers that are not rejected."""
     parts, missing = [np.empty(0, dtype=np.int64)], size
     while missing > 0:
@@ -77,18 +78,18 @@ def _enough(draw: Callable[[int], Integers], size: int) -> Integers:
     return np.concatenate(parts)
 
 
-def _below(limit: int, size: int, bits: Bits) -> Integers:
+def _below(limit: int, size: int, bits: Bits) -> Ints:
     """Return whole numbers from 0 to below a limit, each as likely."""
     mask = np.uint64((1 << (limit - 1).bit_length()) - 1)
 
-    def draw(count: int) -> Integers:
+    def draw(count: int) -> Ints:
         draws = (bits(2 * count) & mask).astype(np.int64)
         return draws[draws < limit]
 
     return _enough(draw, size)
 
 
-def _geometric(size: int, bits: Bits) -> Integers:
+def _geometric(size: int, bits: Bits) -> Ints:
     """Return how often in a row a coin of probability 1/e falls on its side, shape (size,)."""
     counts, open_ = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(open_):
@@ -97,11 +98,11 @@ def _geometric(size: int, bits: Bits) -> Integers:
     return counts
 
 
-def _coins(gamma: NDArray[np.float64], exact: Callable[[int], Fraction], bits: Bits) -> NDArray[np.bool_]:
+def _coins(gamma: Floats, exact: Callable[[int], Fraction], bits: Bits) -> Bools:
     """Toss a coin of probability exp(-gamma) for each of the gammas; ``exact`` returns one of them as a fraction."""
     words = bits(len(gamma))
     over = np.exp(-gamma) - words.astype(np.float64) * 2.0**-64
-    fallen: NDArray[np.bool_] = over > 0
+    fallen: Bools = over > 0
     for index in np.flatnonzero(np.abs(over) <= SURE):
         fallen[index] = _coin(exact(int(index)), int(words[index]), bits)
     return fallen

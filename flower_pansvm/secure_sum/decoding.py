@@ -3,8 +3,8 @@
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Words
 from flower_pansvm.secure_sum.fixed_point import LIMB_BITS, LIMBS, LOWEST_BIT, scale_exponent
@@ -17,7 +17,7 @@ def words_needed(size: int, bound: float | None) -> int:
 
 def decode(
     words: Words, shape: tuple[int, ...], bound: float | None, sites: int, name: str = "array"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the summed words as floats of a shape, each rounded once to the nearest float64.
 
     ``words``, shape (words_needed(size, bound),), are the sum modulo 2**64 of the results of
@@ -37,7 +37,7 @@ def decode(
     return np.ldexp(rounded, -scale_exponent(bound, sites)).reshape(shape)
 
 
-def _join(signed: NDArray[np.int64]) -> NDArray[np.float64]:
+def _join(signed: Ints) -> Floats:
     """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
     unit = 1 << -LOWEST_BIT
     values = []

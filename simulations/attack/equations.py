@@ -9,11 +9,10 @@ each of which belongs to one Hessian only, are eliminated first (variable projec
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import nnls
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 from simulations.attack.findings import ONE, TEN
 from simulations.attack.knowledge import Knowledge
 from simulations.attack.spaces import slopes_of_map
@@ -43,7 +42,7 @@ class Guess:
     """Guessed rows."""
 
     X: Floats  # (rows, features): the rows, scaled
-    cluster: NDArray[np.int64]  # (rows,): index of each row's landmark
+    cluster: Ints  # (rows,): index of each row's landmark
     v: Floats  # (rows, Hessians): their factors in the Hessians
 
 

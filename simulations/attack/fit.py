@@ -7,10 +7,9 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 from simulations.attack.equations import Equations, Guess
 from simulations.attack.knowledge import Knowledge
 
@@ -99,7 +98,7 @@ class Replacement:
         self.before = guess.X
         return guess
 
-    def _filled(self, guess: Guess, chosen: NDArray[np.int64]) -> Guess:
+    def _filled(self, guess: Guess, chosen: Ints) -> Guess:
         """Return the guess with some rows replaced, one after the other."""
         equations, generator = self.equations, self.generator
         X, v, cluster = guess.X.copy(), guess.v.copy(), guess.cluster.copy()

@@ -8,9 +8,9 @@ import numpy as np
 from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedXgbBagging, Strategy
-from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError, install
 from simulations.baselines.central import class_weight, scaled
 from simulations.baselines.federated import FedAvgInOrder, judged, rounds
@@ -64,8 +64,8 @@ def _strategy(sites: int) -> Strategy:
 def _app(
     settings: PanSvmSettings,
     rows: PooledRows,
-    positive: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    positive: Floats,
+    weights: Floats,
     rate: float,
 ) -> ClientApp:
     """Return a site's app, which trains one more tree on its own rows after the trees it is sent."""

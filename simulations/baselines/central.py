@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -15,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from simulations.baselines.registry import BaselineFigures, judge
@@ -73,7 +73,7 @@ def class_weight(settings: PanSvmSettings) -> str | None:
     return "balanced" if settings.class_weight == "balanced" else None
 
 
-def _decisions(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _decisions(classifier: Any, X: Floats) -> Floats:
     """Return one column of decision values for two classes, else one for each class."""
     if hasattr(classifier, "decision_function"):
         values = classifier.decision_function(X)

@@ -7,9 +7,9 @@ mean by rows. It runs on Flower's messages, in this process.
 import numpy as np
 from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
-from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
+from flower_pansvm.arrays import Bools, Ints
 from simulations.baselines.central import scaled
 from simulations.baselines.federated import EPOCHS, average, judged, rounds
 from simulations.baselines.registry import BaselineFigures
@@ -33,7 +33,7 @@ def fedavg_logistic(settings: PanSvmSettings, train: PooledRows, test: PooledRow
     return judged(test, test.X @ weights.T + intercept, len(classes), costs)
 
 
-def _app(settings: PanSvmSettings, rows: PooledRows, classes: NDArray[np.int64]) -> ClientApp:
+def _app(settings: PanSvmSettings, rows: PooledRows, classes: Ints) -> ClientApp:
     """Return a site's app: passes of stochastic gradient descent over its own rows from the weights it is sent."""
     app = ClientApp()
     positives = [1] if len(classes) == 2 else classes.tolist()
@@ -67,7 +67,7 @@ def _app(settings: PanSvmSettings, rows: PooledRows, classes: NDArray[np.int64])
     return app
 
 
-def _weights(settings: PanSvmSettings, positive: NDArray[np.bool_]) -> dict[bool, float] | None:
+def _weights(settings: PanSvmSettings, positive: Bools) -> dict[bool, float] | None:
     """Return the weight of a row of each side, by the rows of all sites."""
     if settings.class_weight != "balanced":
         return None

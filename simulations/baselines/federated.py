@@ -14,6 +14,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg, FedProx, Strategy
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BaselineFigures, judge
@@ -25,7 +26,7 @@ from strategies.federation.exchange import message_size
 ROUNDS, EPOCHS = 20, 5
 """Rounds, and passes of each site over its rows in a round."""
 
-Arrays = list[NDArray[np.float64]]
+Arrays = list[Floats]
 
 
 class FedAvgInOrder(FedAvg):
@@ -96,9 +97,7 @@ def rounds(
     }
 
 
-def judged(
-    test: PooledRows, decisions: NDArray[np.float64], classes: int, costs: dict[str, Any]
-) -> BaselineFigures:
+def judged(test: PooledRows, decisions: Floats, classes: int, costs: dict[str, Any]) -> BaselineFigures:
     """Return the figures of decision values: one column for two classes, else one for each class."""
     column = decisions.shape[1] == 1
     predicted = (decisions[:, 0] > 0).astype(np.int64) if column else decisions.argmax(axis=1)

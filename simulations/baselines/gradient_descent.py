@@ -18,9 +18,9 @@ import numpy as np
 from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import DifferentialPrivacyServerSideFixedClipping, Strategy
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.privacy.accountant import rho_of
 from simulations.baselines.central import class_weight, scaled
 from simulations.baselines.federated import (
@@ -95,7 +95,7 @@ def first_weights(columns: int, hidden: int, classes: int, seed: int) -> Arrays:
     return [array for layer in layers for array in layer]
 
 
-def outputs(weights: Sequence[NDArray[np.float64]], X: NDArray[np.float64]) -> Arrays:
+def outputs(weights: Sequence[Floats], X: Floats) -> Arrays:
     """Return each layer's input and, last, the classes' scores; between layers negative values become 0."""
     layers = [X]
     for index in range(0, len(weights), 2):
@@ -104,9 +104,7 @@ def outputs(weights: Sequence[NDArray[np.float64]], X: NDArray[np.float64]) -> A
     return layers
 
 
-def gradient(
-    weights: Arrays, X: NDArray[np.float64], classes: NDArray[np.int64], of_row: NDArray[np.float64]
-) -> Arrays:
+def gradient(weights: Arrays, X: Floats, classes: Ints, of_row: Floats) -> Arrays:
     """Return the gradient of the mean logistic loss of weighted rows, array by array."""
     *given, scores = outputs(weights, X)
     error = np.exp(log_softmax(scores, axis=1))
@@ -162,7 +160,7 @@ def _app(how: Algorithm, settings: PanSvmSettings, rows: PooledRows, classes: in
     return app
 
 
-def _batches(rows: int, seed: int, site: int) -> Iterator[NDArray[np.int64]]:
+def _batches(rows: int, seed: int, site: int) -> Iterator[Ints]:
     """Yield the rows of each step of a round, in an order that a site draws anew each pass."""
     generator = np.random.default_rng([seed, site])
     for _ in range(EPOCHS):

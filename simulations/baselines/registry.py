@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import BINS, confusion_counts
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.registry import Registry
@@ -29,9 +29,7 @@ class BaselineFigures:
     converged: bool | None = None  # whether its solver has come to its end; None if it does not iterate
 
 
-def judge(
-    true: NDArray[np.int64], predicted: NDArray[np.int64], decisions: NDArray[np.float64], classes: int
-) -> Evaluation:
+def judge(true: Ints, predicted: Ints, decisions: Floats, classes: int) -> Evaluation:
     """Return the measures of the strategies, from the rows themselves; decisions have one column for two classes.
 
     The area under the curve is exact; that of a federated run is from a histogram, in which two rows in one of the

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from clients.prediction import with_simulated_matrices
 from flower_pansvm import records
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
@@ -39,8 +39,6 @@ from strategies.app import run
 from strategies.mixture import WeakMixtures
 from strategies.settings import Settings, settings_from
 from strategies.strategy import PhasedStrategy
-
-Floats = NDArray[np.float64]
 
 SEMI_HONEST, NEIGHBOUR = "semi-honest coordinator", "another hospital"
 COMPARED = ("heart", "liver-disorders")

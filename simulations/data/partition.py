@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.patients import patient_numbers, rarest_classes
 from clients.table.table import Table, nearest_text
@@ -20,7 +19,7 @@ SPLITS = (
 )
 CHECKERBOARD = "checkerboard:"
 
-Rows = NDArray[np.int64]
+Rows = Ints
 """Row indices of one site."""
 
 

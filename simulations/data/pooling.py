@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.patients import fold_places, patient_numbers
 from clients.table.table import Table, align
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.site_names import simulated_name
 from flower_pansvm.systems.scaling import NO_FOLD
@@ -23,15 +23,15 @@ from strategies.steps.schema import common_schema
 class PooledRows:
     """Some rows of all sites, one site after the other."""
 
-    X: NDArray[np.float64]  # (rows, features): cells in the table's units; NaN is a missing cell
-    classes: NDArray[np.int64]  # (rows,): class index of each row
+    X: Floats  # (rows, features): cells in the table's units; NaN is a missing cell
+    classes: Ints  # (rows,): class index of each row
     # (rows,): fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
-    folds: NDArray[np.int64]
+    folds: Ints
     # (rows,): number of the site that holds each row; of the row block where cells of a checkerboard do.
-    sites: NDArray[np.int64]
-    patients: NDArray[np.int64]  # (rows,): number of each row's patient, over all sites
+    sites: Ints
+    patients: Ints  # (rows,): number of each row's patient, over all sites
 
-    def of(self, chosen: NDArray[np.bool_]) -> "PooledRows":
+    def of(self, chosen: Bools) -> "PooledRows":
         """Return the rows of a mask of shape (rows,)."""
         return PooledRows(*(getattr(self, field.name)[chosen] for field in fields(self)))
 

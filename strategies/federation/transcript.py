@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Values, message_of
 from flower_pansvm.tasks import Broadcast, Task
 
@@ -43,7 +44,7 @@ class TranscriptSum:
     # The latest broadcast of each name: the same object as the sum before has, without broadcasts in between.
     broadcasts: Mapping[str, Values]
     sites: tuple[str, ...]  # the sites of the sum
-    sums: Mapping[str, NDArray[np.float64]]
+    sums: Mapping[str, Floats]
 
     def question(self, task: Task[Q, A]) -> Q:
         """Return the question as the task's dataclass."""

@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from strategies.master.packing import in_single_precision
 from strategies.master.progress import Progress
@@ -34,7 +33,7 @@ Report = Callable[[int, Sequence[Progress]], None]
 class Search(Protocol):
     """Chooses the points of a problem's questions, round after round."""
 
-    def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:
+    def first(self, progress: Progress, starts: Floats) -> Question:
         """Return the first question, at the given points; shape (any, rank + 1)."""
 
     def next(self, progress: Progress, question: Question, answer: Answer) -> Question | None:
@@ -43,7 +42,7 @@ class Search(Protocol):
 
 def solve(
     problems: Sequence[Problem],
-    starts: Sequence[NDArray[np.float64]],
+    starts: Sequence[Floats],
     ask: Ask,
     *,
     tol: float,

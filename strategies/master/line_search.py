@@ -5,8 +5,8 @@ would stop after two rounds. Training ends when the bounds meet (:mod:`.progress
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.pan_svm.cuts import Answer, Question
 from strategies.master.progress import Progress
 
@@ -26,7 +26,7 @@ class LineSearch:
         self.direction = np.empty(0)
         self.k = 0
 
-    def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:  # noqa: ARG002
+    def first(self, progress: Progress, starts: Floats) -> Question:  # noqa: ARG002
         """Return the question at w = 0, the paper's only start."""
         self.base = np.zeros(progress.problem.rank + 1)
         self.direction = np.zeros(progress.problem.rank + 1)
@@ -46,5 +46,5 @@ class LineSearch:
         return _at(self.base + self.k * STEP * self.direction)
 
 
-def _at(point: NDArray[np.float64]) -> Question:
+def _at(point: Floats) -> Question:
     return Question(point[None, :], centre=point)

@@ -9,8 +9,8 @@ Its dual, with one variable for each cut, gives the lower bound and the dual var
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from strategies.master.quadratic_program import basis_coordinates, minimise
 
 ROUNDING = 1e-11
@@ -21,21 +21,21 @@ ROUNDING = 1e-11
 class MasterSolution:
     """Solution of the master problem."""
 
-    w: NDArray[np.float64]  # (rank,): weights; sum_t beta_t a_t within the solver's tolerance
+    w: Floats  # (rank,): weights; sum_t beta_t a_t within the solver's tolerance
     b: float  # bias
-    beta: NDArray[np.float64]  # (cuts,): dual variable of each cut, its coefficient in w
+    beta: Floats  # (cuts,): dual variable of each cut, its coefficient in w
     lower: float  # value of the dual objective: a lower bound of the SVM objective
     tolerance: float  # tolerance that the quadratic program reached, in shares of the rows
 
 
 def solve_master(
-    a: NDArray[np.float64],
-    d: NDArray[np.float64],
-    m: NDArray[np.float64],
+    a: Floats,
+    d: Floats,
+    m: Floats,
     C: float,
     rows: float,
     *,
-    likely: NDArray[np.bool_],
+    likely: Bools,
 ) -> MasterSolution:
     """Solve the master problem for the given cuts.
 
@@ -80,8 +80,8 @@ def solve_master(
 
 
 def _quadratic_program(
-    a: NDArray[np.float64], d: NDArray[np.float64], m: NDArray[np.float64], C: float
-) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
+    a: Floats, d: Floats, m: Floats, C: float
+) -> tuple[Floats, float, float, Floats, float]:
     """Return w, b, L, the cuts' multipliers in shares of C and the tolerance reached.
 
     The solution lies in the span of the cuts, so w is computed in an orthonormal basis of the span, in units of
@@ -94,7 +94,7 @@ def _quadratic_program(
     return combine(root * u), b, loss, multipliers, tolerance
 
 
-def _feasible(share: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+def _feasible(share: Floats, d: Floats) -> Floats:
     """Shrink the shares until d.share = 0 and sum(share) <= 1 hold exactly.
 
     The solver meets both only within its tolerance; the dual objective is a lower bound only where both hold.

@@ -86,7 +86,7 @@ def curvature_size(rank: int, leading: int) -> int:
     return 0 if leading < 0 else (leading + 1) * (leading + 2) // 2 + rank - leading
 
 
-def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) -> NDArray[np.float64]:
+def curvature_matrix(curvature: Floats, rank: int, leading: int) -> Floats:
     """Return the Hessian in an answer as a symmetric matrix, shape (rank + 1, rank + 1); the bias is last."""
     inner = [*range(leading), rank]
     lower = np.zeros((leading + 1, leading + 1))
@@ -99,7 +99,7 @@ def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) ->
     return matrix
 
 
-def curvature_diagonal(curvature: NDArray[np.float64], leading: int) -> NDArray[np.float64]:
+def curvature_diagonal(curvature: Floats, leading: int) -> Floats:
     """Return the diagonal of the Hessian in an answer, shape (rank + 1,); the bias follows the leading coordinates."""
     sides = np.arange(1, leading + 2)
     return np.append(curvature[np.cumsum(sides) - 1], curvature[sides.sum() :])

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
 from flower_pansvm.systems.selection import Duals
@@ -19,11 +19,11 @@ class Progress:
     """The state of one problem in training."""
 
     problem: Problem
-    best: NDArray[np.float64] = field(init=False)  # (rank + 1,): the incumbent, weights and bias
+    best: Floats = field(init=False)  # (rank + 1,): the incumbent, weights and bias
     upper: float = np.inf  # objective of the incumbent
     lower: float = 0.0  # the master's lower bound of the objective
     cuts: Cuts = field(init=False)  # all cutting planes so far
-    points: NDArray[np.float64] = field(init=False)  # (cuts, rank + 1): the point of each plane
+    points: Floats = field(init=False)  # (cuts, rank + 1): the point of each plane
     master: MasterSolution = field(init=False)  # the master's latest solution
     rounds: int = 0  # round trips in which this problem took part
     failure: str = ""  # error of the master problem that ended training; empty without one
@@ -74,8 +74,8 @@ class Progress:
         self.lower = max(self.lower, self.master.lower)
 
     @property
-    def _support(self) -> NDArray[np.bool_]:
+    def _support(self) -> Bools:
         """Mask of the cuts that support the master's solution."""
         beta = self.master.beta
-        support: NDArray[np.bool_] = beta > NEGLIGIBLE * beta.max(initial=0.0)
+        support: Bools = beta > NEGLIGIBLE * beta.max(initial=0.0)
         return support

@@ -11,9 +11,9 @@ An error in H costs speed and never correctness: the points only decide where th
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.systems.pan_svm.cuts import Cuts
 from strategies.master.quadratic_program import basis_coordinates, minimise
@@ -42,7 +42,7 @@ class DampedHessian:
         R of every damping, with R^T R = I + tau C H; dampings whose decomposition fails have none.
     """
 
-    def __init__(self, hessian: NDArray[np.float64], C: float) -> None:
+    def __init__(self, hessian: Floats, C: float) -> None:
         coupled = np.count_nonzero(hessian, axis=0) > 1
         block, diagonal = hessian[np.ix_(coupled, coupled)], np.diag(hessian)
         self.roots: list[_Root] = []
@@ -52,13 +52,13 @@ class DampedHessian:
 
 
 def proximal_targets(
-    incumbent: NDArray[np.float64],
+    incumbent: Floats,
     cuts: Cuts,
-    beta: NDArray[np.float64],
+    beta: Floats,
     hessian: DampedHessian,
     C: float,
     rows: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the minimisers for every damping.
 
     Parameters
@@ -91,13 +91,13 @@ def proximal_targets(
 
 
 def _minimiser(
-    incumbent: NDArray[np.float64],
-    subgradients: NDArray[np.float64],
-    offsets: NDArray[np.float64],
+    incumbent: Floats,
+    subgradients: Floats,
+    offsets: Floats,
     root: "_Root",
     C: float,
     rows: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return x = incumbent + step; in u = R step the metric of the program is the identity."""
     gradient = np.append(incumbent[:-1], 0.0)
     transformed = root.solve(np.column_stack([gradient, subgradients.T]), transposed=True)
@@ -117,9 +117,9 @@ class _Root:
 
     def __init__(
         self,
-        block: NDArray[np.float64],
-        diagonal: NDArray[np.float64],
-        coupled: NDArray[np.bool_],
+        block: Floats,
+        diagonal: Floats,
+        coupled: Bools,
         C: float,
     ) -> None:
         sizes = C * diagonal
@@ -132,7 +132,7 @@ class _Root:
         self.coupled, self.block = coupled, cholesky(square)
         self.sizes = np.sqrt(sizes[~coupled])[:, None]
 
-    def solve(self, right: NDArray[np.float64], *, transposed: bool = False) -> NDArray[np.float64]:
+    def solve(self, right: Floats, *, transposed: bool = False) -> Floats:
         """Return R^-1 right, or R^-T right; shape (rank + 1, columns)."""
         solution = np.empty(right.shape)
         solution[~self.coupled] = right[~self.coupled] / self.sizes

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import piqp
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TrainingError
 
 TOLERANCES = (1e-10, 1e-7, 1e-4)
@@ -14,11 +14,11 @@ TOLERANCES = (1e-10, 1e-7, 1e-4)
 
 
 def minimise(
-    linear: NDArray[np.float64],
-    subgradients: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
+    linear: Floats,
+    subgradients: Floats,
+    bias: Floats,
+    offsets: Floats,
+) -> tuple[Floats, float, float, Floats, float]:
     """Minimise 1/2 ||u||^2 + linear.u + L subject to L >= offsets_t - subgradients_t.u - bias_t b and L >= 0.
 
     Parameters
@@ -81,11 +81,11 @@ LEAST_ANGLE = 1e-4
 """Sine of the angle between a vector and the span of those before it. Inner products lose twice the digits that
 orthogonal transformations lose, so a QR decomposition serves vectors that lie closer together."""
 
-Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Combine = Callable[[Floats], Floats]
 """``combine(u)`` returns the vector with the coordinates u, shape (size,)."""
 
 
-def basis_coordinates(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], Combine]:
+def basis_coordinates(vectors: Floats) -> tuple[Floats, Combine]:
     """Return the coordinates of vectors in an orthonormal basis of their span, and the inverse map.
 
     With A = vectors and A^T A = R^T R (Cholesky), the columns of A R^-1 are such a basis, and those of R are the

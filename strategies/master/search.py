@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from strategies.master.packing import curvature_matrix, curvature_size, in_single_precision
 from strategies.master.progress import Progress
@@ -72,7 +72,7 @@ class PointSearch:
         self.hessian: DampedHessian | None = None  # the latest
         self.age = 0  # in rounds
 
-    def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:
+    def first(self, progress: Progress, starts: Floats) -> Question:
         """Return the question at the origin and at the given points; the last of them is the best guess."""
         points = np.vstack([np.zeros(progress.problem.rank + 1), starts])
         return Question(points, points[-1], self.width, self._leading(progress))
@@ -120,9 +120,7 @@ class PointSearch:
             self.hessian, self.age = DampedHessian(matrix, problem.C), 1
 
 
-def long_segments(
-    centre: NDArray[np.float64], targets: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def long_segments(centre: Floats, targets: Floats) -> tuple[Floats, Floats]:
     """Return endpoints of long enough segments from the centre, and the fraction at which each meets its target."""
     steps, size = targets - centre, np.abs(centre).max()
     lengths = np.maximum(np.abs(steps).max(axis=1), np.finfo(np.float64).eps * size)
@@ -130,7 +128,7 @@ def long_segments(
     return np.where(meeting[:, None] < 1.0, centre + steps / meeting[:, None], targets), meeting
 
 
-def points_on(fractions: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def points_on(fractions: Sequence[Floats]) -> tuple[Ints, Floats]:
     """Return segment and fraction of each point (:class:`Question`), from those on each segment; none if all are 1."""
     fraction = np.concatenate(fractions)
     if (fraction == 1.0).all():

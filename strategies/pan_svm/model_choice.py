@@ -12,8 +12,8 @@ from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair
@@ -172,7 +172,7 @@ def _train(
 def _feature_maps(
     federation: Federation,
     settings: PanSvmSettings,
-    landmarks: Sequence[NDArray[np.float64]],
+    landmarks: Sequence[Floats],
     scaled_sets: Sequence[ScaledFeatures],
     gammas: Sequence[float],
 ) -> tuple[dict[tuple[float, int], NystromMap], dict[float, str]]:

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 from sklearn.linear_model import LogisticRegression
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.metrics import histogram_middles
 
@@ -37,11 +37,11 @@ class CopyNoise:
     """What separates held-out copies from their true records."""
 
     redrawn: float  # probability that a label was drawn anew, from the labels of all
-    variances: NDArray[np.float64]  # (columns,): what noise in cells adds to each class decision's variance
+    variances: Floats  # (columns,): what noise in cells adds to each class decision's variance
 
 
 def calibration_of(
-    histograms: NDArray[np.float64],
+    histograms: Floats,
     centres: Iterable[float],
     scales: Iterable[float],
     noise: CopyNoise | None = None,
@@ -68,9 +68,7 @@ def calibration_of(
     return Calibration(*np.array(sigmoids).T)
 
 
-def _platt(
-    values: NDArray[np.float64], negative: NDArray[np.float64], positive: NDArray[np.float64], redrawn: float
-) -> tuple[float, float]:
+def _platt(values: Floats, negative: Floats, positive: Floats, redrawn: float) -> tuple[float, float]:
     """Return slope and intercept of Platt's sigmoid.
 
     Parameters
@@ -106,7 +104,7 @@ def _platt(
     return (slope, intercept - slope * centre) if slope > 0 else flat
 
 
-def _logistic(z: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
+def _logistic(z: Floats, weights: Floats) -> tuple[float, float]:
     """Return slope and intercept of a logistic regression; weights of class 0 and 1 have shape (2, rows)."""
     fit = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=PRECISION, max_iter=1000)
     with warnings.catch_warnings():
@@ -117,9 +115,9 @@ def _logistic(z: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[flo
 
 
 def _logistic_of_redrawn(
-    z: NDArray[np.float64],
-    counted: NDArray[np.float64],
-    smoothed: NDArray[np.float64],
+    z: Floats,
+    counted: Floats,
+    smoothed: Floats,
     redrawn: float,
     start: tuple[float, float],
 ) -> tuple[float, float]:
@@ -140,7 +138,7 @@ def _logistic_of_redrawn(
     """
     share, total = counted[1].sum() / counted.sum(), counted.sum()
 
-    def loss(sigmoid: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(sigmoid: Floats) -> tuple[float, Floats]:
         """Return the mean negative log-likelihood and its gradient."""
         f = sigmoid[0] * z + sigmoid[1]
         p, rest = expit(f), expit(-f)
@@ -158,7 +156,7 @@ def _logistic_of_redrawn(
 
 
 def _of_true_decisions(
-    values: NDArray[np.float64], rows: NDArray[np.float64], variance: float, slope: float, intercept: float
+    values: Floats, rows: Floats, variance: float, slope: float, intercept: float
 ) -> tuple[float, float]:
     """Return the sigmoid of decisions without noise of a variance, given that of decisions d with it.
 

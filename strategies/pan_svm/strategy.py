@@ -6,8 +6,8 @@ from logging import INFO
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation, histogram_middles
@@ -81,7 +81,7 @@ class PanSVM(PhasedStrategy):
     choice: Choice | None = None
     landmarks_used: int = 0
     constant_columns: list[str]
-    deviations: NDArray[np.float64]
+    deviations: Floats
 
     def summary(self) -> None:
         """Log the settings of the run; with ``search=published`` also the other settings as published."""
@@ -136,9 +136,9 @@ class PanSVM(PhasedStrategy):
         schema: Schema,
         moments: Moments,
         scaled: ScaledFeatures,
-        landmarks: NDArray[np.float64],
-        features: NDArray[np.bool_] | None = None,
-        start: Callable[[NystromMap], list[NDArray[np.float64]]] | None = None,
+        landmarks: Floats,
+        features: Bools | None = None,
+        start: Callable[[NystromMap], list[Floats]] | None = None,
     ) -> PanSVC:
         """Train from landmarks on: feature map, warm start and cutting planes.
 
@@ -235,7 +235,7 @@ class PanSVM(PhasedStrategy):
 
     @staticmethod
     def _tried(
-        sums: ScoresAnswer, axis: tuple[float, float] | None, probabilities: NDArray[np.float64] | None = None
+        sums: ScoresAnswer, axis: tuple[float, float] | None, probabilities: Floats | None = None
     ) -> Evaluation:
         return Evaluation.from_counts(
             sums.confusion[0], sums.histogram[0], probabilities, sums.squares[0], axis

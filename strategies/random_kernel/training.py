@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from logging import WARNING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csc_array, eye_array, hstack
 
@@ -243,9 +242,7 @@ METHODS = ("highs", "highs-ipm")
 """HiGHS' default, the simplex method; and interior points, where that fails (as it did on ionosphere)."""
 
 
-def one_norm_svm(
-    K: NDArray[np.float64], d: NDArray[np.float64], nu: float
-) -> tuple[NDArray[np.float64], float]:
+def one_norm_svm(K: Floats, d: Floats, nu: float) -> tuple[Floats, float]:
     """Minimise nu sum y + ||u||_1 subject to D(K u - gamma) + y >= 1 and y >= 0.
 
     With u = p - q this is a linear program in p, q, y >= 0 and a free gamma.

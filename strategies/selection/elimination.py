@@ -7,8 +7,8 @@ from logging import INFO
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.pan_svc import PanSVC
@@ -37,7 +37,7 @@ class EliminationLog:
         self.steps: list[Step] = []
         self.screening: Screening | None = None
         self.screened: list[int] = []
-        self._solutions: dict[int, tuple[NystromMap, NDArray[np.float64]]] = {}
+        self._solutions: dict[int, tuple[NystromMap, Floats]] = {}
         self._cost = costs.round_trips, costs.bytes_up
 
     def add_point(self, trained: Trained, score: Score) -> None:
@@ -47,7 +47,7 @@ class EliminationLog:
         weights = np.stack([state.best for state in trained.states[NO_FOLD]])
         self._solutions[count] = trained.maps[NO_FOLD], weights
 
-    def add_screening(self, screening: Screening, order: NDArray[np.float64]) -> None:
+    def add_screening(self, screening: Screening, order: Floats) -> None:
         """Record the features that filters have removed; ``order`` are their mean ranks."""
         self.screening = screening
         screened = set(range(len(order))) - set(screening.kept)
@@ -100,7 +100,7 @@ class EliminationLog:
             ranking, tuple(self.points), tuple(self.steps), ranking[: chosen.features], self.screening
         )
 
-    def solution(self, count: int) -> tuple[NystromMap, NDArray[np.float64]]:
+    def solution(self, count: int) -> tuple[NystromMap, Floats]:
         """Return feature map and weights, shape (problems, rank + 1), of the subset with ``count`` features."""
         return self._solutions[count]
 
@@ -228,7 +228,7 @@ class Elimination(PanSVM):
         mask[list(features)] = True
         return mask
 
-    def _start(self, feature_map: NystromMap) -> list[NDArray[np.float64]]:
+    def _start(self, feature_map: NystromMap) -> list[Floats]:
         """Return starting points for the chosen subset: its solution in the elimination."""
         old, weights = self.record.solution(len(self.selection.selected))
         return [carry_over(point, old, feature_map) for point in weights]

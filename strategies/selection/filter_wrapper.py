@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import setting
 from strategies.api import Federation
 from strategies.pan_svm.model_choice import ROUGH
@@ -80,7 +80,7 @@ class FilterWrapper(Elimination):
                 reduced[removed[0]] if len(removed) == 1 else Trained(without(current.features, removed))
             )
 
-    def candidates(self, current: Trained, order: NDArray[np.float64]) -> list[int]:
+    def candidates(self, current: Trained, order: Floats) -> list[int]:
         """Return the features whose removal a step evaluates: the least important by the filters, at most `CANDIDATES`.
 
         The least important come first, so that they go first of equally accurate ones, frequent on small data.

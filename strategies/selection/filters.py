@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.multiclass import REST, Pair
 from strategies.api import ColumnSums
 
@@ -18,7 +18,7 @@ class ClassMoments(ColumnSums):
     """Sums of each column over the rows of each class, or of the two sides of a binary problem."""
 
     @property
-    def varies(self) -> NDArray[np.bool_]:
+    def varies(self) -> Bools:
         """Whether the cells of all groups together differ by more than rounding, shape (features,)."""
         return self.of().variance() > 0
 
@@ -27,7 +27,7 @@ class ClassMoments(ColumnSums):
         return type(self)(*(_sides(sums, pair) for sums in (self.count, self.total, self.square)))
 
 
-def _sides(sums: NDArray[np.float64], pair: Pair) -> NDArray[np.float64]:
+def _sides(sums: Floats, pair: Pair) -> Floats:
     positive = sums[pair.positive]
     # Adding up the others loses no digits; subtracting the class from the sum of all would.
     negative = (
@@ -39,10 +39,10 @@ def _sides(sums: NDArray[np.float64], pair: Pair) -> NDArray[np.float64]:
 class FilterScores(NamedTuple):
     """Scores of every feature by the three filters, all of shape (features,); larger is more important, a p smaller."""
 
-    fisher: NDArray[np.float64]  # (6.1)
-    welch: NDArray[np.float64]  # |t| of (6.2)
-    p: NDArray[np.float64]  # of Welch's test
-    scatter: NDArray[np.float64]  # (6.3)
+    fisher: Floats  # (6.1)
+    welch: Floats  # |t| of (6.2)
+    p: Floats  # of Welch's test
+    scatter: Floats  # (6.3)
 
 
 def by_classes(classes: ClassMoments, pairs: Sequence[Pair]) -> FilterScores:
@@ -65,7 +65,7 @@ def by_classes(classes: ClassMoments, pairs: Sequence[Pair]) -> FilterScores:
     return FilterScores(fisher, welch, p, scatter_ratio(classes))
 
 
-def fisher_score(sides: ClassMoments) -> NDArray[np.float64]:
+def fisher_score(sides: ClassMoments) -> Floats:
     """Return the Fisher score |μ+ - μ-| / (σ+² + σ-²) of equation (6.1), with the population's variances.
 
     As printed, the distance is not squared: unlike the other scores it depends on the feature's unit, so features
@@ -80,7 +80,7 @@ def fisher_score(sides: ClassMoments) -> NDArray[np.float64]:
     return np.where(_enough(sides, 1), score, 0.0)
 
 
-def welch_t(sides: ClassMoments) -> NDArray[np.float64]:
+def welch_t(sides: ClassMoments) -> Floats:
     """Return |t| of Welch's test, equation (6.2); 0 where a side has fewer than two cells.
 
     Examples
@@ -95,7 +95,7 @@ def welch_t(sides: ClassMoments) -> NDArray[np.float64]:
     return np.where(_enough(sides, 2), _ratio(_distance(sides), np.sqrt(squared_error)), 0.0)
 
 
-def welch_p(sides: ClassMoments) -> NDArray[np.float64]:
+def welch_p(sides: ClassMoments) -> Floats:
     """Return the two-sided p-value of Welch's test, with Welch and Satterthwaite's degrees of freedom.
 
     It is 1 where the test is undefined, and 0 where both sides are constant at different values.
@@ -111,11 +111,11 @@ def welch_p(sides: ClassMoments) -> NDArray[np.float64]:
         where=squared_errors.sum(axis=0) > 0,
     )
     freedom = 1.0 / (np.square(shares) / np.where(sides.count > 1, sides.count - 1, 1.0)).sum(axis=0)
-    p_value: NDArray[np.float64] = 2.0 * stdtr(freedom, -welch_t(sides))
+    p_value: Floats = 2.0 * stdtr(freedom, -welch_t(sides))
     return p_value
 
 
-def scatter_ratio(classes: ClassMoments) -> NDArray[np.float64]:
+def scatter_ratio(classes: ClassMoments) -> Floats:
     """Return the ratio S_b / S_w of the scatter between classes to that within, equation (6.3), per feature.
 
     As printed, S_b = Σ (μ_i - μ)² counts each class once, whatever its rows, while μ is the mean of all rows and
@@ -134,18 +134,18 @@ def scatter_ratio(classes: ClassMoments) -> NDArray[np.float64]:
     return _ratio(np.where(classes.varies, between, 0.0), within)
 
 
-def _distance(sides: ClassMoments) -> NDArray[np.float64]:
+def _distance(sides: ClassMoments) -> Floats:
     """Return the distance of the two means, 0 for a column that is constant but for rounding."""
     positive, negative = sides.mean
     return np.where(sides.varies, np.abs(positive - negative), 0.0)
 
 
-def _enough(sides: ClassMoments, cells: int) -> NDArray[np.bool_]:
-    enough: NDArray[np.bool_] = np.all(sides.count >= cells, axis=0)
+def _enough(sides: ClassMoments, cells: int) -> Bools:
+    enough: Bools = np.all(sides.count >= cells, axis=0)
     return enough
 
 
-def _ratio(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Return top / bottom for top >= 0, with 0 / 0 = 0 and x / 0 infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(top > 0, top / bottom, 0.0)

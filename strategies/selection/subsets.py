@@ -10,8 +10,8 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
@@ -39,7 +39,7 @@ from strategies.api import (
 MOST_ROUNDS = 50
 """Most round trips of models that are only compared."""
 
-Mask = NDArray[np.bool_]
+Mask = Bools
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class TrainingJob(NamedTuple):
 class Score(NamedTuple):
     """Accuracy of a subset's models on each fold, and on the test rows (None without them)."""
 
-    by_fold: NDArray[np.float64]
+    by_fold: Floats
     test: float | None
 
     @property
@@ -165,13 +165,11 @@ class Subsets:
             # goes on: an RBF map predicts nearly all rows alike, as these features deserve.
             return fit_map(Kernel("rbf"), landmarks[:, features])
 
-    def _starts(
-        self, models: Sequence[tuple[TrainingJob, int]], problems: Sequence[Problem]
-    ) -> list[NDArray[np.float64]]:
+    def _starts(self, models: Sequence[tuple[TrainingJob, int]], problems: Sequence[Problem]) -> list[Floats]:
         """Return the starting points: the solutions of similar models, otherwise the sites' local models."""
         if all(job.similar is None for job, _ in models):
             return warm_start(self.federation, self.settings, problems)
-        starts: list[NDArray[np.float64]] = []
+        starts: list[Floats] = []
         for (subset, _, similar), fold in models:
             feature_map = subset.maps[fold]
             if similar is None or fold not in similar.states:
@@ -193,7 +191,7 @@ PENALTIES = (1e-2, 1e-4, 1e-6)
 """Penalties of fits to decisions at the landmarks, in shares of the largest eigenvalue."""
 
 
-def carry_over(weights: NDArray[np.float64], old: NystromMap, new: NystromMap) -> NDArray[np.float64]:
+def carry_over(weights: Floats, old: NystromMap, new: NystromMap) -> Floats:
     """Return weights on a new map whose decisions are close to those of ``weights`` on an old map.
 
     Both maps have the same landmarks, but other features. The weights are a least-squares fit to the old decisions at

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.constraints import Constraint
 from flower_pansvm.errors import TrainingError
 from strategies.selection.filters import FilterScores
@@ -46,7 +46,7 @@ def parsed(name: str, text: str) -> tuple[str, float]:
     return kind, threshold
 
 
-def passing(name: str, text: str, scores: FilterScores) -> NDArray[np.bool_]:
+def passing(name: str, text: str, scores: FilterScores) -> Bools:
     """Return the mask of the features that pass a filter, shape (features,); a score of 0 or NaN never passes.
 
     A percentage is rounded up. Of features with equal scores the earlier columns pass first. Parameters as in `parsed`.
@@ -135,7 +135,7 @@ def screen(scores: FilterScores, thresholds: Thresholds) -> Screening:
 
 
 def _nothing_left(
-    values: Mapping[str, NDArray[np.float64]], passed: Mapping[str, int], texts: Mapping[str, str]
+    values: Mapping[str, Floats], passed: Mapping[str, int], texts: Mapping[str, str]
 ) -> TrainingError:
     features = len(values["fisher"])
     counts = ", ".join(f"{name} ({texts[name]}) keeps {passed[name]}" for name in FILTERS)
@@ -157,22 +157,22 @@ def _nothing_left(
     return TrainingError(text + f"Loosen it, or keep more by each: filters={keys} would leave {remaining}.")
 
 
-def best_first(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def best_first(scores: Floats) -> Ints:
     """Return all features, the best first; of equal scores the earlier column, and NaN as if it were 0."""
     known = np.where(np.isnan(scores), 0.0, scores)
     return least_important(known, np.ones(len(scores), dtype=bool), len(scores))[::-1]
 
 
-def filter_order(scores: FilterScores) -> NDArray[np.float64]:
+def filter_order(scores: FilterScores) -> Floats:
     """Return the mean rank of each feature over the three filters, shape (features,): larger is more important.
 
     Ranks count from 1 for the worst; equal scores share the mean of their ranks.
     """
-    rank: NDArray[np.float64] = np.mean([_ranks(getattr(scores, name)) for name in FILTERS], axis=0)
+    rank: Floats = np.mean([_ranks(getattr(scores, name)) for name in FILTERS], axis=0)
     return rank
 
 
-def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(scores: Floats) -> Floats:
     ordered = np.sort(scores)
     below = np.searchsorted(ordered, scores * (1 - EQUAL), side="left")
     up_to = np.searchsorted(ordered, scores * (1 + EQUAL), side="right")

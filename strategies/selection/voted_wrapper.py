@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.scaling import NO_FOLD
 from flower_pansvm.systems.selection import SUPPORT
 from strategies.api import AggregateResult, Federation, Problems, pack_duals
@@ -52,7 +52,7 @@ class VotedWrapper(Elimination):
 
     def criteria_scores(
         self, federation: Federation, trained: Trained, classes: ClassMoments
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Return each criterion's score of every feature, 0 for removed ones, by one secure sum."""
         states, features = trained.states[NO_FOLD], trained.features
         problems = [state.problem for state in states]

@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from flower_pansvm.arrays import Bools, Floats, Ints
 
 EQUAL = 1e-9
 """Relative difference below which scores are equal: identical features differ by rounding only."""
 
 
-def least_important(
-    scores: NDArray[np.float64], remaining: NDArray[np.bool_], count: int
-) -> NDArray[np.int64]:
+def least_important(scores: Floats, remaining: Bools, count: int) -> Ints:
     """Return the features with the smallest scores, the least important first.
 
     Of features with equal scores the later column is less important, so that the order is deterministic.
@@ -43,7 +42,7 @@ def least_important(
     return columns[np.lexsort((-columns, groups))][:count].astype(np.int64)
 
 
-def vote(proposals: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def vote(proposals: Sequence[Ints]) -> Ints:
     """Return the features that at least two criteria propose to remove; of a single proposal, all of it.
 
     They are ordered by the sum of their ranks in the proposals, the smallest first; a feature that a proposal
@@ -76,7 +75,7 @@ def vote(proposals: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.array(sorted(sums, key=lambda column: (sums[column], -column)), dtype=np.int64)
 
 
-def rank_sums(scores: Iterable[NDArray[np.float64]], remaining: NDArray[np.bool_]) -> NDArray[np.int64]:
+def rank_sums(scores: Iterable[Floats], remaining: Bools) -> Ints:
     """Return the sum of each feature's ranks by several criteria, 0 for the least important; shape (features,).
 
     Parameters
@@ -98,9 +97,7 @@ def rank_sums(scores: Iterable[NDArray[np.float64]], remaining: NDArray[np.bool_
     return sums
 
 
-def settle(
-    proposals: Mapping[str, Sequence[int]], accuracies: Mapping[str, float], ranks: NDArray[np.int64]
-) -> str:
+def settle(proposals: Mapping[str, Sequence[int]], accuracies: Mapping[str, float], ranks: Ints) -> str:
     """Return the criterion whose proposal is removed where no two agree: the classifier without it is most accurate.
 
     The paper does not settle ties, which on small data are the rule. Of equally accurate proposals the one with the

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.schema import Schema
@@ -37,7 +37,7 @@ def binary_problems(
     schema: Schema,
     pairs: Sequence[Pair],
     rank: int,
-    rows: NDArray[np.float64],
+    rows: Floats,
     *,
     feature_map: int = 0,
     fold: int = NO_FOLD,
@@ -74,7 +74,7 @@ def binary_problems(
     ]
 
 
-def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.float64]) -> Problem:
+def with_rows(problem: Problem, settings: NystroemSettings, rows: Floats) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
 
     Given weights are divided by the smallest of the two, and C is multiplied by it.
@@ -148,9 +148,7 @@ def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[
     return smallest, (weight / smallest, opposite / smallest)
 
 
-def warm_start(
-    federation: Federation, settings: PanSvmSettings, problems: Sequence[Problem]
-) -> list[NDArray[np.float64]]:
+def warm_start(federation: Federation, settings: PanSvmSettings, problems: Sequence[Problem]) -> list[Floats]:
     """Return the mean of the sites' local linear SVMs, weighted by rows, as first point of each problem.
 
     Returns
@@ -168,7 +166,7 @@ def warm_start(
     ]
 
 
-def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:
+def side_rows(problem: Problem, rows: Floats) -> tuple[float, float]:
     """Return the numbers of rows of a problem's positive and negative side.
 
     Parameters
@@ -182,7 +180,7 @@ def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float
     return positive, float(by_class.sum()) - positive if negative == REST else float(by_class[negative])
 
 
-def weighted_rows(problem: Problem, rows: NDArray[np.float64]) -> float:
+def weighted_rows(problem: Problem, rows: Floats) -> float:
     """Return the sum of the weights of a problem's rows; parameters as in `side_rows`."""
     return sum(
         weight * count for weight, count in zip(problem.weights, side_rows(problem, rows), strict=True)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from logging import DEBUG, INFO, WARNING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.log import log
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, CutsAnswer
@@ -63,7 +63,7 @@ class CuttingPlanes:
         federation: Federation,
         settings: PanSvmSettings,
         problems: Sequence[Problem],
-        rows: NDArray[np.float64],
+        rows: Floats,
         sites: tuple[str, ...],
         most_rounds: int = MAX_ROUNDS,
         needed: int | None = None,
@@ -81,7 +81,7 @@ class CuttingPlanes:
         self.history: list[list[tuple[float, float]]] = [[] for _ in problems]
         self.questions: list[dict[int, Question]] = []
 
-    def train(self, starts: Sequence[NDArray[np.float64]]) -> list[Progress]:
+    def train(self, starts: Sequence[Floats]) -> list[Progress]:
         """Solve all problems; when a site drops out, begin again with the others at the incumbents.
 
         Parameters

@@ -3,8 +3,8 @@
 from logging import INFO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.log import log
@@ -28,7 +28,7 @@ SMALLEST = 1e-70
 """Smaller eigenvalues are dropped, too: their root's inverse is beyond single precision."""
 
 
-def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
+def fit_map(kernel: Kernel, landmarks: Floats) -> NystromMap:
     """Decompose k(L, L) = U Lambda U^T, drop eigenvalues of rounding, and round the map to single precision.
 
     Parameters
@@ -76,8 +76,8 @@ def scale_gamma(features: int, variance: float) -> float:
 def fit_feature_map(
     settings: NystroemSettings,
     scaled: ScaledFeatures,
-    landmarks: NDArray[np.float64],
-    features: NDArray[np.bool_],
+    landmarks: Floats,
+    features: Bools,
 ) -> NystromMap:
     """Return the feature map of some features of the landmarks; ``gamma=scale`` depends on these features only.
 
@@ -97,9 +97,7 @@ def fit_feature_map(
     return fit_map(Kernel(settings.kernel, gamma), landmarks[:, features])  # type: ignore[arg-type]
 
 
-def broadcast_landmarks(
-    federation: Federation, index: int, landmarks: NDArray[np.float64], scaling: int
-) -> None:
+def broadcast_landmarks(federation: Federation, index: int, landmarks: Floats, scaling: int) -> None:
     """Broadcast a set of landmarks, and the number of the scaling of its rows."""
     federation.broadcast(LANDMARK_SET.numbered(index), LandmarkBroadcast(scaling, landmarks))
 
@@ -109,7 +107,7 @@ def broadcast_feature_map(
     index: int,
     feature_map: NystromMap,
     landmark_set: int,
-    features: NDArray[np.bool_] | None = None,
+    features: Bools | None = None,
 ) -> None:
     """Broadcast a feature map: the number of its landmarks, and its features.
 
@@ -139,8 +137,8 @@ def map_rows(
     federation: Federation,
     settings: NystroemSettings,
     scaled: ScaledFeatures,
-    landmarks: NDArray[np.float64],
-    features: NDArray[np.bool_] | None = None,
+    landmarks: Floats,
+    features: Bools | None = None,
 ) -> NystromMap:
     """Fit the only feature map of a run, and broadcast landmarks and map; parameters as of `fit_feature_map`.
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from logging import WARNING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.log import log
 from flower_pansvm.systems.pan_svm.tasks import LANDMARKS, LandmarksQuestion
@@ -29,7 +29,7 @@ with 10 to 15 of them (Lu 2016's dlbcl)."""
 
 def gather_landmarks(
     federation: Federation, settings: NystroemSettings, scaled_sets: Sequence[ScaledFeatures]
-) -> list[NDArray[np.float64]]:
+) -> list[Floats]:
     """Return the landmarks of each scaling, shape (landmarks, features).
 
     They are sorted, so that the same landmarks always give the same model, and their order does not reveal the sites.
@@ -75,7 +75,7 @@ def _warn_if_few(settings: NystroemSettings, rows: float, count: int, sites: int
 
 def _centres(
     federation: Federation, settings: NystroemSettings, scaled_sets: Sequence[ScaledFeatures]
-) -> list[NDArray[np.float64]]:
+) -> list[Floats]:
     """Return the union of the sites' k-means centres, by one round trip."""
     counts = [settings.landmark_count(scaled.rows) for scaled in scaled_sets]
     largest, sites = max(counts), len(federation.sites)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TableError
@@ -118,10 +117,10 @@ class ScaledFeatures:
     scaling: Scaling
     fold: int  # held-out fold, or `NO_FOLD`
     rows: int  # training rows over all sites, without the fold's
-    squares: NDArray[np.float64]  # (features,): sum over these rows of each scaled feature's square
-    sums: NDArray[np.float64]  # (features,): sum over these rows of each scaled feature
+    squares: Floats  # (features,): sum over these rows of each scaled feature's square
+    sums: Floats  # (features,): sum over these rows of each scaled feature
 
-    def variance(self, features: NDArray[np.bool_] | None = None) -> float:
+    def variance(self, features: Bools | None = None) -> float:
         """Return the variance over all scaled cells, or over the cells of the features in a mask."""
         mask = slice(None) if features is None else features
         squares, sums = self.squares[mask], self.sums[mask]
@@ -133,10 +132,10 @@ class ScaledFeatures:
 class Moments:
     """Sums over the sites' rows by fold; a run without folds has one fold."""
 
-    rows: NDArray[np.float64]  # (folds, classes): training rows of each class
+    rows: Floats  # (folds, classes): training rows of each class
     cells: ColumnSums  # of shape (folds, features)
-    low: NDArray[np.float64]  # (folds, features): smallest cells; infinite unless the scaling is ``minmax``
-    high: NDArray[np.float64]  # (folds, features): largest cells
+    low: Floats  # (folds, features): smallest cells; infinite unless the scaling is ``minmax``
+    high: Floats  # (folds, features): largest cells
     kind: str  # the setting ``scaling``
     sites: tuple[str, ...]  # the sites of these rows
 
@@ -145,9 +144,9 @@ class Moments:
         """The numbers of the folds."""
         return range(len(self.rows))
 
-    def class_rows(self, fold: int = NO_FOLD) -> NDArray[np.float64]:
+    def class_rows(self, fold: int = NO_FOLD) -> Floats:
         """Return the training rows of each class without those of a fold, shape (classes,)."""
-        return cast("NDArray[np.float64]", self.rows[self._others(fold)].sum(axis=0))
+        return cast(Floats, self.rows[self._others(fold)].sum(axis=0))
 
     def constant_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the columns without variance over all training rows."""
@@ -160,8 +159,8 @@ class Moments:
         scaling = fit_scaling(self.kind, cells, self.low[others].min(axis=0), self.high[others].max(axis=0))
         return ScaledFeatures(scaling, fold, int(rows), *_scaled_sums(scaling, rows, cells))
 
-    def _others(self, fold: int) -> NDArray[np.bool_]:
-        others: NDArray[np.bool_] = np.arange(len(self.rows)) != fold
+    def _others(self, fold: int) -> Bools:
+        others: Bools = np.arange(len(self.rows)) != fold
         return others
 
 
@@ -286,9 +285,7 @@ def broadcast_scalings(federation: Federation, scalings: Sequence[Scaling]) -> N
     )
 
 
-def _scaled_sums(
-    scaling: Scaling, rows: float, cells: ColumnSums
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scaled_sums(scaling: Scaling, rows: float, cells: ColumnSums) -> tuple[Floats, Floats]:
     """Return sum of squares and sum of each scaled feature over all rows, with missing cells filled."""
     missing = rows - cells.count
     total = cells.total + missing * scaling.fill

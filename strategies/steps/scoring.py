@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
@@ -29,11 +28,11 @@ class Trial:
 
     feature_map: int  # number of its feature map
     fold: int  # of training rows that it is tried on, or `NO_FOLD` for the test rows
-    weights: NDArray[np.float64]  # (problems, rank + 1): weights and, last, bias of its binary problems
+    weights: Floats  # (problems, rank + 1): weights and, last, bias of its binary problems
     # (columns,): where the class decisions of each histogram lie; by default empty, for no histograms
-    centres: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    centres: Floats = field(default_factory=lambda: np.empty(0))
     # (columns,): how far apart they lie; likewise empty
-    scales: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    scales: Floats = field(default_factory=lambda: np.empty(0))
 
 
 def score(
@@ -76,7 +75,7 @@ def evaluate(federation: Federation, model: PanSVC) -> Evaluation:
     return Evaluation.from_counts(scored.confusion[0], scored.histogram[0], squares=scored.squares[0])
 
 
-def evaluate_counts(counts: NDArray[np.float64], squares: NDArray[np.float64] | None = None) -> Evaluation:
+def evaluate_counts(counts: Floats, squares: Floats | None = None) -> Evaluation:
     """Return the figures of counts of test rows, shape (classes, classes), true by predicted; without AUC."""
     return Evaluation.from_counts(counts, np.empty((0, 2, BINS)), squares=squares)
 
@@ -116,7 +115,7 @@ def typical_norm(feature_map: NystromMap) -> float:
     return math.sqrt(float(np.mean(np.square(feature_map.landmarks).sum(axis=1))))
 
 
-def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def frame(model: PanSVC) -> tuple[Floats, Floats]:
     """Return centre and scale of a model's class decisions of each column: see `Trial`."""
     if model.pairs_[0].negative != REST:
         # The bins are finest around the most votes that a class can have.
