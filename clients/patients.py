@@ -18,8 +18,7 @@ def patient_numbers(table: Table) -> Ints:
     """Return a number of each row's patient, shape (rows,): equal ones in the rows of one patient."""
     if table.patients is None:
         return np.arange(len(table.X))
-    numbers: Ints = np.unique(table.patients, return_inverse=True)[1]
-    return numbers
+    return np.unique(table.patients, return_inverse=True)[1]
 
 
 def count_patients(patients: Ints) -> int:

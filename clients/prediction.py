@@ -300,8 +300,7 @@ def _patients(frame: pd.DataFrame, agreed: TableSchema | None) -> Ints:
         return np.arange(len(frame))
     ids = canonical_labels(frame[agreed.patient_id])
     known = [f"row {index}" if text is None else f"id {text}" for index, text in enumerate(ids)]
-    numbers: Ints = pd.factorize(pd.Series(known))[0]
-    return numbers
+    return pd.factorize(pd.Series(known))[0]
 
 
 def _share_right(

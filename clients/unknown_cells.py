@@ -55,8 +55,7 @@ def _unknown(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableFor
 
 def _no_category(frame: pd.DataFrame, column: TableColumn) -> Bools:
     """Return the mask of a column's cells that are in no category, and not missing."""
-    wrong: Bools = np.isinf(places_of_cells(frame[column.name], column))
-    return wrong
+    return np.isinf(places_of_cells(frame[column.name], column))
 
 
 def _without(frame: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:

@@ -45,8 +45,7 @@ def patient_squares(true: Ints, predicted: Ints, patients: Ints, classes: int) -
         return np.diag(np.bincount(cells, minlength=2 * classes).astype(np.float64))
     counts = np.bincount(2 * classes * numbers + cells, minlength=2 * classes * len(there))
     by_patient = counts.reshape(len(there), 2 * classes).astype(np.float64)
-    squares: Floats = by_patient.T @ by_patient
-    return squares
+    return by_patient.T @ by_patient
 
 
 def decision_histogram(decision: Floats, positive: Bools, centre: float = 0.0, scale: float = 1.0) -> Floats:

@@ -102,8 +102,7 @@ class FourierMap:
             *exact.waves(cells, self.frequencies, amplitude),
             constant,
         )
-        features: Floats = np.hstack(parts)
-        return features
+        return np.hstack(parts)
 
     @property
     def lengths(self) -> tuple[float, float]:

@@ -73,8 +73,7 @@ def decision_groups(
 def _values(places: Floats, centre: float, scale: float) -> Floats:
     """Return the decision values at places between the ends of a histogram, 0 and 1."""
     squashed = places * 2.0 - 1.0
-    values: Floats = centre + scale * squashed / (1.0 - np.abs(squashed))
-    return values
+    return centre + scale * squashed / (1.0 - np.abs(squashed))
 
 
 def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> Floats:

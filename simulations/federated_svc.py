@@ -214,8 +214,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the label of each row, shape (rows,)."""
         cells = self._cells(X)
         indices = np.asarray(self.model_.predict(cells), dtype=np.int64)
-        labels: NDArray[Any] = self.classes_[indices]
-        return labels
+        return self.classes_[indices]
 
     @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Floats:

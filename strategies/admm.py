@@ -54,8 +54,7 @@ class AdmmResiduals:
     @property
     def met(self) -> Bools:
         """Mask of the problems within both tolerances."""
-        small: Bools = (self.primal <= self.primal_allowed) & (self.dual <= self.dual_allowed)
-        return small
+        return (self.primal <= self.primal_allowed) & (self.dual <= self.dual_allowed)
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,7 @@ class Tradeoff:
 
     def total(self, weights: tuple[float, ...]) -> Floats:
         """Return the total risk, from 0 to 1 (22)."""
-        risk: Floats = np.asarray(weights) @ self.normalised()
-        return risk
+        return np.asarray(weights) @ self.normalised()
 
     def utility(self) -> Floats:
         """Return the inverse of the information lost, from 0 to 1."""
@@ -170,8 +169,7 @@ def _moments(X: Floats) -> Floats:
 
 def _inverse(distances: Floats | np.floating) -> Floats:
     """Return 1 / distance, at most `LARGEST_RISK`."""
-    inverse: Floats = 1 / np.maximum(distances, 1 / LARGEST_RISK)
-    return inverse
+    return 1 / np.maximum(distances, 1 / LARGEST_RISK)
 
 
 WIDTH = 4.0  # of the histogram: log odds of a row for each feature

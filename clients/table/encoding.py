@@ -47,8 +47,7 @@ def places_of_cells(cells: "pd.Series[str]", column: TableColumn) -> Floats:
     codes, different = pd.factorize(cells.astype(object))
     indices = category_places(map(written, different), names, column.missing)
     # The last is for cells that pandas takes for missing, which have code -1.
-    places: Floats = np.append(indices, np.nan)[codes]
-    return places
+    return np.append(indices, np.nan)[codes]
 
 
 def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:

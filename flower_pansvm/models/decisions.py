@@ -38,8 +38,7 @@ class DecidingModel(Model):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each row, shape (rows,); parameters as above."""
         indices = winners(self._decisions(X))
-        classes: NDArray[Any] = self.classes_[indices]
-        return classes
+        return self.classes_[indices]
 
     def _decisions(self, X: ArrayLike) -> Floats:
         cells = np.asarray(X, dtype=np.float64)

@@ -43,8 +43,7 @@ class FourierSVC(DecidingModel):
 
     def decisions_of(self, X: Floats) -> Floats:
         """Return the decision values of a block of rows: weighted sums of the map's features."""
-        values: Floats = self.feature_map_.transform(X) @ self.coef_
-        return values
+        return self.feature_map_.transform(X) @ self.coef_
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, feature map and weights as arrays."""

@@ -94,8 +94,7 @@ def _array(content: bytes) -> NDArray[Any]:
     if max(items, items * dtype.itemsize, *shape) > len(content):
         raise ValueError("the array is longer than its bytes")
     stream.seek(0)
-    array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
+    return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def digest(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -68,8 +68,7 @@ class RandomKernelSVC(Model):
 
     def of_kernel(self, K: Floats) -> Floats:
         """Return decision values from kernel rows, shape (rows,): above 0 for ``classes_[1]``."""
-        values: Floats = K @ self.parts_.u - self.parts_.threshold
-        return values
+        return K @ self.parts_.u - self.parts_.threshold
 
     def with_matrices(self, matrices: Sequence[Floats]) -> "OpenRandomKernelSVC":
         """Return the model with its random matrices, one a column block; ModelFileError if it has others."""
@@ -128,5 +127,4 @@ class OpenRandomKernelSVC(RandomKernelSVC):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each row, shape (rows,)."""
-        classes: NDArray[Any] = self.classes_[(self.decision_function(X) > 0).astype(np.int64)]
-        return classes
+        return self.classes_[(self.decision_function(X) > 0).astype(np.int64)]

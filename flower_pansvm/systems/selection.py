@@ -102,5 +102,4 @@ def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
             rows = factors.of_cuts(F, block, duals.points[:, :-1] @ F.T + duals.points[:, -1:])
             alpha[rows.rows] += rows.c @ duals.beta
     # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
-    cleaned: Floats = np.maximum(alpha, 0.0)
-    return cleaned
+    return np.maximum(alpha, 0.0)

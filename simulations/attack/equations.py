@@ -86,8 +86,7 @@ class Equations:
 
     def white_g(self, X: Floats) -> Floats:
         """Return g of rows in the units of the Hessians."""
-        white: Floats = np.hstack([self.map.transform(X), np.ones((len(X), 1))]) @ self.white
-        return white
+        return np.hstack([self.map.transform(X), np.ones((len(X), 1))]) @ self.white
 
     def white_rows(self, X: Floats) -> tuple[Floats, Floats]:
         """Return g of rows and its derivatives by each cell in the units of the Hessians."""

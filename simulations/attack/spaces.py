@@ -131,5 +131,4 @@ def slopes_of_map(feature_map: NystromMap, X: Floats) -> Floats:
     """Return the derivatives of f by each cell, shape (rows, features, rank); of the rbf kernel only."""
     kernel, landmarks = feature_map.kernel, feature_map.landmarks
     slopes = -2.0 * kernel.gamma * kernel(X, landmarks)[:, None, :] * (X[:, :, None] - landmarks.T[None])
-    derived: Floats = slopes @ feature_map.normalization
-    return derived
+    return slopes @ feature_map.normalization

@@ -97,8 +97,7 @@ def with_larger_r(A: Floats) -> Floats:
     """Return the distorted copy of a table whose thresholds (6) are made as if all singular values were kept."""
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     kept = np.where(np.arange(len(sigma)) < values_kept(sigma), sigma, 0.0)
-    copy: Floats = (sparsified(U, len(sigma)) * kept) @ sparsified(Vt.T, len(sigma)).T
-    return copy
+    return (sparsified(U, len(sigma)) * kept) @ sparsified(Vt.T, len(sigma)).T
 
 
 def renamed(prefix: str, metrics: dict[str, float]) -> dict[str, float]:

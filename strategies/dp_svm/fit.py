@@ -104,16 +104,14 @@ def orthogonal_frequencies(count: int, columns: int, gamma: float, seed: int) ->
         directions, _ = np.linalg.qr(generator.normal(size=(columns, columns)))
         lengths = np.linalg.norm(generator.normal(size=(columns, columns)), axis=1)
         blocks.append(directions.T * lengths[:, None])
-    frequencies: Floats = math.sqrt(2 * gamma) * np.vstack(blocks)[:count]
-    return frequencies
+    return math.sqrt(2 * gamma) * np.vstack(blocks)[:count]
 
 
 def symmetric(diagonal: Floats, above: Floats) -> Floats:
     """Return the symmetric matrix with a diagonal and the entries above it, row by row."""
     matrix = np.diag(diagonal)
     matrix[np.triu_indices(len(diagonal), 1)] = above
-    full: Floats = matrix + np.triu(matrix, 1).T
-    return full
+    return matrix + np.triu(matrix, 1).T
 
 
 class NoisyRidge:

@@ -117,8 +117,7 @@ class Mixture:
         """Return lower triangular factors of the covariances, or standard deviations."""
         if self.diagonal:
             return np.sqrt(self.covariances)
-        factors: Floats = np.linalg.cholesky(self.covariances).astype(np.float64, copy=False)
-        return factors
+        return np.linalg.cholesky(self.covariances).astype(np.float64, copy=False)
 
 
 def union(models: Sequence[Mixture], rows: Sequence[float]) -> Mixture:
