@@ -3,9 +3,11 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
+
+V = TypeVar("V")
 
 
 class Cache:
@@ -19,12 +21,12 @@ class Cache:
         self.values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = Lock()
 
-    def __call__(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def __call__(self, key: Hashable, make: Callable[[], V]) -> V:
         """Return a kept value, made now if there is none; of too many, those not used for longest go."""
         with self._lock:
             if key in self.values:
                 self.values.move_to_end(key)
-                return self.values[key][0]
+                return cast(V, self.values[key][0])
         value = make()
         size = _size(value)
         with self._lock:

@@ -1,7 +1,5 @@
 """The folds of a site's training rows, by which models are compared."""
 
-from typing import cast
-
 import numpy as np
 
 from clients.site import Site
@@ -18,9 +16,8 @@ def folds_of(site: Site) -> Ints:
     sums with and without it would be about these few.
     """
     count = site.get_broadcast(SCHEMA).folds
-    return cast(
-        Ints, site.cached(("folds", site.digest_of(SCHEMA), site.least_patients), lambda: _dealt(site, count))
-    )
+    key = ("folds", site.digest_of(SCHEMA), site.least_patients)
+    return site.cached(key, lambda: _dealt(site, count))
 
 
 def _dealt(site: Site, folds: int) -> Ints:

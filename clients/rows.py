@@ -38,7 +38,7 @@ def table_at(hospital: Hospital, level: str) -> Table:
         return table
     from clients.perturb import copy_of  # noqa: PLC0415 - loaded only at level perturbed
 
-    return cast(Table, cached_tables((table_key(hospital, level), "copy"), lambda: copy_of(hospital, table)))
+    return cached_tables((table_key(hospital, level), "copy"), lambda: copy_of(hospital, table))
 
 
 def table_key(hospital: Hospital, level: str) -> Hashable:
@@ -56,7 +56,7 @@ def true_table(hospital: Hospital) -> Table:
 
         return open_unchanged(hospital, identity)
 
-    table = cast(Table, cached_tables((identity, "table"), read))
+    table = cached_tables((identity, "table"), read)
     version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
     refusal = "to go on: its table has changed since the run began. With the old table the run can go on"
     hospital.require_same("table", version, refusal)

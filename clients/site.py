@@ -26,6 +26,7 @@ from flower_pansvm.systems.common import LAYOUT, SCHEMA, LayoutBroadcast
 from flower_pansvm.tasks import Broadcast
 
 M = TypeVar("M")
+V = TypeVar("V")
 
 MOST_NUMBERS = 2**28
 """Most numbers in a site's answer, two gigabytes: a few bytes of a request must not ask for more."""
@@ -63,7 +64,7 @@ class Site(Hospital):
                     )
             return message
 
-        return cast(M, cached((broadcast.message, self.digest_of(broadcast)), read))
+        return cached((broadcast.message, self.digest_of(broadcast)), read)
 
     def digest_of(self, broadcast: Broadcast[Any]) -> str:
         """Return the digest of a broadcast; raises FederationError if this site has not received it."""
@@ -124,7 +125,7 @@ class Site(Hospital):
         """Return the table that the level shows, split; raises as `clients.rows.split_rows` does."""
         broadcast, own_columns = self.get_broadcast(SCHEMA), self.own_columns()
         key = ("split", self.digest_of(SCHEMA), own_columns.tobytes(), self.least_patients)
-        split = cast(Split, self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns)))
+        split = self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns))
         if len(split.left_out):
             log_left_out(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
         return split
@@ -143,6 +144,6 @@ class Site(Hospital):
         self.check_size(4.0 * classes**2)
         return patient_squares(test.classes, predicted, test.patients, classes)
 
-    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], cache: Cache = cached_tables) -> Any:
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[], V], cache: Cache = cached_tables) -> V:
         """Return a value that this process keeps of the table as the level shows it; made the first time."""
         return cache((table_key(self, self.level), *key), make)

@@ -47,7 +47,7 @@ from clients.perturb.draws import (
 )
 from clients.perturb.settling import check_settled, plain, settled_of
 from clients.state_folder import state_folder
-from clients.table.source import cache_folder, label_column, schema_of
+from clients.table.source import label_column, schema_of
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import spelling
@@ -63,13 +63,12 @@ def copy_of(hospital: Hospital, table: Table) -> Table:
     label, version = label_column(hospital), str(hospital.remembered("table"))
 
     def keep(settled: str, make: Callable[[], Table]) -> Table:
-        folder = None if hospital.simulated else cache_folder(hospital)
-        if folder is None or table.X.size < LARGE_COPY:
+        if hospital.simulated or table.X.size < LARGE_COPY:
             return make()
-        from clients.table.disk_cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
+        from clients.table.disk_cache import cache_folder, perturbed_through_cache  # noqa: PLC0415 - few are large
 
-        about = [version, label, str(terms.noise), settled]
-        return perturbed_through_cache(Path(hospital.policy.data), about, folder, make)
+        folder, about = cache_folder(hospital), [version, label, str(terms.noise), settled]
+        return perturbed_through_cache(Path(hospital.policy.data), about, folder, make) if folder else make()
 
     return perturbed_table(table, label, schema_of(hospital), terms, key_of(hospital), keep)
 

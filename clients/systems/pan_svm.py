@@ -114,7 +114,7 @@ def mapped_train(site: Site, index: int) -> Mapped:
 
     # Of this run: a map that was sound with another run's kernel has to pass the check again.
     key = ("mapped", site.run_id, index, *site_map.digests, site.least_patients)
-    return cast("Floats", site.cached(key, all_mapped, cached)).__getitem__
+    return site.cached(key, all_mapped, cached).__getitem__
 
 
 @answers(tasks.LANDMARKS)

@@ -17,16 +17,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clients.hospital import Hospital
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import SettingError
 from flower_pansvm.files import PRIVATE, complete_file
 from flower_pansvm.log import log
 from flower_pansvm.private_folder import is_private
 
 VERSION = 10
 """Part of every key. Raise it when the copies' format changes, or what `read_table` or `perturbed_table` makes."""
+
+OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
+
+
+def cache_folder(hospital: Hospital) -> Path | None:
+    """Return the folder for copies of this site's tables; None if its node config says ``cache='none'``.
+
+    Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
+    an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
+    """
+    text = hospital.policy.cache
+    if not text:
+        return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
+    if text.strip().lower() == OFF:
+        return None
+    folder = Path(os.path.expanduser(text))
+    if not folder.is_absolute():
+        raise SettingError(
+            f"The 'cache' in the node config of site '{hospital.name}' is no absolute path. Write the path of a "
+            f"folder for copies of large tables, or cache='{OFF}' if none are to be kept."
+        )
+    return folder
 
 
 def read_through_cache(

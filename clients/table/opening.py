@@ -4,11 +4,11 @@ from collections.abc import Hashable
 from pathlib import Path
 
 from clients.hospital import Hospital
-from clients.table.disk_cache import read_through_cache
+from clients.table.disk_cache import cache_folder, read_through_cache
 from clients.table.form import TableForm
 from clients.table.reading import read_table, read_whole_file
 from clients.table.simulated import simulated_tables
-from clients.table.source import cache_folder, schema_of, table_identity
+from clients.table.source import schema_of, table_identity
 from clients.table.table import Table
 from flower_pansvm.errors import TableError
 from flower_pansvm.reading_options import ReadingOptions

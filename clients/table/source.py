@@ -5,10 +5,9 @@ its rows from the data set that the run names.
 """
 
 import hashlib
-import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional, cast
+from typing import TYPE_CHECKING, Optional
 
 from clients.cache import cached
 from clients.hospital import Hospital
@@ -17,8 +16,6 @@ from flower_pansvm.errors import SettingError
 
 if TYPE_CHECKING:
     from flower_pansvm.table_schema import TableSchema
-
-OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
 
 def schema_of(hospital: Hospital) -> Optional["TableSchema"]:
@@ -36,7 +33,7 @@ def schema_of(hospital: Hospital) -> Optional["TableSchema"]:
         raise SettingError(f"The schema file '{path.name}' has to be named by an absolute path.")
     status = path.stat() if path.is_file() else None
     key = "schema", str(path), status and (status.st_mtime_ns, status.st_size)
-    return cast(TableSchema, cached(key, lambda: TableSchema.read(path)))
+    return cached(key, lambda: TableSchema.read(path))
 
 
 def table_identity(hospital: Hospital) -> Hashable:
@@ -74,26 +71,6 @@ def table_version(hospital: Hospital, table: Table) -> str:
 def _is_asked(data: str) -> bool:
     """Tell whether a table is the answer of a query or a function."""
     return ".sql" in Path(data.lower()).suffixes or data.lower().startswith(FUNCTION)
-
-
-def cache_folder(hospital: Hospital) -> Path | None:
-    """Return the folder for copies of this site's tables; None if its node config says ``cache='none'``.
-
-    Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
-    an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
-    """
-    text = hospital.policy.cache
-    if not text:
-        return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
-    if text.strip().lower() == OFF:
-        return None
-    folder = Path(os.path.expanduser(text))
-    if not folder.is_absolute():
-        raise SettingError(
-            f"The 'cache' in the node config of site '{hospital.name}' is no absolute path. Write the path of a "
-            f"folder for copies of large tables, or cache='{OFF}' if none are to be kept."
-        )
-    return folder
 
 
 def label_place(hospital: Hospital) -> str:

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from clients.hospital import Hospital
 from clients.table import disk_cache as table_cache
-from clients.table.disk_cache import read_through_cache
+from clients.table.disk_cache import cache_folder, read_through_cache
 from clients.table.opening import open_table
 from clients.table.reading import read_table
-from clients.table.source import cache_folder
 from clients.table.table import Table, align
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
