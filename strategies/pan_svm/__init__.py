@@ -1,3 +1,1 @@
 """PAN-SVM."""
-
-from strategies.pan_svm.strategy import PanSVM as PanSVM
