@@ -1,7 +1,7 @@
 """Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's baseline."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from logging import INFO, WARNING
 from typing import Any
 
@@ -71,46 +71,23 @@ PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, F
 """By the setting ``search``. The published one is the linear SVM of Boyd et al. (2011), far from the optimum."""
 
 
+@dataclass(eq=False)
 class Consensus:
-    """Trains the binary problems of a model together, one secure sum a step.
+    """Trains the binary problems of a model together, one secure sum a step."""
 
-    Parameters
-    ----------
-    federation : Federation
-        The sites, which have received the feature map.
-    problems : sequence of Problem
-        The problems, each a class against the rest.
-    penalty : Penalty
-        Penalty and tolerances.
+    federation: Federation  # the sites, which have received the feature map
+    problems: Sequence[Problem]  # each a class against the rest
+    penalty: Penalty
+    most_steps: int = MOST_STEPS
+    points: Floats = field(init=False)  # (problems, rank + 1): z, weights and, last, bias
+    rho: Floats = field(init=False)  # (problems,): the penalties
+    rounds: int = field(default=0, init=False)  # steps so far, each a secure sum
+    history: list[AdmmResiduals] = field(default_factory=list, init=False)  # of each step but the first
+    converged: bool = field(default=False, init=False)  # whether the residuals have met their tolerances
 
-    Attributes
-    ----------
-    points : ndarray of shape (problems, rank + 1)
-        z: weights and, last, bias.
-    rho : ndarray of shape (problems,)
-        The penalties.
-    rounds : int
-        Steps so far, each a secure sum.
-    history : list of AdmmResiduals
-        The residuals of each step but the first.
-    converged : bool
-        Whether the residuals have met their tolerances.
-    """
-
-    def __init__(
-        self,
-        federation: Federation,
-        problems: Sequence[Problem],
-        penalty: Penalty,
-        most_steps: int = MOST_STEPS,
-    ) -> None:
-        self.federation, self.problems = federation, problems
-        self.penalty, self.most_steps = penalty, most_steps
-        self.points = np.zeros((len(problems), problems[0].rank + 1))
-        self.rho = np.full(len(problems), penalty.rho)
-        self.rounds = 0
-        self.history: list[AdmmResiduals] = []
-        self.converged = False
+    def __post_init__(self) -> None:
+        self.points = np.zeros((len(self.problems), self.problems[0].rank + 1))
+        self.rho = np.full(len(self.problems), self.penalty.rho)
         self._before = self.points, self.rho
         self._unsent: list[tuple[Floats, Floats]] = []
 

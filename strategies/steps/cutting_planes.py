@@ -1,7 +1,7 @@
 """The cutting-plane phase: the engine sends questions, the sites reply with sums (Lu 2016, Algorithms 2 and 3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from logging import DEBUG, INFO, WARNING
 
 import numpy as np
@@ -29,57 +29,29 @@ class SitesChangedError(Exception):
     """A site dropped out: earlier cuts include its rows, so they bound another objective than later ones."""
 
 
+@dataclass(eq=False)
 class CuttingPlanes:
-    """Trains all binary problems of a job together.
+    """Trains all binary problems of a job together."""
 
-    Parameters
-    ----------
-    settings : PanSvmSettings
-        Tolerance, and search of the points.
-    rows : ndarray of shape (folds, classes)
-        Training rows, summed in the problems' numbers of rows.
-    sites : tuple of str
-        The sites of these rows.
-    most_rounds : int
-        Most round trips of a problem.
-    needed : int, optional
-        Training ends when the first ``needed`` problems are solved; by default all are needed.
-    compared : bool, optional
-        Whether the models are only compared with others: then a problem whose bounds stall soon stops early, and
-        single round trips are not logged.
+    federation: Federation
+    settings: PanSvmSettings  # tolerance, and search of the points
+    problems: Sequence[Problem]
+    rows: Floats  # (folds, classes): training rows, summed in the problems' numbers of rows
+    sites: tuple[str, ...]  # of these rows
+    most_rounds: int = MAX_ROUNDS  # most round trips of a problem
+    needed: int | None = None  # training ends when so many of the first problems are solved; None: all
+    # Whether the models are only compared with others: then a problem whose bounds stall soon stops early, and single
+    # round trips are not logged.
+    compared: bool = False
+    progress: Sequence[Progress] = field(default=(), init=False)  # of each problem so far
+    history: list[list[tuple[float, float]]] = field(
+        init=False
+    )  # its upper and lower bound after each round trip
+    # Of each round trip, by problem.
+    questions: list[dict[int, Question]] = field(default_factory=list, init=False)
 
-    Attributes
-    ----------
-    progress : sequence of Progress
-        Bounds, cuts and dual variables of each problem so far.
-    history : list of list of tuple
-        For each problem, upper and lower bound after each round trip.
-    questions : list of dict of int to Question
-        The questions of each round trip, by problem.
-    """
-
-    def __init__(
-        self,
-        federation: Federation,
-        settings: PanSvmSettings,
-        problems: Sequence[Problem],
-        rows: Floats,
-        sites: tuple[str, ...],
-        most_rounds: int = MAX_ROUNDS,
-        needed: int | None = None,
-        compared: bool = False,
-    ) -> None:
-        self.federation = federation
-        self.settings = settings
-        self.problems = list(problems)
-        self.rows = rows
-        self.sites = sites
-        self.most_rounds = most_rounds
-        self.needed = needed
-        self.compared = compared
-        self.progress: Sequence[Progress] = ()
-        self.history: list[list[tuple[float, float]]] = [[] for _ in problems]
-        self.questions: list[dict[int, Question]] = []
+    def __post_init__(self) -> None:
+        self.history = [[] for _ in self.problems]
 
     def train(self, starts: Sequence[Floats]) -> list[Progress]:
         """Solve all problems; when a site drops out, begin again with the others at the incumbents.
