@@ -1,6 +1,7 @@
 """Post-processing of private sums, which costs no budget: the feature map, and the first weights."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import wrightomega
@@ -114,24 +115,20 @@ def symmetric(diagonal: Floats, above: Floats) -> Floats:
     return matrix + np.triu(matrix, 1).T
 
 
+@dataclass(eq=False)
 class NoisyRidge:
-    """Ridge regression on noisy second moments.
+    """Ridge regression on noisy second moments."""
 
-    Parameters
-    ----------
-    A : ndarray of shape (features, features)
-        Noisy sum of z z'.
-    B : ndarray of shape (features, columns)
-        Noisy sum of z y'.
-    deviation : float
-        Standard deviation of the noise of B and of the diagonal of A; that of other entries is sqrt(2) times smaller.
-    """
+    A: Floats  # (features, features): noisy sum of z z'
+    B: Floats  # (features, columns): noisy sum of z y'
+    deviation: (
+        float  # of the noise of B and of the diagonal of A; that of other entries is sqrt(2) times smaller
+    )
 
-    def __init__(self, A: Floats, B: Floats, deviation: float) -> None:
-        self.A, self.B, self.deviation = A, B, deviation
-        values, self.vectors = np.linalg.eigh(A)
+    def __post_init__(self) -> None:
+        values, self.vectors = np.linalg.eigh(self.A)
         self.values = np.maximum(values, 0.0)
-        penalties = deviation * math.sqrt(2 * len(A)) * 2.0 ** np.arange(-3.0, 9.0)
+        penalties = self.deviation * math.sqrt(2 * len(self.A)) * 2.0 ** np.arange(-3.0, 9.0)
         self.penalty = min(penalties, key=self._risk)
 
     def solve(self, right: Floats, penalty: float) -> Floats:

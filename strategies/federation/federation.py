@@ -5,6 +5,7 @@ broadcasts, and sealed notes from site to site, ride on the next one (:mod:`.mes
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from logging import INFO, WARNING
 from typing import Any, TypeVar
@@ -52,55 +53,34 @@ class SitesDroppedError(Exception):
         self.names = tuple(names)
 
 
+@dataclass(eq=False)
 class Federation:
-    """All sites of a run.
+    """All sites of a run."""
 
-    Parameters
-    ----------
-    settings : Settings
-        The run's settings: protocol, fewest sites, timeout.
-    checkpoint : Checkpoint or None
-        Records the sums, and returns those of the stopped run in a run that resumes.
-    after_round : callable or None
-        Called after every request that all sites have answered, with the number of round trips so far, the task's
-        name and its sums (empty for a task whose results are disclosed).
-
-    Attributes
-    ----------
-    sites : dict of str to Contact
-        The sites that take part, by name, in ring order.
-    schema : Schema or None
-        Columns and classes, once the sites have agreed on them.
-    rows : KnownRows or None
-        Numbers of the sites' rows, set by the step that sums them.
-    differences : list of str
-        Unexpected differences between sites, a sentence each.
-    """
+    grid: Grid
+    settings: Settings  # the run's: protocol, fewest sites, timeout
+    # Records the sums, and returns those of the stopped run in a run that resumes.
+    checkpoint: Checkpoint | None = None
+    # Called after every request that all sites have answered, with the number of round trips so far, the task's name
+    # and its sums (empty for a task whose results are disclosed).
+    after_round: Callable[[int, str, Mapping[str, Floats]], None] = lambda *_: None
+    # The sites that take part, by name, in ring order.
+    sites: dict[str, Contact] = field(default_factory=dict, init=False)
+    schema: Schema | None = field(default=None, init=False)  # once the sites have agreed on it
+    rows: KnownRows | None = field(default=None, init=False)  # set by the step that sums the sites' rows
+    # Unexpected differences between sites, a sentence each.
+    differences: list[str] = field(default_factory=list, init=False)
 
     lengths = staticmethod(sizes_of)
 
-    def __init__(
-        self,
-        grid: Grid,
-        settings: Settings,
-        checkpoint: Checkpoint | None = None,
-        after_round: Callable[[int, str, Mapping[str, Floats]], None] | None = None,
-    ) -> None:
-        self.grid = grid
-        self.settings = settings
-        self.checkpoint = checkpoint
-        self.after_round = after_round or (lambda *_: None)
-        self.run = str(grid.run.run_id)
-        self.terms = settings.terms
+    def __post_init__(self) -> None:
+        self.run = str(self.grid.run.run_id)
+        self.terms = self.settings.terms
         self.protocol = protocol_of(self.terms)
-        self.sites: dict[str, Contact] = {}
-        self.schema: Schema | None = None
         self.costs = Costs()
-        self.differences: list[str] = []
         self.pending = Pending()
         self._joined: dict[str, Contact] = {}
         self._names: dict[int, str] = {}
-        self.rows: KnownRows | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

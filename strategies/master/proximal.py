@@ -28,34 +28,25 @@ RIDGE = 1e-9
 """Added to the diagonal of I + tau C H, in shares of its mean, so that it can be decomposed."""
 
 
-class DampedHessian:
-    """The Hessian of the smoothed hinge loss with every damping, decomposed once for all rounds that use it.
+def damped_roots(hessian: Floats, C: float) -> "list[Root]":
+    """Return R of every damping, with R^T R = I + tau C H; dampings whose decomposition fails have none.
 
-    Parameters
-    ----------
-    hessian : ndarray of shape (rank + 1, rank + 1)
-        H.
-
-    Attributes
-    ----------
-    roots : list
-        R of every damping, with R^T R = I + tau C H; dampings whose decomposition fails have none.
+    ``hessian``, shape (rank + 1, rank + 1), is H, that of the smoothed hinge loss. It is decomposed once for all rounds
+    that use it.
     """
-
-    def __init__(self, hessian: Floats, C: float) -> None:
-        coupled = np.count_nonzero(hessian, axis=0) > 1
-        block, diagonal = hessian[np.ix_(coupled, coupled)], np.diag(hessian)
-        self.roots: list[_Root] = []
-        for tau in DAMPING:
-            with suppress(LinAlgError):
-                self.roots.append(_Root(block, diagonal, coupled, tau * C))
+    coupled = np.count_nonzero(hessian, axis=0) > 1
+    block, diagonal, roots = hessian[np.ix_(coupled, coupled)], np.diag(hessian), []
+    for tau in DAMPING:
+        with suppress(LinAlgError):
+            roots.append(Root(block, diagonal, coupled, tau * C))
+    return roots
 
 
 def proximal_targets(
     incumbent: Floats,
     cuts: Cuts,
     beta: Floats,
-    hessian: DampedHessian,
+    roots: "list[Root]",
     C: float,
     rows: float,
 ) -> Floats:
@@ -69,8 +60,8 @@ def proximal_targets(
         All cutting planes so far.
     beta : ndarray of shape (cuts,)
         The master's dual variables.
-    hessian : DampedHessian
-        Hessian of the smoothed hinge loss.
+    roots : list of Root
+        Of :func:`damped_roots`.
     C, rows : float
         Penalty, and number of rows in the sums.
 
@@ -84,7 +75,7 @@ def proximal_targets(
     active[np.argsort(-offsets)[:NEAREST_CUTS]] = True
     subgradients = np.column_stack([cuts.a[active], cuts.d[active]])
     targets = [np.empty((0, len(incumbent)))]
-    for root in hessian.roots:
+    for root in roots:
         with suppress(LinAlgError, TrainingError):
             targets.append(_minimiser(incumbent, subgradients, offsets[active], root, C, rows)[None, :])
     return np.vstack(targets)
@@ -94,7 +85,7 @@ def _minimiser(
     incumbent: Floats,
     subgradients: Floats,
     offsets: Floats,
-    root: "_Root",
+    root: "Root",
     C: float,
     rows: float,
 ) -> Floats:
@@ -109,19 +100,13 @@ def _minimiser(
     return incumbent + root.solve(combine(scale * u)[:, None])[:, 0]
 
 
-class _Root:
+class Root:
     """R with R^T R = I + C H, for an H that may be diagonal outside a block: that of many landmarks mostly is.
 
     ``block`` is H between the ``coupled`` coordinates.
     """
 
-    def __init__(
-        self,
-        block: Floats,
-        diagonal: Floats,
-        coupled: Bools,
-        C: float,
-    ) -> None:
+    def __init__(self, block: Floats, diagonal: Floats, coupled: Bools, C: float) -> None:
         sizes = C * diagonal
         sizes[:-1] += 1.0
         sizes += RIDGE * sizes.mean()

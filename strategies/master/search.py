@@ -7,6 +7,7 @@ round trip at a time (Lu 2016, Algorithm 3). Here a round trip evaluates all ste
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from strategies.master.packing import curvature_matrix, curvature_size, in_single_precision
 from strategies.master.progress import Progress
-from strategies.master.proximal import DampedHessian, proximal_targets
+from strategies.master.proximal import Root, damped_roots, proximal_targets
 
 SHORTEST, LINE = 0.1, 5
 """Shortest step on the line, and number of steps in geometric progression from it to 1 in a round after the bounds have
@@ -49,27 +50,22 @@ PATIENCE, SHRUNK = 8, 0.9
 it was."""
 
 
+@dataclass(eq=False)
 class PointSearch:
-    """The points of one problem, round after round.
+    """The points of one problem, round after round."""
 
-    Parameters
-    ----------
-    patience : int
-        Rounds without progress of the bounds after which a problem stops early.
-    early, late : float
-        Most entries of a Hessian, in cutting planes of as many numbers, in the first rounds and later (at least as
-        many); infinite for all entries.
-    """
+    patience: int = PATIENCE  # rounds without progress of the bounds after which a problem stops early
+    # Most entries of a Hessian, in cutting planes of as many numbers, in the first rounds and later (at least as many);
+    # infinite for all entries.
+    early: float = EARLY_PLANES
+    late: float = LATE_PLANES
 
-    def __init__(
-        self, patience: int = PATIENCE, early: float = EARLY_PLANES, late: float = LATE_PLANES
-    ) -> None:
-        self.patience, self.early, self.late = patience, early, max(early, late)
+    def __post_init__(self) -> None:
+        self.late = max(self.early, self.late)
         self.width = FIRST_WIDTH
-        self.gap = math.inf
-        self.distance = math.inf
+        self.gap = self.distance = math.inf
         self.idle = 0
-        self.hessian: DampedHessian | None = None  # the latest
+        self.hessian: list[Root] | None = None  # the latest, decomposed with every damping
         self.age = 0  # in rounds
 
     def first(self, progress: Progress, starts: Floats) -> Question:
@@ -117,7 +113,7 @@ class PointSearch:
         self.age += 1
         if question.leading >= 0:
             matrix = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            self.hessian, self.age = DampedHessian(matrix, problem.C), 1
+            self.hessian, self.age = damped_roots(matrix, problem.C), 1
 
 
 def long_segments(centre: Floats, targets: Floats) -> tuple[Floats, Floats]:

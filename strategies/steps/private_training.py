@@ -1,7 +1,7 @@
 """Private training and testing: asking for sums that are charged, and counting what they cost."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from logging import WARNING
 from typing import Any, TypeVar
 
@@ -34,32 +34,21 @@ class Spent:
     answers: int
 
 
+@dataclass(eq=False)
 class Budget:
-    """What a run may spend of the budgets of the training and of the test rows, and what it has spent.
+    """What a run may spend of the budgets of the training and of the test rows, and what it has spent."""
 
-    Parameters
-    ----------
-    federation : Federation
-        The sites.
-    rho : float
-        What it may spend of each of the two (zCDP).
-    colluders : int
-        Sites whose noise does not count.
-    resumed : bool
-        Whether a run goes on that was stopped. It may have been stopped while it waited for an answer, which was
-        charged.
+    federation: Federation
+    rho: float  # what it may spend of each of the two (zCDP)
+    colluders: int  # sites whose noise does not count
+    # Whether a run goes on that was stopped. It may have been stopped while it waited for an answer, which was charged.
+    resumed: bool
+    spent: list[Spent] = field(default_factory=list, init=False)  # an entry a sum
 
-    Attributes
-    ----------
-    spent : list of Spent
-        An entry a sum.
-    """
-
-    def __init__(self, federation: Federation, rho: float, colluders: int, *, resumed: bool) -> None:
-        self.federation, self.rho, self.colluders = federation, rho * (1 - ROUNDING), colluders
-        self.spent: list[Spent] = []
+    def __post_init__(self) -> None:
+        self.rho *= 1 - ROUNDING
         self._costs: list[float] = []
-        self._in_flight = resumed
+        self._in_flight = self.resumed
 
     def total(self, rows: str) -> float:
         """Return the spent part of one side's budget."""

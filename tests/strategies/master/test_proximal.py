@@ -11,7 +11,7 @@ from flower_pansvm.systems.pan_svm.cuts import Cuts
 from strategies.master import proximal
 from strategies.master.proximal import (
     DAMPING,
-    DampedHessian,
+    damped_roots,
     proximal_targets,
 )
 
@@ -45,7 +45,7 @@ def points_of(
     C: float,
     rows: float,
 ) -> Matrix:
-    return proximal_targets(best, cuts, beta, DampedHessian(curvature, C), C, rows)
+    return proximal_targets(best, cuts, beta, damped_roots(curvature, C), C, rows)
 
 
 @given(
