@@ -18,6 +18,7 @@ from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET
 from flower_pansvm.systems.scaling import MOMENTS, NO_FOLD, SCALING
 from strategies.federation.transcript import TranscriptSum
 from strategies.master.packing import curvature_matrix, unpack_answers
+from strategies.steps.scaling import ColumnSums, scaled_sums
 
 
 @dataclass(frozen=True)
@@ -124,24 +125,16 @@ def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
     )
     normalization = known_map.feature_map.normalization[:, :most]
     inner = [*range(most), -1]
-    total, square = _scaled_moments(moments[-1], scaling_of(last))
+    sums = moments[-1].sums
+    cells = ColumnSums(*(sums[name].sum(axis=0) for name in ("count", "total", "square")))
+    square, total = scaled_sums(scaling_of(last), float(sums["rows"].sum()), cells)
     return Knowledge(
         known=replace(known_map, feature_map=replace(known_map.feature_map, normalization=normalization)),
         hessians=[H[np.ix_(inner, inner)] for leading, H in hessians[digest] if leading >= most],
-        class_rows=moments[-1].sums["rows"].sum(axis=0),
+        class_rows=sums["rows"].sum(axis=0),
         total=total[known_map.features],
         square=square[known_map.features],
     )
-
-
-def _scaled_moments(moments: TranscriptSum, scaling: Scaling) -> tuple[Floats, Floats]:
-    """Return sum and sum of squares of the scaled cells; missing cells are filled with the mean."""
-    count, total, square = (moments.sums[name].sum(axis=0) for name in ("count", "total", "square"))
-    fill, shift, scale = scaling.fill, scaling.shift, scaling.scale
-    rows = moments.sums["rows"].sum()
-    total, square = total + (rows - count) * fill, square + (rows - count) * np.square(fill)
-    scaled = (total - rows * shift) / scale
-    return scaled, (square - 2 * shift * total + rows * np.square(shift)) / np.square(scale)
 
 
 def map_of(entry: TranscriptSum, index: int) -> KnownMap:
@@ -167,16 +160,15 @@ def sums_by_map(record: Sequence[TranscriptSum]) -> list[tuple[KnownMap, Floats]
     """
     maps: dict[str, KnownMap] = {}
     sums = defaultdict(list)
-    for known_map, total in chain(_sums_of_cuts(record), _sums_of_models(record)):
+    # The subgradients and offsets of cuts are sums of signed rows that violate the margin.
+    of_cuts = (
+        (map_of(entry, problem.feature_map), np.column_stack([answer.cuts.a, answer.cuts.d]))
+        for entry, problem, _, answer in _cuts_of(record)
+    )
+    for known_map, total in chain(of_cuts, _sums_of_models(record)):
         maps[known_map.digest] = known_map
         sums[known_map.digest].append(total)
     return [(maps[digest], np.vstack(parts)) for digest, parts in sums.items()]
-
-
-def _sums_of_cuts(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap, Floats]]:
-    """Yield the subgradients and offsets of cuts: sums of signed rows that violate the margin."""
-    for entry, problem, _, answer in _cuts_of(record):
-        yield map_of(entry, problem.feature_map), np.column_stack([answer.cuts.a, answer.cuts.d])
 
 
 def _sums_of_models(record: Sequence[TranscriptSum]) -> Iterator[tuple[KnownMap, Floats]]:

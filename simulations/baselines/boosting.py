@@ -62,11 +62,7 @@ def _strategy(sites: int) -> Strategy:
 
 
 def _app(
-    settings: PanSvmSettings,
-    rows: PooledRows,
-    positive: Floats,
-    weights: Floats,
-    rate: float,
+    settings: PanSvmSettings, rows: PooledRows, positive: Floats, weights: Floats, rate: float
 ) -> ClientApp:
     """Return a site's app, which trains one more tree on its own rows after the trees it is sent."""
     app = ClientApp()

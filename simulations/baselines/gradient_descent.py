@@ -32,7 +32,7 @@ from simulations.baselines.federated import (
     judged,
     rounds,
 )
-from simulations.baselines.registry import Baseline, BaselineFigures
+from simulations.baselines.registry import BaselineFigures
 from simulations.data.pooling import PooledRows
 from strategies.svm_settings import PanSvmSettings
 
@@ -58,13 +58,12 @@ def _with_noise(sites: int) -> Strategy:
     return DifferentialPrivacyServerSideFixedClipping(average(sites), noise, CLIP, sites)
 
 
-def _proximal(sites: int) -> Strategy:
-    return FedProxInOrder(fraction_evaluate=0.0, min_train_nodes=sites, proximal_mu=MU)
-
-
 ALGORITHMS = {
     "fedavg": Algorithm(average),
-    "fedprox": Algorithm(_proximal, proximal=MU),
+    "fedprox": Algorithm(
+        lambda sites: FedProxInOrder(fraction_evaluate=0.0, min_train_nodes=sites, proximal_mu=MU),
+        proximal=MU,
+    ),
     # Where all sites take part, the mean of weights and control variates is all that the coordinator does.
     "scaffold": Algorithm(average, controls=True),
     "dp-fedavg": Algorithm(_with_noise),
@@ -179,11 +178,7 @@ def _numpy_seed(seed: int) -> Iterator[None]:
         np.random.set_state(before)
 
 
-def _baseline(algorithm: str, hidden: int = 0) -> Baseline:
-    return partial(train_and_judge, algorithm, hidden)
-
-
-fedavg_network = _baseline("fedavg", HIDDEN)
-fedprox_logistic, fedprox_network = _baseline("fedprox"), _baseline("fedprox", HIDDEN)
-scaffold_logistic, scaffold_network = _baseline("scaffold"), _baseline("scaffold", HIDDEN)
-dp_fedavg_logistic = _baseline("dp-fedavg")
+fedavg_network = partial(train_and_judge, "fedavg", HIDDEN)
+fedprox_logistic, fedprox_network = (partial(train_and_judge, "fedprox", hidden) for hidden in (0, HIDDEN))
+scaffold_logistic, scaffold_network = (partial(train_and_judge, "scaffold", hidden) for hidden in (0, HIDDEN))
+dp_fedavg_logistic = partial(train_and_judge, "dp-fedavg", 0)

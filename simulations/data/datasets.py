@@ -72,7 +72,13 @@ def load_dataset(
     path = locate(name, data_dir)
     if path is not None and site_column is None:
         return agreed_rows(read_table(path, label, form=form), form, path.name)
-    frame = _frame_of(name, path, form, (label, site_column))
+    if path is not None:
+        frame = read_frame(path, form)
+    elif name in SHIPPED:
+        shipped = SHIPPED[name](as_frame=True)
+        frame = shipped.data.assign(**{LABEL: shipped.target_names[shipped.target]})
+    else:
+        frame = _openml_frame(name, (label, site_column))
     if site_column is not None:
         site_column = plain_name(site_column)
         column_index([column for column in frame.columns if column != label], site_column)
@@ -85,13 +91,6 @@ def load_dataset(
     if site_column is not None:
         table = replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
     return agreed_rows(table, form, source)
-
-
-def _frame_of(name: str, path: Path | None, form: TableForm, kept: tuple[str | None, ...]) -> pd.DataFrame:
-    """Return the cells of a data set as they are written; of OpenML's, only columns that are kept hold texts."""
-    if path is not None:
-        return read_frame(path, form)
-    return _shipped_frame(name) if name in SHIPPED else _openml_frame(name, kept)
 
 
 def agreed_rows(table: Table, form: TableForm, source: str) -> Table:
@@ -143,13 +142,6 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
         f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)} in '{folder}'. "
         f"{near_matches(name, [*SHIPPED, *available])} {how_to_get(name)}"
     )
-
-
-def _shipped_frame(name: str) -> pd.DataFrame:
-    data = SHIPPED[name](as_frame=True)
-    frame: pd.DataFrame = data.data.copy()
-    frame[LABEL] = data.target_names[data.target]
-    return frame
 
 
 def _openml_frame(name: str, kept: tuple[str | None, ...]) -> pd.DataFrame:

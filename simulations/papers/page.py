@@ -70,12 +70,8 @@ def paper_of(name: str) -> Paper:
     """Return the content of a paper's file of claims."""
     text = files("simulations.papers").joinpath("claims", f"{name}.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)
-    claims = tuple(_claim(entry) for entry in entries["claim"])
+    claims = tuple(Claim(**{**entry, "cells": tuple(entry.get("cells", ()))}) for entry in entries["claim"])
     return Paper(entries["summary"], claims, entries.get("not-run", {}))
-
-
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    return Claim(**{**entry, "cells": tuple(entry.get("cells", ()))})
 
 
 def claims_table(name: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from simulations.comparison.finished import read_runs
 from simulations.comparison.workers import Result
 from simulations.papers.declared import all_reproductions
-from simulations.papers.reproduction import Cell, Position, Reproduction, Setup
+from simulations.papers.reproduction import Cell, Reproduction, Setup
 from simulations.papers.writing import HEADER, line_of
 
 REPRODUCED = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -79,7 +79,8 @@ def done_cells(what: Reproduction, done: Mapping[str, Result]) -> list[Cell]:
         count = _whole_repeats(setups, what.repeats, done)
         if not count:
             continue
-        single = replace(what, setups={position: setups}, summed=False, paper=_printed(position, what.paper))
+        printed = {position: what.paper[position]} if position in what.paper else {}
+        single = replace(what, setups={position: setups}, summed=False, paper=printed)
         runs = [run for cell_runs in single.plan(count).values() for run in cell_runs]
         cells += single.cells(count, {run: done[json.dumps(run.key)] for run in runs})
     return [cell for cell in cells if cell.ours is not None]
@@ -91,10 +92,6 @@ def _whole_repeats(setups: Sequence[Setup], most: int, done: Mapping[str, Result
         if any(json.dumps(setup.run(repeat).key) not in done for setup in setups):
             return repeat
     return most
-
-
-def _printed(position: Position, paper: Mapping[Position, float]) -> dict[Position, float]:
-    return {position: paper[position]} if position in paper else {}
 
 
 if __name__ == "__main__":

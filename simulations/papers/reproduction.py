@@ -184,21 +184,15 @@ def per_cell(read: Callable[[Position, Result], float | None]) -> Measure:
     ]
 
 
-def _accuracy(result: Result) -> float | None:
-    accuracy = result.get("cv_accuracy", result["accuracy"])
-    return None if accuracy is None else 100.0 * float(accuracy)
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100.0 * float(share)
 
 
-ACCURACY = per_run(_accuracy)
+ACCURACY = per_run(lambda result: _percent(result.get("cv_accuracy", result["accuracy"])))
 """Accuracy in percent: over the folds if the run has cross-validated, else on the rows left out."""
 
 
-def _fold_deviation(result: Result) -> float | None:
-    deviation = result.get("fold_deviation")
-    return None if deviation is None else 100.0 * float(deviation)
-
-
-FOLD_DEVIATION = per_run(_fold_deviation)
+FOLD_DEVIATION = per_run(lambda result: _percent(result.get("fold_deviation")))
 """Standard deviation over the folds of a run, of the accuracy in percent."""
 
 

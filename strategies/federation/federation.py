@@ -215,7 +215,7 @@ class Federation:
         self._joined = dict(sorted(contacts.items()))
         self.sites = dict(self._joined)
         self._names = {contact.node_id: name for name, contact in self._joined.items()}
-        self.pending.add_keys(AllKeys.of({name: contact.keys for name, contact in self._joined.items()}))
+        self.pending.keys = AllKeys.of({name: contact.keys for name, contact in self._joined.items()})
 
     def note_difference(self, text: str) -> None:
         """Log a difference between sites, and keep it for the result."""

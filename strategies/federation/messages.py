@@ -6,7 +6,7 @@ public keys.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,31 +35,24 @@ class Contact:
     simulated: bool = False
 
 
+@dataclass
 class Pending:
-    """Broadcasts, keys and notes that ride on the next messages; all sites have them when all have answered.
+    """Broadcasts, keys and notes that ride on the next messages; all sites have them when all have answered."""
 
-    Attributes
-    ----------
-    broadcasts : dict of str to mapping
-        The values that not all sites have received, by the broadcast's name.
-    digests : dict of str to str
-        The digest of every broadcast so far; the names of sums depend on them.
-    """
-
-    def __init__(self) -> None:
-        self.broadcasts: dict[str, Values] = {}
-        self.digests: dict[str, str] = {}
-        self._keys: AllKeys | None = None  # until all sites have them
-        self._notes: Mapping[str, Mapping[str, bytes]] = {}
+    broadcasts: dict[str, Values] = field(
+        default_factory=dict
+    )  # those that not all sites have received, by name
+    digests: dict[str, str] = field(
+        default_factory=dict
+    )  # of every broadcast so far; names of sums depend on them
+    # The public keys of all sites, also of those that drop out, as a note may come from one; until all sites have them.
+    keys: AllKeys | None = None
+    notes: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)  # by receiver and sender
 
     def add_broadcast(self, name: str, values: Values) -> None:
         """Add a broadcast, which replaces an earlier one of the same name."""
         self.broadcasts[name] = values
         self.digests[name] = records.digest(values)
-
-    def add_keys(self, keys: AllKeys) -> None:
-        """Add the public keys of all sites, also of those that drop out: a note may come from one."""
-        self._keys = keys
 
     def put_broadcasts(self, content: RecordDict) -> None:
         """Add the broadcasts to a message."""
@@ -68,15 +61,15 @@ class Pending:
 
     def put(self, content: RecordDict, site: str) -> None:
         """Add everything to the message of a secure sum to a site."""
-        if self._keys is not None:
-            records.write(content, "keys", self._keys)
-        records.put(content, "notes", self._notes.get(site, {}))
+        if self.keys is not None:
+            records.write(content, "keys", self.keys)
+        records.put(content, "notes", self.notes.get(site, {}))
         self.put_broadcasts(content)
 
     def delivered(self, notes: Mapping[str, Mapping[str, bytes]]) -> None:
         """Remove the broadcasts and keys that all sites have received, and set the notes to send, by receiver."""
         self.broadcasts.clear()
-        self._keys, self._notes = None, notes
+        self.keys, self.notes = None, notes
 
 
 def put_sum(content: RecordDict, sum_round: SumRound, joined: Mapping[str, Contact]) -> None:

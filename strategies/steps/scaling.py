@@ -157,7 +157,7 @@ class Moments:
         others = self._others(fold)
         rows, cells = float(self.class_rows(fold).sum()), self.cells.of(others)
         scaling = fit_scaling(self.kind, cells, self.low[others].min(axis=0), self.high[others].max(axis=0))
-        return ScaledFeatures(scaling, fold, int(rows), *_scaled_sums(scaling, rows, cells))
+        return ScaledFeatures(scaling, fold, int(rows), *scaled_sums(scaling, rows, cells))
 
     def _others(self, fold: int) -> Bools:
         others: Bools = np.arange(len(self.rows)) != fold
@@ -285,7 +285,7 @@ def broadcast_scalings(federation: Federation, scalings: Sequence[Scaling]) -> N
     )
 
 
-def _scaled_sums(scaling: Scaling, rows: float, cells: ColumnSums) -> tuple[Floats, Floats]:
+def scaled_sums(scaling: Scaling, rows: float, cells: ColumnSums) -> tuple[Floats, Floats]:
     """Return sum of squares and sum of each scaled feature over all rows, with missing cells filled."""
     missing = rows - cells.count
     total = cells.total + missing * scaling.fill

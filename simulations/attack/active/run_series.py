@@ -1,11 +1,8 @@
 """A run series: Flower passes the state of a series' last run to the next, whichever app the coordinator submits."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from flwr.app import RecordDict
 
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
@@ -33,16 +30,11 @@ def play(folder: Path) -> Attempt:
     seen = b"".join(value for keys in published for value in vars(keys).values())
     states = coordinator.grid.states()
     secret = {
-        f"{group}/{name}" for state in states for group, name, value in _bytes_in(state) if value not in seen
+        f"{group}/{name}"
+        for state in states
+        for group, record in state.items()
+        for name, value in record.items()
+        if isinstance(value, bytes) and len(value) >= LEAST_SECRET and value not in seen
     }
     names = ", ".join(sorted(secret))
     return Attempt(f"{len(secret)} secrets of each hospital{names and ': '}{names}", "none", not secret)
-
-
-def _bytes_in(state: RecordDict) -> Iterator[tuple[str, str, bytes]]:
-    """Yield group, name and value of all possible keys."""
-    for group, record in state.items():
-        for name, value in record.items():
-            content: Any = value
-            if isinstance(content, bytes) and len(content) >= LEAST_SECRET:
-                yield group, name, content

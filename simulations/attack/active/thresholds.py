@@ -68,17 +68,8 @@ def _many(more: bool) -> Floats:
     return cells
 
 
-def _has_rare(cells: Floats) -> bool:
-    return bool((cells == RARE).any())
-
-
-def _is_measured(cells: Floats) -> bool:
-    there = cells[~np.isnan(cells)]
-    return bool((there != np.round(there)).any())
-
-
 KINDS: tuple[tuple[Callable[[bool], Floats], Callable[[Floats], bool]], ...] = (
-    (_rare, _has_rare),
-    (_many, _is_measured),
+    (_rare, lambda cells: bool((cells == RARE).any())),
+    (_many, lambda cells: bool((np.nan_to_num(cells) % 1 != 0).any())),  # measurements are not whole
 )
 """Columns with a record more or less, and how it is recognised in their copies."""
