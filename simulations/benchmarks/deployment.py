@@ -7,28 +7,27 @@ All are on this machine, connected by TLS, as `pansvm demo` starts them. CPU sec
 so this needs Linux. Hospitals are connected before the first run, and stay connected until the last one ends.
 """
 
-import json
+import contextlib
 import os
-import subprocess
-import sys
+import re
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from clients.deployment.node_file import set_key
 from flower_pansvm.result_file import read_result
 from flower_pansvm.terms import Scalar
-from simulations.benchmarks import study_costs
 from simulations.benchmarks.hospitals import HOSPITALS as HEART
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
+from simulations.running_study import processes_about
 from simulations.trial import SCHEMA, generated_tables, set_up, started_study
-from strategies.deployment.superlink import checkout, train
+from strategies.deployment.coordinator import Coordinator
+from strategies.deployment.superlink import train
 
 HOSPITALS = (3, 10)
-RUNS, COMPARED_RUNS = 20, 3
-EARLIER = "aa2db2f5"
-"""The commit before hospitals had a SuperNode of this project; `compared` runs it beside."""
+RUNS = 20
 
 SETTINGS: Mapping[str, Scalar] = {
     "strategy": "pan-svm",
@@ -43,6 +42,10 @@ SYSTEMS: Mapping[str, Mapping[str, Scalar]] = {
 }
 """Settings for the four heart hospitals, all others as they are without a choice."""
 
+SERVER, NODE = "flower-superlink", "clients.node.node"
+"""What is in the command line of the SuperLink, and of a hospital's SuperNode."""
+
+WORK = re.compile(r"work on '(?!relay)\w+': ([\d.]+) s")
 HEART_RUNS = 3
 RANGES = {
     **{"age": (0, 120), "sex": (0, 1), "cp": (1, 4), "trestbps": (0, 250), "chol": (0, 700), "fbs": (0, 1)},
@@ -79,47 +82,74 @@ def _runs(
     for hospital in tables:
         set_key(folder / hospital, "epsilon", 2.0 * runs)  # a budget for all of them
     with started_study(folder, tables):
-        yield from study_costs.lines(
-            folder, tables, runs, lambda out: read_result(train(coordinator, out, lambda _: None))
+        yield from costs(folder, list(tables), runs, coordinator)
+
+
+def costs(
+    folder: Path, hospitals: Sequence[str], runs: int, coordinator: Coordinator
+) -> Iterator[dict[str, Any]]:
+    """Yield the costs of each of so many trainings of a running study in a folder.
+
+    Seconds are means of a round trip: all of it; waiting for the hospitals' answers; and the work of the slowest of
+    these, by their logs, so that the rest of the waiting is Flower's and the network's.
+    """
+    for run in range(1, runs + 1):
+        before, read = _cpu(folder, hospitals), {name: len(_log(folder, name)) for name in hospitals}
+        began = time.monotonic()
+        result = read_result(train(coordinator, folder / f"results-{run}", lambda _: None))
+        seconds, trips, after = time.monotonic() - began, result["round_trips"], _cpu(folder, hospitals)
+        phases, works = (
+            result["phases"].values(),
+            [WORK.findall(_log(folder, name)[read[name] :]) for name in hospitals],
         )
+        yield {
+            "run": run,
+            "round_trips": trips,
+            "seconds": seconds,
+            "seconds_a_trip": sum(phase["seconds"] for phase in phases) / trips,
+            "waiting_a_trip": sum(phase["waiting"] for phase in phases) / trips,
+            "hospital_a_trip": sum(max(map(float, of_step)) for of_step in zip(*works, strict=False)) / trips,
+            "server_cpu_a_trip": (after[0] - before[0]) / trips,
+            "node_cpu_a_trip": (after[1] - before[1]) / trips / len(hospitals),
+            "server_gb": gigabytes(folder / "coordinator", SERVER),
+            "node_gb": sum(gigabytes(folder / name, NODE) for name in hospitals) / len(hospitals),
+            "failed": len(result["dropped_sites"]),
+        }
 
 
-def compared(hospitals: int, runs: int = COMPARED_RUNS) -> Iterator[dict[str, Any]]:
-    """Yield the costs of runs with an earlier commit's SuperNodes, which were Flower's, and with this one's."""
-    root = checkout()
-    with tempfile.TemporaryDirectory() as name:
-        old = Path(name) / "old"
-        git = ["git", "-C", str(root), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(old), EARLIER], check=True)
-        try:
-            for commit, tree in ((EARLIER, old), ("this", root)):
-                folder = Path(name) / f"study-{commit}"
-                folder.mkdir()
-                command = [sys.executable, "-P", study_costs.__file__, str(folder), str(hospitals), str(runs)]
-                # Only where it is installed from is another tree behind that of the variable.
-                environment = {**os.environ, "PYTHONPATH": str(tree)}
-                done = subprocess.run(
-                    [*command, json.dumps(SETTINGS)],
-                    cwd=tree,
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    check=True,
-                )
-                for line in done.stdout.splitlines():
-                    yield {"commit": commit, "hospitals": hospitals, **json.loads(line)}
-        finally:
-            subprocess.run([*git, "remove", "--force", str(old)], check=True)
+def _log(folder: Path, name: str) -> str:
+    return (folder / f"{name}.log").read_text(errors="replace")
+
+
+def _cpu(folder: Path, hospitals: Iterable[str]) -> tuple[float, float]:
+    """Return the CPU seconds so far of the SuperLink, and of all hospitals."""
+    return cpu_seconds(folder / "coordinator", SERVER), sum(
+        cpu_seconds(folder / name, NODE) for name in hospitals
+    )
+
+
+def cpu_seconds(folder: Path, program: str) -> float:
+    """Return the CPU seconds so far of a study's processes of a program, with those of children that have ended."""
+    ticks = 0
+    for pid in processes_about(folder, program):
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def gigabytes(folder: Path, program: str) -> float:
+    """Return the memory that these processes hold now."""
+    pages = 0
+    for pid in processes_about(folder, program):
+        with contextlib.suppress(OSError):
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Measure the four heart hospitals, and studies of three and of ten hospitals."""
     write_results("deployment_heart", {"runs": list(heart(data_dir))}, out)
-    tables = {
-        name: [line for count in HOSPITALS for line in measure(count)]
-        for name, measure in {"compared": compared, "runs": lines}.items()
-    }
-    write_results("deployment", tables, out)
+    write_results("deployment", {"runs": [line for count in HOSPITALS for line in lines(count)]}, out)
 
 
 if __name__ == "__main__":
