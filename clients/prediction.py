@@ -7,19 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from flwr.app import RecordDict
 
 from clients.checking.cells import cells_of
-from clients.hospital import SimulatedContext, hospital_of
 from clients.ledger.lasting_split import lasting_secret
 from clients.table.cells import canonical_labels
 from clients.table.file import OTHER_SUFFIXES, SOURCES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
+from clients.table.simulated import simulated_hospitals
 from clients.table.sources.rows import EMPTY_ROWS
-from clients.table.table import Table, align, columns_text, nearest_text
+from clients.table.table import align, columns_text, nearest_text
 from clients.unknown_cells import known_cells
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.counts import confusion_counts, patient_squares
 from flower_pansvm.errors import ModelFileError, SettingError, TableError, install
 from flower_pansvm.labels import misspelt
@@ -32,7 +31,6 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.shares import Share, all_right
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
-from flower_pansvm.terms import Scalar
 from flower_pansvm.thresholds import Limit, caution_of, limit_of, result_of
 
 NO_LABEL, NO_CLASS = -1, -2
@@ -120,7 +118,9 @@ def predict_file(
     agreed = TableSchema.from_json(schema.table) if schema.table else None
     if label is not None or label_of(agreed) in frame.columns:
         label = label_of(agreed, label)
-    needed = _needed(schema.columns, agreed)
+    # A selection may need some of the columns only.
+    wanted, described = {*schema.columns}, agreed.columns if agreed else map(TableColumn, schema.columns)
+    needed = {column.name: column for column in described if wanted & {*column.features}}
     if not any(column in needed for column in frame.columns):
         raise TableError(
             f"'{name}' has none of the columns that the model needs: {columns_text(tuple(needed))}. Name another file, "
@@ -134,7 +134,10 @@ def predict_file(
     table, cells_unknown = known_cells(features, agreed_form, name)
     numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
     ambiguous = tuple(c.name for c in cells_of(frame, numbers, form) if c.may_be_grouped(form))
-    cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
+    there = [name in wanted for name in table.columns]
+    names = tuple(name for name in table.columns if name in wanted)
+    X = align(replace(table, columns=names, X=table.X[:, there]), schema.columns).X
+    cells = pd.DataFrame(X, columns=list(schema.columns))
     skipped = cells.isna().all(axis=1).to_numpy()
     answer = _answer(model, cells, limit)
     predicted = answer["prediction"]
@@ -143,8 +146,11 @@ def predict_file(
     if cells_unknown.to_numpy().any():
         answer["unknown"] = ["; ".join(cells_unknown.columns[row]) for row in cells_unknown.to_numpy()]
     if row_id is not None:
+        if row_id not in frame.columns:
+            detail = nearest_text(row_id, frame.columns)
+            raise TableError(f"'{name}' has no column '{row_id}' to tell its rows by.", detail)
         # Its name may be that of another column of the answer.
-        answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
+        answer.insert(0, row_id, frame[row_id].to_numpy(), allow_duplicates=True)
     unknown = {
         str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()
     }
@@ -252,28 +258,6 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(path, index=False)
 
 
-def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:
-    """Return the columns of a raw table that a model needs, by name; a selection may need some of them only."""
-    wanted, described = set(columns), agreed.columns if agreed else map(TableColumn, columns)
-    return {column.name: column for column in described if wanted & set(column.features)}
-
-
-def _in_order(table: Table, columns: Sequence[str]) -> Floats:
-    """Return the features that a model needs, in its order."""
-    wanted = set(columns)
-    indices = [index for index, name in enumerate(table.columns) if name in wanted]
-    names = tuple(table.columns[index] for index in indices)
-    return align(Table(names, table.X[:, indices], None, table.absent_is_zero), columns).X
-
-
-def _ids(frame: pd.DataFrame, row_id: str, name: str) -> "pd.Series[str]":
-    if row_id not in frame.columns:
-        raise TableError(
-            f"'{name}' has no column '{row_id}' to tell its rows by.", nearest_text(row_id, frame.columns)
-        )
-    return frame[row_id]
-
-
 def _classes(frame: pd.DataFrame, label: str, name: str, form: TableForm, schema: Schema) -> Ints:
     """Return the class of each row, `NO_LABEL` or `NO_CLASS`, which is also a label that is spelt otherwise."""
     if label not in frame.columns:
@@ -334,9 +318,7 @@ def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
     if not isinstance(config, dict):
         raise ModelFileError(f"{result} does not say how the model was trained. {ONCE_MORE} {NEEDS_SITES}")
     count, size = int(config["sites"]), len(model.parts_.u)
-    nodes: list[dict[str, Scalar]] = [{"partition-id": i, "num-partitions": count} for i in range(count)]
-    sites = [hospital_of(SimulatedContext(0, 0, node, RecordDict(), config)) for node in nodes]
-    secrets = [lasting_secret(site) for site in sites]
+    secrets = [lasting_secret(site) for site in simulated_hospitals(count, config)]
     matrices, columns = [], np.array(model.schema_.columns, dtype=np.str_)
     for index, digest in enumerate(model.parts_.digests):
         block = columns[model.parts_.blocks == index].tolist()

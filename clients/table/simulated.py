@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from flwr.app import RecordDict
+
+from clients.hospital import Hospital, SimulatedContext, hospital_of
 from clients.table.table import Table
 from flower_pansvm.errors import TableError
 from flower_pansvm.terms import Scalar
@@ -34,6 +37,17 @@ class SimulatedTables(Protocol):
         /,
     ) -> Any:
         """Return the split of a site's rows, as a `clients.ledger.lasting_split.LastingSplit`."""
+
+
+def simulated_nodes(sites: int) -> list[dict[str, Scalar]]:
+    """Return the node config of each of so many simulated sites."""
+    return [{"partition-id": site, "num-partitions": sites} for site in range(sites)]
+
+
+def simulated_hospitals(sites: int, config: Mapping[str, Scalar]) -> list[Hospital]:
+    """Return each of so many simulated sites as it begins a run with a run config."""
+    nodes = enumerate(simulated_nodes(sites))
+    return [hospital_of(SimulatedContext(0, site, node, RecordDict(), dict(config))) for site, node in nodes]
 
 
 _of_this_process: list[SimulatedTables] = []

@@ -14,9 +14,9 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg, FedProx, Strategy
 from numpy.typing import NDArray
 
+from clients.table.simulated import simulated_nodes
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BaselineFigures, judge
 from simulations.data.pooling import PooledRows
 from simulations.engines.flower_log import quieter
@@ -68,10 +68,7 @@ def rounds(
 
     ``strategy`` makes Flower's of a number of sites. TrainingError if a site could not train.
     """
-    nodes: list[dict[str, Scalar]] = [
-        {"partition-id": site, "num-partitions": sites} for site in range(sites)
-    ]
-    grid = _CountingGrid(app, nodes, {})
+    grid = _CountingGrid(app, simulated_nodes(sites), {})
     # Flower's strategies log dozens of lines.
     with quieter(logging.ERROR):
         result = strategy(sites).start(grid, ArrayRecord(list(start)), num_rounds=ROUNDS)

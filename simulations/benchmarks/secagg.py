@@ -24,6 +24,7 @@ from flwr.serverapp.strategy import (
     Strategy,
 )
 
+from clients.table.simulated import simulated_nodes
 from flower_pansvm.arrays import Floats
 from flower_pansvm.secagg import SecureAggregation, secure_client_app
 from flower_pansvm.weighted_mean import MeanTerms
@@ -75,7 +76,7 @@ def app_of(base: ClientApp, train: Train) -> ClientApp:
 
 def grid_of(app: ClientApp, sites: int = SITES) -> InProcessGrid:
     """Return a grid with an app at each site."""
-    return InProcessGrid(app, [{"partition-id": site, "num-partitions": sites} for site in range(sites)], {})
+    return InProcessGrid(app, simulated_nodes(sites), {})
 
 
 def secured(train: Train, most_examples: float = 2.0**24, min_difference: int = 1) -> InProcessGrid:

@@ -2,9 +2,9 @@
 
 from flwr.app import RecordDict
 
-from clients.hospital import BROADCAST, Hospital, SimulatedContext, hospital_of
+from clients.hospital import BROADCAST
 from clients.site import Site
-from clients.table.simulated import use_tables
+from clients.table.simulated import simulated_hospitals, use_tables
 from flower_pansvm import records
 from simulations.data import sites
 from strategies.federation.transcript import TranscriptSum
@@ -28,18 +28,8 @@ class SimulatedSites:
             for name, values in entry.broadcasts.items():
                 records.put(content, BROADCAST + name, values)
             self._broadcasts = entry.broadcasts
-            self._sites = [Site.of(hospital, self.settings.level) for hospital in self.hospitals()]
+            hospitals = simulated_hospitals(self.settings.sites, self._run_config)
+            self._sites = [Site.of(hospital, self.settings.level) for hospital in hospitals]
             for site in self._sites:
                 site.keep_broadcasts(content)
         return self._sites
-
-    def hospitals(self) -> list[Hospital]:
-        """Return each site as it begins a run."""
-        nodes = (
-            {"partition-id": site, "num-partitions": self.settings.sites}
-            for site in range(self.settings.sites)
-        )
-        return [
-            hospital_of(SimulatedContext(0, site, dict(node), RecordDict(), self._run_config))
-            for site, node in enumerate(nodes)
-        ]

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from flower_pansvm.terms import Scalar
+from clients.table.simulated import simulated_nodes
 from simulations.app import app
 from simulations.engines.in_process import InProcessGrid
 from strategies.registry import STRATEGIES
@@ -26,7 +26,4 @@ def in_process_grid(settings: Settings) -> InProcessGrid:
 
 def grid_of(kind: type[Kind], settings: Settings) -> Kind:
     """Return a grid of a subclass with all the sites of a run in this process."""
-    nodes: list[dict[str, Scalar]] = [
-        {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
-    ]
-    return kind(app, nodes, settings.run_config)
+    return kind(app, simulated_nodes(settings.sites), settings.run_config)
