@@ -47,15 +47,13 @@ def _unknown(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableFor
     numbers = dict(zip((column.name for column in measured), wrong.T, strict=True))
     return pd.DataFrame(
         {
-            column.name: numbers[column.name] if column.kind == NUMBER else _no_category(frame, column)
+            # Of a category those that are in none, and not missing.
+            column.name: numbers[column.name]
+            if column.kind == NUMBER
+            else np.isinf(places_of_cells(frame[column.name], column))
             for column in columns
         }
     )
-
-
-def _no_category(frame: pd.DataFrame, column: TableColumn) -> Bools:
-    """Return the mask of a column's cells that are in no category, and not missing."""
-    return np.isinf(places_of_cells(frame[column.name], column))
 
 
 def _without(frame: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,7 @@ for each unknown cell and, at level `exact`, how many records Hessians determine
 copies. A task that no system examines is named, and never counts as 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from simulations.attack.counting import determined_by_hessians
 from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.attack.systems.system import every_audit
 from simulations.data.simulated_sites import SimulatedSites
-from strategies.federation.transcript import TranscriptSum, read_transcript
+from strategies.federation.transcript import read_transcript
 from strategies.report.words.system import every_system, sentences
 from strategies.settings import Settings
 
@@ -81,22 +81,19 @@ def audit(settings: Settings, folder: Path) -> Audit:
             determined_by_hessians(transcript, records) if settings.level == "exact" and records else None
         )
     examined = {task for system in every_system().values() for task in system.examined}
+    # Sums from before a run was resumed are in the transcript only.
+    received = {entry["task"] for entry in read_result(folder)["disclosed"]} | {
+        entry.task for entry in transcript
+    }
     return Audit(
         figures=figures,
         numbers=numbers_received(transcript),
         unknown=unknown_cells(transcript),
-        not_examined=sorted(_tasks_with_results(transcript, folder) - examined),
+        not_examined=sorted(received - examined),
         rows=sum(int(site.trained.sum()) for site in records),
         determined=determined,
         whole_copy=whole_copy(records) if settings.level == "perturbed" and records else None,
     )
-
-
-def _tasks_with_results(transcript: Sequence[TranscriptSum], folder: Path) -> set[str]:
-    """Return the names of all tasks with a received result, summed or disclosed."""
-    disclosed = {entry["task"] for entry in read_result(folder)["disclosed"]}
-    # Sums from before a run was resumed are in the transcript only.
-    return disclosed | {entry.task for entry in transcript}
 
 
 def add_to_result(folder: Path, findings: Mapping[str, Any]) -> None:

@@ -21,12 +21,17 @@ from sklearn.linear_model import LogisticRegression
 from flower_pansvm.arrays import Floats
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.metrics import histogram_middles
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.terms import replaced_share
 
 PRECISION = 1e-10
 """The fit ends when no component of the mean loss's gradient is larger."""
 
 LEAST_RELIABILITY = 0.25
 """The least share of a variance that is taken for signal: what is left of a weaker one is mostly noise."""
+
+DRAWS = 4096
+"""Records that are made up, to see what noise in cells does to decision values."""
 
 LOGISTIC_SCALE = 1.7
 """Times its argument, a normal distribution function is about the sigmoid."""
@@ -38,6 +43,26 @@ class CopyNoise:
 
     redrawn: float  # probability that a label was drawn anew, from the labels of all
     variances: Floats  # (columns,): what noise in cells adds to each class decision's variance
+
+
+def copy_noise(model: PanSVC, deviations: Floats, noise: float) -> CopyNoise:
+    """Return the noise in held-out copies at level ``perturbed``, as the coordinator can compute it.
+
+    Records are made up around every landmark, with the variance that the landmarks lack, and to each noise is drawn
+    twice, as it is in the copies: σ² / (1 + σ²) of each column's variance. Codes are taken for measurements: of their
+    variance about as much is by codes that were drawn anew. ``deviations``, shape (features,), are those of the model's
+    columns over all training copies, in the table's units; ``noise`` is σ, in deviations of the true column.
+    """
+    generator = np.random.default_rng(0)
+    landmarks = model.feature_map_.landmarks * model.scaling_.scale + model.scaling_.shift
+    spread = deviations * noise / math.sqrt(1.0 + noise**2)
+    lacking = np.sqrt(np.maximum(deviations**2 - landmarks.var(axis=0) - spread**2, 0.0))
+    variances = []
+    for landmark in landmarks:
+        draws = generator.standard_normal((3, max(1, DRAWS // len(landmarks)), len(landmark)))
+        first, second = (model.decisions_of(landmark + lacking * draws[0] + spread * z) for z in draws[1:])
+        variances.append(np.square(first - second).reshape(len(first), -1).mean(axis=0) / 2.0)
+    return CopyNoise(replaced_share(noise), np.mean(variances, axis=0))
 
 
 def calibration_of(

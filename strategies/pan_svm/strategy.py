@@ -38,9 +38,8 @@ from strategies.api import (
     score,
     warm_start,
 )
-from strategies.pan_svm.copies import copy_noise
 from strategies.pan_svm.model_choice import Choice, choose
-from strategies.pan_svm.platt import calibration_of
+from strategies.pan_svm.platt import calibration_of, copy_noise
 
 
 class PanSVM(PhasedStrategy):

@@ -116,7 +116,11 @@ def join(
     by_node = federation.collect_by_node(JOIN, question)
     nodes = _nodes_by_name(by_node)
     answers = {name: by_node[node] for name, node in nodes.items()}
-    federation.enrol({name: _contact(nodes[name], answer) for name, answer in answers.items()})
+    contacts = {}
+    for name, answer in answers.items():
+        keys = PublicKeys(answer.public_key, answer.published, answer.epochs, answer.signature)
+        contacts[name] = Contact(nodes[name], keys, answer.columns, answer.classes, answer.simulated)
+    federation.enrol(contacts)
     if len(answers) == 2:
         log(
             INFO,
@@ -146,16 +150,6 @@ def join(
         ),
     )
     return schema
-
-
-def _contact(node: int, answer: JoinAnswer) -> Contact:
-    return Contact(
-        node,
-        PublicKeys(answer.public_key, answer.published, answer.epochs, answer.signature),
-        answer.columns,
-        answer.classes,
-        answer.simulated,
-    )
 
 
 def with_simulated_nodes(grid: Grid, settings: Settings) -> Settings:

@@ -6,10 +6,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 
-from clients.site import Site
 from clients.systems.ssvd import cells_to_distort
 from flower_pansvm.arrays import Floats
-from flower_pansvm.systems.ssvd import DISTORTED_ROWS, DistortedRowsQuestion, distort
+from flower_pansvm.systems.ssvd import DISTORTED_ROWS, distort
 from simulations.attack.systems.system import Figures
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
@@ -24,7 +23,9 @@ def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figur
     if not entries:
         return {}
     question = entries[0].question(DISTORTED_ROWS)
-    tables = [_tables(site, question) for site in sites.before(entries[0]) if site.name in entries[0].sites]
+    there = [site for site in sites.before(entries[0]) if site.name in entries[0].sites]
+    cells = [cells_to_distort(site, question) for site in there]
+    tables = [(original, distort(original)) for original in cells]
     rows = sum(len(original) for original, _ in tables)
     correlations = np.array([column_correlation(*pair) for pair in tables])
     finite = correlations[np.isfinite(correlations)]
@@ -35,12 +36,6 @@ def figures(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figur
         "matched": sum(matched_rows(*pair) for pair in tables) / rows if few else None,
         "correlation": float(finite.mean()) if len(finite) else None,
     }
-
-
-def _tables(site: Site, question: DistortedRowsQuestion) -> tuple[Floats, Floats]:
-    """Return a site's cells and their distorted copies, rows in the same order."""
-    cells = cells_to_distort(site, question)
-    return cells, distort(cells)
 
 
 def linked_rows(original: Floats, distorted: Floats) -> int:
