@@ -37,7 +37,6 @@ from flower_pansvm.tasks import Task
 from simulations.attack.active.hospitals import COLUMNS, Broadcasts, Hospitals, drawn_table, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
 from strategies.dp_svm.fit import fitted_map
-from strategies.settings import Settings
 
 ROWS = (1, 11, 239, 1000)
 """Rows of the victim without the patient. In a product with one vector OpenBLAS treats the last three of 4 k + 3 rows
@@ -82,33 +81,6 @@ class ChosenQuestion:
     classes: int = 2  # in the broadcast schema
     listed: int = 2  # in the hospitals' schema file
 
-    def all_broadcasts(self, settings: Settings) -> Broadcasts:
-        """Return the broadcasts, with the schema of a run with these settings."""
-        return {SCHEMA: schema_broadcast(settings, self.classes), **self.broadcasts}
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The question whose answer one row changes most, the change, and the numbers of questions."""
-
-    change: float
-    rows: int
-    choice: ChosenQuestion
-    tried: int
-    refused: int
-    not_alone: int  # questions to which a row's part in its table was not the part of the row alone
-
-    @property
-    def held(self) -> bool:
-        """Whether each row's part was at most the charged one, and a function of the row."""
-        return self.change <= 1 + EXACTLY and self.not_alone == 0
-
-    def __str__(self) -> str:
-        """Return change and counts in one line."""
-        counts = f"{self.tried} questions answered, {self.refused} refused"
-        other = f"a row's part depends on other rows in {self.not_alone}"
-        return f"one row of {self.rows + 1} changes an answer by {self.change:.4g}; {other} ({counts})"
-
 
 @attack(
     "rounding",
@@ -117,7 +89,7 @@ class Worst:
 )
 def change_slopes(folder: Path) -> Attempt:
     """Search for the slope that one row changes most."""
-    return _attempt(search(folder, PRIVATE_STEP, private_step, fourier_choices))
+    return search(folder, PRIVATE_STEP, private_step, fourier_choices)
 
 
 @attack(
@@ -127,7 +99,7 @@ def change_slopes(folder: Path) -> Attempt:
 )
 def change_moments(folder: Path) -> Attempt:
     """Search for the moments that one row changes most."""
-    return _attempt(search(folder, PRIVATE_MOMENTS, private_moments, moments_choices))
+    return search(folder, PRIVATE_MOMENTS, private_moments, moments_choices)
 
 
 @attack(
@@ -137,7 +109,7 @@ def change_moments(folder: Path) -> Attempt:
 )
 def change_scores(folder: Path) -> Attempt:
     """Search for the counts that one test row changes most."""
-    return _attempt(search(folder, PRIVATE_SCORES, private_scores, scores_choices, TEST_SHARE))
+    return search(folder, PRIVATE_SCORES, private_scores, scores_choices, TEST_SHARE)
 
 
 @attack(
@@ -147,13 +119,7 @@ def change_scores(folder: Path) -> Attempt:
 )
 def change_local_scores(folder: Path) -> Attempt:
     """Search for the counts that one test row changes most."""
-    return _attempt(
-        search(folder, RFF_PRIVATE_SCORES, rff_private_scores, random_fourier_choices, TEST_SHARE)
-    )
-
-
-def _attempt(worst: Worst) -> Attempt:
-    return Attempt(str(worst), "1", worst.held)
+    return search(folder, RFF_PRIVATE_SCORES, rff_private_scores, random_fourier_choices, TEST_SHARE)
 
 
 def search(
@@ -162,7 +128,7 @@ def search(
     work: Callable[..., Any],
     choices: Callable[[int], Iterator[ChosenQuestion]],
     test_fraction: float = 0.0,
-) -> Worst:
+) -> Attempt:
     """Evaluate questions on pairs of tables that differ by one row, at hospitals that show exact answers.
 
     Raises
@@ -170,7 +136,7 @@ def search(
     PanSVMError
         If the hospitals refuse all questions.
     """
-    changes: list[tuple[float, int, ChosenQuestion]] = []
+    changes: list[tuple[float, int]] = []
     refused = not_alone = 0
     for listed in sorted({listed for _, listed in CLASSES_SENT}):
         names = {rows: f"rows-{rows}" for rows in ROWS}
@@ -188,7 +154,8 @@ def search(
             for choice in choices(rows):
                 if choice.listed != listed:
                     continue
-                broadcasts = choice.all_broadcasts(without.settings)
+                schema = schema_broadcast(without.settings, choice.classes)
+                broadcasts: Broadcasts = {SCHEMA: schema, **choice.broadcasts}
                 try:
                     before, after, of_row = (
                         study.exact(names[rows], broadcasts, work, choice.question)
@@ -197,12 +164,16 @@ def search(
                 except PanSVMError:
                     refused += 1
                     continue
-                changes.append((charged_change(task, before, after), rows, choice))
+                changes.append((charged_change(task, before, after), rows))
                 not_alone += not is_difference(of_row, before, after)
     if not changes:
         raise PanSVMError(f"Hospitals refuse all {refused} questions: the attack needs an update.")
-    change, rows, choice = max(changes, key=lambda item: item[0])
-    return Worst(change, rows, choice, len(changes), refused, not_alone)
+    change, rows = max(changes)
+    got = (
+        f"one row of {rows + 1} changes an answer by {change:.4g}; a row's part depends on other rows in {not_alone} "
+        f"({len(changes)} questions answered, {refused} refused)"
+    )
+    return Attempt(got, "1", change <= 1 + EXACTLY and not_alone == 0)
 
 
 def charged_change(task: Task[Any, Any], before: Any, after: Any) -> float:
