@@ -31,15 +31,6 @@ def allowed_classes(hospital: Hospital) -> tuple[str, ...]:
     return _labels_of(hospital, "classes")
 
 
-def public_classes(hospital: Hospital) -> tuple[str, ...]:
-    """Return the labels that are known of all sites: those that the hospital lists; of a simulated site the run's."""
-    if hospital.simulated and not allowed_classes(hospital):
-        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - a hospital has its list or none
-
-        return simulated_tables().labels_of_run(hospital.terms.config)
-    return allowed_classes(hospital)
-
-
 def positive_labels(hospital: Hospital) -> tuple[str, ...]:
     """Return the labels that count as positive at a hospital, in canonical form; empty if it names none."""
     return _labels_of(hospital, "positive")

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clients.classes import public_classes
+from clients.classes import allowed_classes
 from clients.hospital import Hospital
 from clients.ledger.lasting_split import key_of
 from clients.perturb.draws import (
@@ -55,6 +55,15 @@ from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import NOISES
 
 LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
+
+
+def public_classes(hospital: Hospital) -> tuple[str, ...]:
+    """Return the labels that are known of all sites: those that the hospital lists; of a simulated site the run's."""
+    if hospital.simulated and not allowed_classes(hospital):
+        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - a hospital has its list or none
+
+        return simulated_tables().labels_of_run(hospital.terms.config)
+    return allowed_classes(hospital)
 
 
 def copy_of(hospital: Hospital, table: Table) -> Table:

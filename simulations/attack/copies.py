@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clients.classes import public_classes
 from clients.ledger.lasting_split import key_of
+from clients.perturb.copy import public_classes
 from clients.perturb.draws import PerturbedTerms, canonical, units_of
 from clients.perturb.kept import GROUP_OF, SHARES
 from clients.perturb.settling import settled_of
