@@ -293,9 +293,8 @@ class Evaluation:
         f1 = 2 * right / np.maximum(truth + predicted, 1)
         by_class = tuple(map(area_under_curve, histograms))
         areas = [area for area in by_class if area is not None]
-        several = (
-            np.count_nonzero(seen) > 1
-        )  # Rows of one class do not tell whether a model tells classes apart.
+        # Rows of one class do not tell whether a model tells classes apart.
+        several = np.count_nonzero(seen) > 1
         return cls(
             rows=rows,
             accuracy=float(right.sum() / rows),

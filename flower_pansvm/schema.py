@@ -29,9 +29,8 @@ class Schema:
     """Columns and classes of the federation."""
 
     columns: tuple[str, ...]  # features in the order in which every site uses them
-    classes: tuple[
-        str, ...
-    ]  # names; numbers in the order of numbers, else sorted; of two the positive one is last
+    # Their names; numbers in the order of numbers, else sorted; of two the positive one is last.
+    classes: tuple[str, ...]
     positive_labels: tuple[str, ...] = ()  # empty if the classes are the labels themselves
     # The schema file by which sites made these columns of their tables, as `TableSchema.text`; empty without one.
     table: str = ""

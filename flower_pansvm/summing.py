@@ -59,7 +59,11 @@ class AllKeys:
     def by_site(self) -> dict[str, PublicKeys]:
         """Return the public keys of each site; SumError if the parts do not fit together."""
         octets = io.BytesIO(self.octets.tobytes())
-        public = {site: PublicKeys(*(_next_part(octets) for _ in fields(PublicKeys))) for site in self.sites}
+
+        def next_part() -> bytes:
+            return octets.read(int.from_bytes(octets.read(LENGTH_BYTES), "big"))
+
+        public = {site: PublicKeys(*(next_part() for _ in fields(PublicKeys))) for site in self.sites}
         # Parts that end too early give other bytes than those that came.
         if len(public) != len(self.sites) or not np.array_equal(self.of(public).octets, self.octets):
             raise SumError(f"The keys that the coordinator hands out do not fit the sites. {NOT_FOLLOWED}")
@@ -94,11 +98,6 @@ def signed_member(
         secret=cast(bytes, private["secret"]),
         published={peer: keys.published for peer, keys in public.items()},
     )
-
-
-def _next_part(octets: io.BytesIO) -> bytes:
-    """Return the next part of keys, after its length."""
-    return octets.read(int.from_bytes(octets.read(LENGTH_BYTES), "big"))
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,8 @@ class Terms:
         whole(1, MOST_ROWS_PER_PATIENT),
         "At level dp, most rows of a patient that take part; the noise grows with them.",
     )
-    config: Mapping[str, Scalar] = field(
-        default_factory=dict, compare=False, repr=False
-    )  # the whole run config
+    # The whole run config.
+    config: Mapping[str, Scalar] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> "Terms":

@@ -36,10 +36,6 @@ from flower_pansvm.summing import RELAY
 from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.tasks import Task
 
-Handler = Callable[[Message, Context], Message]
-
-SPENT = "work on '%s': %.3f s, processor %.3f s"
-
 
 @dataclass
 class Exchange:
@@ -161,7 +157,7 @@ def run(exchange: Exchange) -> RecordDict:
     return exchange.reply
 
 
-def handler(name: str, row: TaskRow) -> Handler:
+def handler(name: str, row: TaskRow) -> Callable[[Message, Context], Message]:
     """Return the Flower handler of a task. It always answers, and with an error says nothing but task and cause."""
 
     def handle(message: Message, context: Context) -> Message:
@@ -196,6 +192,6 @@ def handler(name: str, row: TaskRow) -> Handler:
             if not is_simulated(context):
                 # For the hospital alone: how long an answer takes follows from its rows.
                 spent = time.monotonic() - started, time.process_time() - before
-                log(logging.INFO, SPENT, name, *spent)
+                log(logging.INFO, "work on '%s': %.3f s, processor %.3f s", name, *spent)
 
     return handle

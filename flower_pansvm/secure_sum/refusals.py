@@ -23,9 +23,8 @@ class Memory:
     keys: Mapping[str, str] = field(default_factory=dict)  # public keys of each site, as first handed out
     settings: str = ""  # digest of the settings that the site joined the run with
     least: int = 0  # fewest sites over which it helps to open the last sum
-    opened: int = (
-        0  # the last round trip whose sum, over the sites that had not dropped out, it helped to open
-    )
+    # The last round trip whose sum, over the sites that had not dropped out, it helped to open.
+    opened: int = 0
 
     def to_json(self) -> str:
         """Return the memory as text, to be kept in the site's state."""

@@ -39,12 +39,9 @@ class Contact:
 class Pending:
     """Broadcasts, keys and notes that ride on the next messages; all sites have them when all have answered."""
 
-    broadcasts: dict[str, Values] = field(
-        default_factory=dict
-    )  # those that not all sites have received, by name
-    digests: dict[str, str] = field(
-        default_factory=dict
-    )  # of every broadcast so far; names of sums depend on them
+    # Those that not all sites have received, by name; and the digest of every one so far, on which sums' names depend.
+    broadcasts: dict[str, Values] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
     # The public keys of all sites, also of those that drop out, as a note may come from one; until all sites have them.
     keys: AllKeys | None = None
     notes: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)  # by receiver and sender

@@ -44,10 +44,8 @@ class CuttingPlanes:
     # round trips are not logged.
     compared: bool = False
     progress: Sequence[Progress] = field(default=(), init=False)  # of each problem so far
-    history: list[list[tuple[float, float]]] = field(
-        init=False
-    )  # its upper and lower bound after each round trip
-    # Of each round trip, by problem.
+    # Of each problem, upper and lower bound after each round trip; and the questions of each round trip, by problem.
+    history: list[list[tuple[float, float]]] = field(init=False)
     questions: list[dict[int, Question]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
