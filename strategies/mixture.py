@@ -13,7 +13,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, Rivals, adaptive_em
+from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, adaptive_em, rivals_of
 from flower_pansvm.systems.mixture.mixture import Mixture, divergence, union
 from flower_pansvm.systems.mixture.tasks import (
     GLOBAL_MIXTURE,
@@ -121,11 +121,8 @@ def global_model(
     """Return the adaptive-EM model of each class, from the union and the synthetic samples of all sites."""
     combined = {}
     for index, model in means.items():
-        others = [other for other in means if other != index]
-        rows = [float(len(samples[other])) for other in others]
-        rivals = Rivals(union([means[other] for other in others], rows), sum(rows))
         generator = np.random.default_rng([seed, EM_STREAM, index])
-        combined[index] = adaptive_em(model, samples[index], rivals, generator)
+        combined[index] = adaptive_em(model, samples[index], rivals_of(index, means, samples), generator)
         text = "class '%s': %d components of the sites become %d"
         log(INFO, text, schema.classes[index], len(model.weights), len(combined[index].weights))
     return combined

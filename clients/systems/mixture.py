@@ -17,8 +17,8 @@ from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.log import log
 from flower_pansvm.systems.mixture import tasks
-from flower_pansvm.systems.mixture.adaptive_em import MOST_COMPONENTS, Rivals, adaptive_em, first_model
-from flower_pansvm.systems.mixture.mixture import DRAWS, LARGEST, Mixture, divergence, union
+from flower_pansvm.systems.mixture.adaptive_em import MOST_COMPONENTS, adaptive_em, first_model, rivals_of
+from flower_pansvm.systems.mixture.mixture import DRAWS, LARGEST, Mixture, divergence
 from flower_pansvm.systems.scaling import SCALING
 from flower_pansvm.tasks import Nothing
 
@@ -73,7 +73,7 @@ class Tradeoff:
         return np.stack(
             [
                 np.minimum(np.sqrt(self.pairs) * self.identification, 1.0),
-                1 - self.loss / LARGEST,
+                self.utility(),
                 self.interval / (1 + self.interval),
                 self.inference / (1 + self.inference),
             ]
@@ -257,13 +257,6 @@ def patients_behind(model: Mixture, X: Floats, patients: Ints) -> Floats:
     np.maximum.at(largest, indices, np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
     counts: Floats = largest.sum(axis=0)
     return counts
-
-
-def rivals_of(index: int, models: Mapping[int, Mixture], rows: Mapping[int, Floats]) -> Rivals | None:
-    """Return the components of all other classes; None if there is no other class."""
-    others = [other for other in models if other != index]
-    counts = [float(len(rows[other])) for other in others]
-    return Rivals(union([models[other] for other in others], counts), sum(counts)) if others else None
 
 
 def tradeoff_of(

@@ -3,12 +3,13 @@
 Formulas missing in the text are reconstructed from the sentences around them; docstrings mark them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.systems.mixture.mixture import DRAWS, Mixture, divergence, local_divergence
+from flower_pansvm.systems.mixture.mixture import DRAWS, Mixture, divergence, local_divergence, union
 
 TEMPERATURE = 9.8  # tau of the acceptance probability
 MOST_COMPONENTS = 12  # to start with, and this and the next two are reconstructed
@@ -25,6 +26,13 @@ class Rivals:
 
     mixture: Mixture
     rows: float
+
+
+def rivals_of(index: int, models: Mapping[int, Mixture], rows: Mapping[int, Floats]) -> Rivals | None:
+    """Return the components of all other classes; None if there is no other class."""
+    others = [other for other in models if other != index]
+    counts = [float(len(rows[other])) for other in others]
+    return Rivals(union([models[other] for other in others], counts), sum(counts)) if others else None
 
 
 def floor_of(X: Floats) -> float:
