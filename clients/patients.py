@@ -63,9 +63,14 @@ def rarest_classes(classes: NDArray[Any], patients: Ints) -> tuple[Ints, Ints]:
 def fold_places(classes: NDArray[Any], patients: Ints, numbers: NDArray[Any], start: int) -> Ints:
     """Return each row's index in the order in which patients are assigned to folds, one class after the other.
 
-    ``classes`` and ``patients`` are as of :func:`rarest_classes`; ``numbers``, one of each row's patient, put the
-    patients of a class in order. ``start`` is the place of the first patient: were it the same at all sites, so would
-    be the folds that get the odd patient.
+    Parameters
+    ----------
+    classes, patients : ndarray of shape (rows,)
+        As of :func:`rarest_classes`.
+    numbers : ndarray of shape (rows,)
+        A number of each row's patient, by which patients of a class are in order.
+    start : int
+        Place of the first patient. Were it the same at all sites, so would be the folds that get the odd patient.
     """
     strata, places = rarest_classes(classes, patients)
     of_patient = np.empty(len(strata), dtype=numbers.dtype)

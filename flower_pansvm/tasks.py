@@ -92,9 +92,13 @@ def summed(
 def dp(sensitivity: Callable[[Any], float], *, shape: Shape, not_negative: bool = False) -> Any:
     """Return the field of a part that is summed with noise for differential privacy, and charged.
 
-    Of an answer, ``sensitivity`` is what one row's contribution to the part is divided by, so that all the parts
-    together have at most the 2-norm 1. The noise is proportional to it. The others are as of `summed`; a sum may be
-    negative by as much as its noise.
+    Parameters
+    ----------
+    sensitivity : callable
+        Of an answer, what one row's contribution to the part is divided by, so that all the parts together have at most
+        the 2-norm 1. The noise is proportional to it.
+    shape, not_negative
+        As of `summed`; a sum may be negative by as much as its noise.
     """
     declared = Declaration("dp", PRIVATE_BOUND, sensitivity, shape=shape, not_negative=not_negative)
     return field(metadata={DECLARATION: declared})

@@ -80,9 +80,23 @@ def shortened(rows: Floats, step: float, longest: float, least: float) -> Floats
     """Return rows divided by their length, or by ``least`` if they are shorter, and multiplied by ``longest``.
 
     A row's length is taken to be the whole number of steps above it. So the result is shorter than ``longest`` by at
-    least one part in 2^43, more than a quotient's rounding, and cutting it to the step shortens it further. ``rows``,
-    shape (rows, numbers), are multiples of ``step``, of a 2-norm of at most 2^21 steps; ``longest`` is a multiple of
-    `STEP`, and so are the numbers of the result, of the same shape.
+    least one part in 2^43, more than a quotient's rounding, and cutting it to the step shortens it further.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rows, numbers)
+        Multiples of ``step``, of a 2-norm of at most 2^21 steps.
+    step : float
+        Their step.
+    longest : float
+        Largest 2-norm of the result, a multiple of `STEP`.
+    least : float
+        The least length.
+
+    Returns
+    -------
+    ndarray of shape (rows, numbers)
+        Multiples of `STEP`.
     """
     in_steps = rows / step
     length = np.floor(np.sqrt(np.einsum("ij,ij->i", in_steps, in_steps))) + 1
@@ -94,9 +108,16 @@ def shortened(rows: Floats, step: float, longest: float, least: float) -> Floats
 def waves(cells: Floats, frequencies: Floats, amplitude: float) -> tuple[Floats, Floats]:
     """Return cosines and sines of cells, each of shape (rows, frequencies), multiples of `STEP`.
 
-    They are looked up by phase, and cut towards 0, so that their squares add up to at most the amplitude's. ``cells``,
-    shape (rows, columns), are multiples of `CELL_STEP`; ``frequencies``, shape (frequencies, columns), are turns for a
-    cell of 1, multiples of `FREQUENCY_STEP`; the amplitude is a multiple of `STEP`, at most 1.
+    They are looked up by phase, and cut towards 0, so that their squares add up to at most the amplitude's.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (rows, columns)
+        Multiples of `CELL_STEP`.
+    frequencies : ndarray of shape (frequencies, columns)
+        Turns for a cell of 1, multiples of `FREQUENCY_STEP`.
+    amplitude : float
+        A multiple of `STEP`, at most 1.
     """
     table = np.trunc(amplitude * JUST_BELOW / STEP * COSINES) * STEP
     phases = np.floor(cells @ frequencies.T * TURN).astype(np.int64)

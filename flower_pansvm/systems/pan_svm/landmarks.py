@@ -24,9 +24,22 @@ def cluster_centres(
     """Return k-means centres of the rows, each the mean of rows of at least ``min_cluster`` patients.
 
     Fewer than ``clusters`` come back when there are not enough patients, or distinct rows, for so many; none if there
-    are fewer than ``min_cluster``, which is 1 in the paper. ``X``, shape (rows, features), are scaled rows; ``seed`` is
-    that of k-means; ``patients`` has the number of each row's patient, by default each row is one. Returns the centres,
-    shape (at most clusters, features), and of how many patients' rows each is the mean.
+    are fewer than ``min_cluster``, which is 1 in the paper.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        Scaled rows.
+    clusters, min_cluster, seed : int
+        How many centres, of how many patients each, and the seed of k-means.
+    patients : ndarray of shape (rows,), optional
+        Number of each row's patient; by default each row is one.
+
+    Returns
+    -------
+    centres : ndarray of shape (at most clusters, features)
+    sizes : ndarray of shape (centres,)
+        How many patients' rows each centre is the mean of.
     """
     from sklearn.cluster import KMeans  # noqa: PLC0415 - each message may start a process
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
