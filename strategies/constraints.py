@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from flower_pansvm.constraints import Constraint, number, text
+from flower_pansvm.constraints import Constraint, number
 from flower_pansvm.lists import as_list, listed
 
 
@@ -33,6 +33,17 @@ def numbers(most: float = math.inf, least: float = -math.inf, above: float = -ma
     return Constraint(
         f"numbers {limits}, separated by commas", checked, lambda values: ",".join(map(number_text, values))
     )
+
+
+def text() -> Constraint:
+    """Return the constraint of a free text; a path or a number is one, a list is not."""
+
+    def checked(value: object) -> str:
+        if value is None or isinstance(value, tuple | dict):
+            raise ValueError
+        return str(value)
+
+    return Constraint("a text", checked)
 
 
 def names() -> Constraint:

@@ -18,7 +18,6 @@ from flower_pansvm.constraints import (
     read,
     setting,
     setting_fields,
-    text,
     whole,
 )
 from flower_pansvm.errors import SettingError
@@ -31,7 +30,7 @@ from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, Terms
-from strategies.constraints import flag, names, number_text
+from strategies.constraints import flag, names, number_text, text
 from strategies.registry import STRATEGIES, usable
 
 
