@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clients.ledger.ledger import Ledger, change_ledger
-from clients.perturb.marks import Marks, Words, as_words
+from clients.perturb.marks import LEVELS, Marks, Words, as_words
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, TableError
 from flower_pansvm.labels import MOST_CLASSES
@@ -163,7 +163,8 @@ def _check_kept(kept: Kept) -> None:
     marks = [(first, len(kept.features)), (last, len(kept.features)), *((m, 1) for m in labels.values())]
     right = (
         bool(first and last)
-        and kept.marks.rows >= 0 <= kept.marks.again
+        and kept.marks.rows >= 0 <= min(kept.marks.moved, *kept.marks.again)
+        and len(kept.marks.again) == len(LEVELS)
         and labels.keys() == kept.labels.keys() == {*kept.names.values()}
     )
     for texts_of, cells in marks:

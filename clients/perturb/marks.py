@@ -7,8 +7,9 @@ when it was last accepted, among which are those that came later. Which records 
 """
 
 import hashlib
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from clients.table.table import columns_text
-from flower_pansvm.arrays import Ints
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import MOST_CLASSES
 
@@ -26,10 +27,16 @@ MOVED, LEAST_MOVED = 0.05, 4  # share and number of a column's marks that may no
 OF_A_LABEL, FREQUENT = 32, 8  # marked records of a label at most, and of a pair by which a column is known
 FOLLOW = 0.9  # share of a label's records that go to one of two others where the others follow from it
 GONE = 0.5  # share of the last table's marked records that may not be gone at once
-UNLIKE = 0.25  # by how much more of those that are gone may be there under another id than records are alike
+UNLIKE = 0.25  # share of the first use's records that may be there again with other ids or cells, in all
+LEVELS = (0.0, 0.125, 0.25, 0.375, 0.5)  # shares of a record's information in which two rows may differ
+SURE = 4.0  # standard errors by which shares differ for certain
+NEARLY, TWICE = (
+    0.75,
+    0.1,
+)  # share of its information in which a row is another one; of the rows that may have one
+COMPARED = 64  # columns, those in which records differ most
 SPARSE = 0.75  # share of a column's cells that are equal, from which on only the others count
 GONE_WITHOUT_IDS = 0.25  # a record without an id that was changed looks as if it was gone
-BY_CHANCE = 0.95  # share of records that share no more cells with another row than are shared by chance
 
 Words = NDArray[np.uint64]
 Cells = NDArray[np.uint16]
@@ -51,7 +58,10 @@ class Marks:
     last: CellMarks = field(default_factory=dict, repr=False)  # of the table that was last accepted
     labels: dict[str, CellMarks] = field(default_factory=dict, repr=False)  # of a settled label column
     rows: int = 0  # of the table that was last accepted
-    again: float = 0.0  # which share of its marked records was there again, under other ids
+    again: Sequence[
+        float
+    ] = ()  # which shares of its marked records had another row as like them, by `LEVELS`
+    moved: float = 0.0  # how many of the first use's are there with other ids or cells
 
 
 def fingerprints(secret: bytes, records: Sequence[bytes]) -> Words:
@@ -60,13 +70,18 @@ def fingerprints(secret: bytes, records: Sequence[bytes]) -> Words:
     return np.frombuffer(digests, "<u8")
 
 
-def marks_of(secret: bytes, cells: Words) -> list[str]:
-    """Return the marks of some records' cells, shape (rows, columns), as one text for each record."""
+def marks_of(secret: bytes, cells: Words) -> Cells:
+    """Return the marks of some records' cells, shape (rows, columns)."""
     blocks = np.empty((*cells.shape, 2), "<u8")
     blocks[..., 0], blocks[..., 1] = np.arange(cells.shape[1]), cells
     cipher = Cipher(algorithms.AES256(secret), modes.ECB())
     digests = np.frombuffer(cipher.encryptor().update(blocks.tobytes()), "<u2").reshape(*cells.shape, 8)
-    return [row.tobytes().hex() for row in digests[..., 0]]
+    return digests[..., 0].copy()
+
+
+def written(cells: Cells) -> list[str]:
+    """Return the marks of records as they are kept, a text for each record."""
+    return [row.tobytes().hex() for row in cells]
 
 
 def rows_to_mark(prints: Words, marks: Marks) -> Ints:
@@ -137,90 +152,104 @@ def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
     return counted
 
 
-def check_not_moved(known: CellMarks, prints: Words, rows: Iterable[list[str]]) -> None:
-    """Check that records whose ids are gone are not there under other ids; else TableError.
+def check_not_again(
+    marks: Marks, now: CellMarks, prints: Words, cells: Cells, by_ids: bool, by_patients: bool
+) -> Marks:
+    """Return marks with how alike rows are; TableError if records are there again, or more alike than they were.
 
-    Other ids may be those of some records only: capital letters in one half of them.
-
-    Parameters
-    ----------
-    known : dict
-        Marks of records that were there.
-    prints : ndarray of shape (rows,)
-        Fingerprints of the records that are there now.
-    rows : iterable of list of str
-        Marks of these, some rows at a time.
-    """
-    still = np.isin(as_words([*known]), prints)
-    if still.all():
-        return
-    wanted, times = {*known.values()}, Counter[str]()
-    for texts in rows:
-        times.update(text for text in texts if text in wanted)
-    others = np.array([times[text] for text in known.values()]) - still
-    gone, alike = others[~still] > 0, others[still] > 0
-    # Where many records are alike, those that have left the table have others like them.
-    if gone.sum() >= LEAST_MOVED and gone.mean() > (alike.mean() if len(alike) else 0.0) + UNLIKE:
-        raise TableError(
-            CHANGED,
-            f"Of the records whose row ids are gone, {gone.mean():.0%} are there under other ids. Are ids written "
-            "otherwise (blanks, upper and lower case, leading zeros)? Put them back.",
-        )
-
-
-def counted_again(marks: Marks, digests: Words, rows: Ints) -> Marks:
-    """Return marks with the share of marked rows that are there again under other ids; TableError if it has grown.
-
-    As after a merge with a second source: each such row has a second copy. By chance the share grows as the table does.
+    Each would have a second copy, and as most of its cells are the same it shows of which record. A record whose id is
+    gone, or that without ids is gone, may be there under another one, or with a few other cells: then rows are more
+    like it than rows are like those that are there. A second source of the same patients makes pairs of rows.
 
     Parameters
     ----------
     marks : Marks
         What is kept.
-    digests : ndarray of shape (rows,)
-        Fingerprints of the cells of each row, whatever its id.
-    rows : ndarray of shape (marked,)
-        The marked ones.
+    now : dict
+        Of the rows that :func:`rows_to_mark` returns.
+    prints : ndarray of shape (rows,)
+        Fingerprints of the records.
+    cells : ndarray of shape (rows, columns)
+        Marks of their cells.
+    by_ids : bool
+        Whether records are known by ids.
+    by_patients : bool
+        Whether it is known which rows are of one patient. These may be alike.
     """
-    _, which, times = np.unique(digests, return_inverse=True, return_counts=True)
-    twice = times[which[rows]] > 1
-    most = (marks.again + MOVED) * max(1.0, len(digests) / max(marks.rows, 1))
-    if marks.rows and twice.sum() >= LEAST_MOVED and twice.mean() > most:
+    known = {**marks.first, **marks.last}
+    gone = {record: text for record, text in known.items() if record not in now}
+    unlike, sure = _unlikeness({**gone, **now}, prints, cells)
+    lost, there = np.split(unlike, [len(gone)])
+    of_first = np.array([record in marks.first for record in gone], dtype=np.bool_)
+    moved, in_all = _more_alike(lost, there), _more_alike(lost[of_first], there)
+    if moved - marks.moved >= max(LEAST_MOVED, MOVED * len(known)) or in_all >= max(
+        LEAST_MOVED, UNLIKE * len(marks.first)
+    ):
+        which = (
+            "are there with other row ids. Are ids written otherwise (blanks, upper and lower case, leading zeros, "
+            "another hash)? Put them back."
+            if by_ids
+            else "have a few other cells (a unit, a format, what is computed of all rows). Put them back; export what "
+            "changes by itself, such as an age, as it was at a fixed day. Without row-id a corrected cell is a second "
+            "copy of its record: at once one in twenty may have one, in all a quarter."
+        )
+        raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
+    shares = np.array([np.mean(there <= level) for level in LEVELS])
+    growth = max(1.0, len(prints) / marks.rows) if marks.rows else np.inf
+    before = np.array(marks.again or [0.0] * len(LEVELS))
+    usual = (before * growth if marks.rows else before).clip(max=1)
+    most = (before + MOVED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(there))
+    more = (shares > most) & (shares * len(there) >= LEAST_MOVED)
+    twice = 0 if by_patients else np.count_nonzero(sure[len(gone) :])
+    if more[: 1 if by_patients else None].any() or twice >= max(LEAST_MOVED, TWICE * len(there)):
         raise TableError(
             CHANGED,
-            f"Of the records {twice.mean():.0%} are there twice, with all cells the same and other row ids. Was the "
-            "table merged with another source of the same patients? Leave the second rows out.",
+            f"Of the records {max(twice / len(there), *shares[more]):.0%} are there twice, with all cells or most the "
+            "same and other row ids. Was the table merged with another source of the same patients, or has a patient "
+            "several rows? Leave the second rows out; or, before the first run, name a patient-id.",
         )
-    return replace(marks, rows=len(digests), again=float(twice.mean()))
+    return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all)
 
 
-def check_not_corrected(known: CellMarks, prints: Words, rows: Iterable[list[str]]) -> None:
-    """Check that records without ids that are gone are not there with a few other cells; else TableError.
+def _unlikeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Floats, Bools]:
+    """Return which share of records' information the most similar other row lacks, and which cannot be so by chance.
 
-    Each is a second copy, and which one belongs to which first one shows. A record that is there still tells how many
-    cells another row shares by chance. Parameters as above.
+    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
     """
-    still = np.isin(as_words([*known]), prints)
-    if len(still) - still.sum() < LEAST_MOVED or not still.any():
-        return
-    compared = np.concatenate([np.flatnonzero(~still), np.flatnonzero(still)[:MARKED]])
-    columns = len(next(iter(known.values()))) // 4
-    before = _cells([*known.values()], columns)[compared]
-    shared = np.zeros(len(compared), dtype=np.int64)
-    for texts in rows:
-        cells = _cells(texts, columns)
-        for index, record in enumerate(before):
-            equal = (cells == record).sum(axis=1)
-            shared[index] = max(shared[index], equal[equal < columns].max(initial=0))
-    gone = ~still[compared]
-    corrected = shared[gone] > np.quantile(shared[~gone], BY_CHANCE, method="higher")
-    if corrected.sum() >= max(LEAST_MOVED, MOVED * len(known)):
-        raise TableError(
-            CHANGED,
-            f"Of the records {corrected.sum() / len(known):.0%} have a few other cells. Put them back; export what "
-            "changes by itself, such as an age, as it was at a fixed day. With a row-id from the first use on, a "
-            "corrected cell would get a second copy alone.",
-        )
+    of, n = _cells([*known.values()], cells.shape[1]), len(cells)
+    varied = [len(np.unique(column)) for column in of.T]
+    compared = np.argsort(varied, kind="stable")[-COMPARED:]
+    columns = np.ascontiguousarray(cells[:, compared].T)
+    of = of[:, compared]
+    rows_with = np.array(
+        [np.bincount(column, minlength=2**16)[mine] for column, mine in zip(columns, of.T, strict=True)]
+    )
+    bits = np.rint(np.log2(n / rows_with.clip(1))).astype(np.uint16)
+    most = np.empty(len(of))
+    for index, (record, mine) in enumerate(zip(as_words([*known]).tolist(), of, strict=True)):
+        shared = np.zeros(n, dtype=np.uint16)
+        for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
+            shared += (column == cell) * worth
+        shared[prints == record] = 0
+        most[index] = shared.max()
+    whole = bits.sum(axis=0).clip(1).astype(np.float64)
+    # Rows of n that share so much by chance, at most: one in n, in whichever of the columns they do.
+    sure = (most >= NEARLY * whole) & (most >= 2 * math.log2(n) + len(compared))
+    return 1 - most / whole, sure
+
+
+def _more_alike(gone: Floats, there: Floats) -> float:
+    """Return how many more of the records that are gone have a row like them than of those that are there."""
+    if not len(gone):
+        return 0.0
+    found = [0.0]
+    for level in LEVELS:
+        shares = np.mean(gone <= level), np.mean(there <= level)
+        both = np.mean(np.concatenate([gone, there]) <= level)
+        error = np.sqrt(both * (1 - both) * (1 / len(gone) + 1 / len(there)))
+        if shares[0] - shares[1] > SURE * error:
+            found.append(float(shares[0] - shares[1]) * len(gone))
+    return max(found)
 
 
 def label_rows(prints: Words, labels: NDArray[np.str_]) -> Ints:

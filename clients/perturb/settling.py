@@ -40,19 +40,19 @@ from clients.perturb.kept import (
 )
 from clients.perturb.marks import (
     CHANGED,
+    Cells,
     Words,
     accepted,
     as_texts,
     as_words,
-    check_not_corrected,
-    check_not_moved,
-    counted_again,
+    check_not_again,
     fingerprints,
     label_rows,
     labels_moved,
     marks_of,
     rows_to_mark,
     same_labels,
+    written,
 )
 from clients.perturb.shares import settled_draws
 from clients.table.table import Table
@@ -140,22 +140,16 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         )
         kept = replace(kept, features=features)
 
-    def marks_in(cells: Floats) -> list[str]:
+    def marks_in(cells: Floats) -> Cells:
         return marks_of(by, bits_of_cells(cells, units))
 
-    texts = (marks_in(cells) for _, cells, _ in blocks_of(table, units))
-    check = check_not_corrected if table.ids is None else check_not_moved
-    check({**kept.marks.first, **kept.marks.last}, prints, texts)
+    marked = np.concatenate([marks_in(cells) for _, cells, _ in blocks_of(table, units)])
     rows = rows_to_mark(prints, kept.marks)
-    marked = table.X[rows]
-    cells = canonical(np.column_stack([cells_of(marked, unit) for unit in units]))
-    now = dict(zip(as_texts(prints[rows]), marks_in(cells), strict=True))
-    (empty,) = marks_in(np.full((1, len(units)), np.nan))
-    marks = kept.marks
-    if table.ids is not None:
-        records = ([row.tobytes() for row in cells] for _, cells, _ in blocks_of(table, units))
-        marks = counted_again(marks, np.concatenate([fingerprints(by, block) for block in records]), rows)
-    marks = accepted(marks, now, empty, [unit.name for unit in units], table.ids is not None)
+    now = dict(zip(as_texts(prints[rows]), written(marked[rows]), strict=True))
+    (empty,) = written(marks_in(np.full((1, len(units)), np.nan)))
+    by_ids, by_patients = table.ids is not None, table.patients is not None
+    marks = check_not_again(kept.marks, now, prints, marked, by_ids, by_patients)
+    marks = accepted(marks, now, empty, [unit.name for unit in units], by_ids)
     kept = replace(kept, units={**stated, **kept.units}, marks=marks)
     if table.labels is None:
         return kept
@@ -215,7 +209,7 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Word
 
     def marked(records: Words) -> dict[str, str]:
         rows = np.flatnonzero(np.isin(prints, records))
-        texts = marks_of(by, bits_of_texts(labels[rows])[:, None])
+        texts = written(marks_of(by, bits_of_texts(labels[rows])[:, None]))
         pairs = dict.fromkeys(zip(as_texts(prints[rows]), texts, strict=True))
         # Without ids, equal records may have different labels: one of them that leaves changes none.
         times = Counter(record for record, _ in pairs)
