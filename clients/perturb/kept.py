@@ -104,9 +104,10 @@ class Kept:
         if self.columns != columns:
             raise TableError(
                 "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
-                "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, and in "
-                "the schema file the kinds, what is missing or below a limit, and [reading]. The node config may tell "
-                "another way of writing the file, with the 'missing' and 'thousands' of before. Only a "
+                "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, leave "
+                "new ones out (leave-out in the schema file, or drop), and put back in the schema file the kinds, what "
+                "is missing or below a limit, and [reading]. The node config may tell another way of writing the file, "
+                "with the 'missing' and 'thousands' of before. Only a "
                 "person can end the copy (pansvm budget --help says what that costs)."
             )
         for name, unit in units.items():

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from clients.table.table import columns_text
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import MOST_CLASSES
 
@@ -48,6 +48,12 @@ CHANGED = (
     "--help says what that costs)."
 )
 """All that a coordinator learns of what the marks have shown."""
+
+TWO_COPIES = (
+    "The table has records twice, and at level perturbed each of the two rows would have a copy of its own. The "
+    "hospital's own log says more. Leave the second rows out."
+)
+"""The same of a table whose copy is to begin."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,8 @@ def accepted(marks: Marks, now: CellMarks, empty: str, names: Sequence[str], by_
         raise TableError(
             CHANGED,
             f"In {which}, {(changed / filled.sum(axis=0).clip(1))[moved].min():.0%} or more of the cells have changed. "
-            f"{cause}, or calibrated, rounded or coded anew? Convert it back.",
+            f"{cause}, or calibrated, rounded, coded anew, or filled or scaled by what all rows are? Convert it back; "
+            "leave missing cells empty, and export an age as it was at a fixed day.",
         )
     lasting = np.where(after == _cells([empty], len(names)), before, after)
     now = now | {record: row.tobytes().hex() for record, row in zip(there, lasting, strict=True)}
@@ -178,7 +185,7 @@ def check_not_again(
     """
     known = {**marks.first, **marks.last}
     gone = {record: text for record, text in known.items() if record not in now}
-    unlike, sure = _unlikeness({**gone, **now}, prints, cells)
+    unlike, bits = _unlikeness({**gone, **now}, prints, cells)
     lost, there = np.split(unlike, [len(gone)])
     of_first = np.array([record in marks.first for record in gone], dtype=np.bool_)
     moved, in_all = _more_alike(lost, there), _more_alike(lost[of_first], there)
@@ -195,24 +202,29 @@ def check_not_again(
         )
         raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
     shares = np.array([np.mean(there <= level) for level in LEVELS])
-    growth = max(1.0, len(prints) / marks.rows) if marks.rows else np.inf
-    before = np.array(marks.again or [0.0] * len(LEVELS))
-    usual = (before * growth if marks.rows else before).clip(max=1)
+    before, growth = (
+        np.array(marks.again or [1.0] * len(LEVELS)),
+        max(1.0, len(prints) / (marks.rows or np.inf)),
+    )
+    usual = (before * growth).clip(max=1)
     most = (before + MOVED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(there))
     more = (shares > most) & (shares * len(there) >= LEAST_MOVED)
-    twice = 0 if by_patients else np.count_nonzero(sure[len(gone) :])
+    # By chance hardly any, even if columns go together and have two thirds of the information that they seem to have.
+    equal = (there <= 0) & (bits[len(gone) :] >= 3 * math.log2(len(prints)))
+    twice = 0 if by_patients else np.count_nonzero(equal)
     if more[: 1 if by_patients else None].any() or twice >= max(LEAST_MOVED, TWICE * len(there)):
+        share = max([twice / len(there), *shares[more]])
         raise TableError(
-            CHANGED,
-            f"Of the records {max(twice / len(there), *shares[more]):.0%} are there twice, with all cells or most the "
-            "same and other row ids. Was the table merged with another source of the same patients, or has a patient "
-            "several rows? Leave the second rows out; or, before the first run, name a patient-id.",
+            CHANGED if marks.rows else TWO_COPIES,
+            f"Of the records {share:.0%} are there twice, with other row ids and all cells or most the same. Was the "
+            "table merged with another source of the same patients, or has a patient several rows? Leave the second "
+            "rows out; or, before the first run, name a patient-id.",
         )
     return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all)
 
 
-def _unlikeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Floats, Bools]:
-    """Return which share of records' information the most similar other row lacks, and which cannot be so by chance.
+def _unlikeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Floats, Floats]:
+    """Return which share of records' information the most similar other row lacks, and the information.
 
     A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
     """
@@ -233,9 +245,7 @@ def _unlikeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Floats, 
         shared[prints == record] = 0
         most[index] = shared.max()
     whole = bits.sum(axis=0).clip(1).astype(np.float64)
-    # Rows of n that share so much by chance, at most: one in n, in whichever of the columns they do.
-    sure = (most >= NEARLY * whole) & (most >= 2 * math.log2(n) + len(compared))
-    return 1 - most / whole, sure
+    return 1 - most / whole, whole
 
 
 def _more_alike(gone: Floats, there: Floats) -> float:

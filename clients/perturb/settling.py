@@ -182,8 +182,12 @@ def _check_deviations(
         x = x[codes == len(column.values) + 1]
         most = LARGER * column.deviation * math.sqrt(1 + noise**2)
         if column.measured and len(x) >= FEWEST_RECORDS and moments_of(x)[1] > most:
-            begun = f"The copy was begun with records whose '{unit.name}' differs less: too little noise."
-            raise TableError(CHANGED, begun)
+            raise TableError(
+                CHANGED,
+                f"The copy was begun with records whose '{unit.name}' differs less: too little noise. Leave out the "
+                "records that differ more. After a pilot of few records end its copy: the fewer have one, the less "
+                "this costs.",
+            )
 
 
 def _words(
@@ -222,8 +226,8 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Word
         if same is None or (of_it and not same):
             raise TableError(
                 CHANGED,
-                f"Too many labels of column '{label}' have changed. Leave records out until their outcome is known; "
-                "put row ids that have moved back."
+                f"Too many labels of column '{label}' have changed. Write them as before; leave records out until "
+                "their outcome is known; put row ids that have moved back."
                 if same is False
                 else f"The labels of column '{label}' follow from those of '{settled}' and would get a second copy. "
                 "Write them as before.",

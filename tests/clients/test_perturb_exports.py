@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clients.budget import new_ledger
 from clients.ledger.ledger import read_ledger
@@ -162,7 +164,7 @@ def test_what_a_check_looks_at_settles_nothing(folder: Path) -> None:
         link_table(folder, replace(table, ids=None), joins=False)
 
 
-@pytest.mark.parametrize(("again", "refused"), [(10, False), (40, True), (150, True)])
+@pytest.mark.parametrize(("again", "refused"), [(2, False), (60, True), (150, True)])
 def test_a_second_source_of_the_same_patients_is_refused(again: int, refused: bool, folder: Path) -> None:
     """Under its own ids their records had a second copy each."""
     table = own_table()
@@ -217,3 +219,115 @@ def test_patients_without_ids_may_come_and_go(codes: bool, folder: Path) -> None
     for start in (0, 50, 100):
         rows = slice(start, start + 300)
         copy_of(replace(table, X=table.X[rows], labels=table.labels[rows]), folder)
+
+
+def measured(rows: int, seed: int, with_ids: bool) -> Table:
+    """Return a table of six columns of measurements, as rounded as laboratories do it, and two of codes."""
+    generator = np.random.default_rng(seed)
+    X = np.column_stack(
+        [generator.normal(50, 7, (rows, 6)).round(1), generator.integers(0, 3, (rows, 2)).astype(float)]
+    )
+    ids = np.array([f"P{7 * number}" for number in range(rows)]) if with_ids else None
+    return Table(tuple(f"c{number}" for number in range(8)), X, np.where(X[:, 0] > 50, "yes", "no"), ids=ids)
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+@pytest.mark.parametrize("merged", [True, False])
+def test_no_record_gets_a_second_copy_by_another_id_and_another_cell(
+    with_ids: bool, merged: bool, folder: Path
+) -> None:
+    """One other cell hid that a second source, or new ids of a half, had given each record a second copy."""
+    check_again(0, with_ids, merged, 0.4, [0], folder)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**20),
+    with_ids=st.booleans(),
+    merged=st.booleans(),
+    share=st.sampled_from([0.2, 0.4, 1.0]),
+    other=st.lists(st.integers(0, 7), max_size=2, unique=True),
+)
+def test_no_record_gets_a_second_copy_by_any_other_cells(
+    seed: int,
+    with_ids: bool,
+    merged: bool,
+    share: float,
+    other: list[int],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        account = tmp_path_factory.mktemp("account")
+        patch.setenv("XDG_STATE_HOME", str(account))
+        new_ledger(account / "state", 0.2)
+        check_again(seed, with_ids, merged, share, other, account / "state")
+
+
+def check_again(
+    seed: int, with_ids: bool, merged: bool, share: float, other: list[int], folder: Path
+) -> None:
+    """Check that an export is refused that has records again, under other ids or with a few other cells.
+
+    ``share`` is that of the records, and ``other`` are the columns in which they differ. They come instead of the first
+    ones, or if ``merged`` beside them. Without ids, and without other cells, they have the same copies.
+    """
+    table = measured(200, seed, with_ids)
+    again = np.random.default_rng(seed).permutation(200)[: int(200 * share)]
+    X, ids, labels = table.X.copy(), table.ids, table.labels
+    X[np.ix_(again, other)] += 1
+    if with_ids:
+        ids = np.array([f"{one}x" if place in again else one for place, one in enumerate(table.ids.tolist())])
+    if merged:
+        X, labels = np.vstack([table.X, X[again]]), np.concatenate([labels, labels[again]])
+        ids = np.concatenate([table.ids, ids[again]]) if with_ids else None
+    second = replace(table, X=X, labels=labels, ids=ids)
+    copy = copy_of(table, folder)
+    if with_ids or other:
+        with pytest.raises(TableError):
+            copy_of(second, folder)
+    else:
+        assert np.array_equal(copy.X, copy_of(second, folder).X[:200], equal_nan=True)
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+@pytest.mark.parametrize("rows", [30, 60])
+def test_a_small_table_of_which_a_month_changes_little_goes_on(
+    rows: int, with_ids: bool, folder: Path
+) -> None:
+    """Five patients are new, one is gone, and a cell is corrected; without ids the fourth month was refused."""
+    table, generator = measured(100, 3, with_ids), np.random.default_rng(0)
+    for month in range(6):
+        there = slice(month, rows + 5 * month)
+        ids = None if table.ids is None else table.ids[there]
+        copy_of(replace(table, X=table.X[there], labels=table.labels[there], ids=ids), folder)
+        table.X[generator.integers(month + 1, rows), generator.integers(6)] += 1
+
+
+@pytest.mark.parametrize(("twice", "refused"), [(2, False), (60, True)])
+def test_a_copy_does_not_begin_with_records_that_are_there_under_two_ids(
+    twice: int, refused: bool, folder: Path
+) -> None:
+    table = measured(200, 0, True)
+    rows = np.concatenate([np.arange(200), np.arange(twice)])
+    ids = np.array([f"P{7 * number}" for number in range(200 + twice)])
+    merged = replace(table, X=table.X[rows], labels=table.labels[rows], ids=ids)
+    if refused:
+        with pytest.raises(TableError, match="twice"):
+            copy_of(merged, folder)
+        assert not read_ledger(folder).copy
+    copy_of(table if refused else merged, folder)
+
+
+def test_visits_of_known_patients_may_be_alike_and_more(folder: Path) -> None:
+    """Half of the columns stay the same from visit to visit."""
+    first = measured(100, 0, True)
+    visits, patients = [first.X], np.array([f"M{number}" for number in range(100)])
+    for month in range(1, 4):
+        X = first.X.copy()
+        X[:, :3] += np.random.default_rng(month).normal(0, 9, (100, 3)).round(1)
+        visits.append(X)
+        rows = 100 * len(visits)
+        ids = np.array([f"V{7 * number}" for number in range(rows)])
+        labels, whose = np.tile(first.labels, len(visits)), np.tile(patients, len(visits))
+        copy_of(replace(first, X=np.vstack(visits), labels=labels, ids=ids, patients=whose), folder)
