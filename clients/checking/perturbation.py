@@ -14,7 +14,7 @@ from clients.checking.finding import NOTE, WARNING, Finding
 from clients.checking.labels import telling_columns
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.draws import cells_of, units_of
-from clients.perturb.kept import settled_column
+from clients.perturb.kept import FEWEST_RECORDS, settled_column
 from clients.table.table import LABEL, Table, columns_text
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.table_schema import CATEGORY, TableSchema
@@ -48,19 +48,27 @@ MOST_CELLS = 2_000_000
 MOST_COLUMNS = 1000
 """Columns that are looked at, drawn at random from more: all of them tell no less than some."""
 
+SMALL = 100
+"""Records below which half of them say little: their copies are of a smaller table, with ends farther in."""
+
 MOST_TRIED = 1000
 """Records that had part, and as many that had none, whose nearest copy is looked for."""
 
 
-def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
+def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]) -> Iterator[Finding]:
     """Yield the worth of level perturbed on a table of true records, and its unexpected effects.
 
-    Nothing is said of the worth if too few records or columns differ. The schema says which columns of 0 and 1 are
-    one category.
+    Nothing is said of the worth if no columns differ. The schema says which columns of 0 and 1 are one category. The
+    level is called weak where it is with this noise, the least that the hospital allows.
     """
     looked_at, columns = _sample(table, schema)
-    if columns.any():
-        yield _worth(looked_at, schema, columns, len(table.columns))
+    if len(table.X) < FEWEST_RECORDS:
+        yield Finding(
+            WARNING,
+            f"Level perturbed is weak on this table: of fewer than {FEWEST_RECORDS} records a hospital begins no copy.",
+        )
+    elif columns.any():
+        yield _worth(looked_at, schema, columns, len(table.columns), 0 if noise < NOISES[-1] else -1)
     if table.ids is None:
         yield Finding(
             NOTE,
@@ -112,29 +120,31 @@ def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
     return sample, varied(sample.X) & ~told_by_others(sample, schema) & (len(sample.X) >= FEW)
 
 
-def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int) -> Finding:
+def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at: int) -> Finding:
     Z = standardised(table.X[:, columns])
     errors = np.array([filter_errors(Z, noise) for noise in NOISES])
     of_all = np.sqrt(np.mean(errors**2, axis=1))
     aucs = [membership_auc(table, schema, noise) for noise in NOISES]
+    true = " and ".join(f"{1 - replaced_share(noise):.0%}" for noise in NOISES)
     told = (
         f"At noise {_both(NOISES)} an attacker who knows the correlations of the columns estimates a cell with a root "
         f"mean square error of {_both(of_all)} standard deviations. An attacker who knows a record tells by the "
-        f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing."
+        f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing. A code in the copy, a rare one, "
+        f"too, is the true one with at least {true}."
     )
     if len(table.columns) < of:
         told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
-    share = of_all[-1] / NOISES[-1]
+    share = of_all[at] / NOISES[at]
     if share < NOTHING:
         return Finding(
             WARNING,
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
             f"many for so few records, as genes are. {told} Use level dp, with fewer columns than rows.",
         )
-    near = errors[-1] <= TWO_COPIES * NOISES[-1]
+    near = errors[at] <= TWO_COPIES * NOISES[at]
     names = [table.columns[index] for index in np.flatnonzero(columns)[near]]
     more = f" Less protected, as correlated with others: {columns_text(names)}." if names else ""
-    if share <= TWO_COPIES or aucs[-1] > SURELY:
+    if share <= TWO_COPIES or aucs[at] > SURELY:
         return Finding(WARNING, f"Level perturbed is weak on this table. {told}{more}")
     return Finding(NOTE, f"Level perturbed. {told}{more}")
 
@@ -201,25 +211,32 @@ def filter_errors(Z: Floats, noise: float) -> Floats:
 def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> float:
     """Return how well an attacker who knows records tells those with a copy from others, by the nearest copy.
 
-    Half of a table's records get copies, with a key of no hospital's. The attacker goes by the distance to the nearest
-    copy, or by how much nearer it is than the second: by what tells more. 0.5 is guessing, 1 is always right.
+    Half of a table's records get copies, with a key of no hospital's; of a small one all but a tenth, ten times over.
+    The attacker goes by the distance to the nearest copy, or by how much nearer it is than the second: by what tells
+    more. 0.5 is guessing, 1 is always right.
     """
-    half = len(table.X) // 2
-    members = replace(table, X=table.X[:half])
-    copy = perturbed_table(members, LABEL, schema, PerturbedTerms(noise), bytes(32)).X
-    columns = varied(table.X)
+    columns, rows = varied(table.X), np.arange(len(table.X))
     mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)
 
     def scaled(X: Floats) -> Floats:
         Z: Floats = np.nan_to_num((X[:, columns] - mean) / deviation)
         return Z
 
-    nearest = NearestNeighbors(n_neighbors=2).fit(scaled(copy))
-    tried = [members.X[:MOST_TRIED], table.X[half : half + MOST_TRIED]]
-    first, second = np.concatenate([nearest.kneighbors(scaled(X))[0] for X in tried]).T
-    took_part = np.arange(len(first)) < len(tried[0])
-    nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)
-    return float(max(roc_auc_score(took_part, -score) for score in (first, nearer)))
+    def scores(others: Bools, key: bytes) -> tuple[Bools, Floats]:
+        members = replace(table, X=table.X[~others])
+        copy = perturbed_table(members, LABEL, schema, PerturbedTerms(noise), key).X
+        nearest = NearestNeighbors(n_neighbors=2).fit(scaled(copy))
+        tried = [members.X[:MOST_TRIED], table.X[others][:MOST_TRIED]]
+        first, second = np.concatenate([nearest.kneighbors(scaled(X))[0] for X in tried]).T
+        nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)
+        return np.arange(len(first)) < len(tried[0]), np.stack([first, nearer])
+
+    if len(rows) >= SMALL:
+        parts = [scores(rows >= len(rows) // 2, bytes(32))]
+    else:
+        parts = [scores(rows % 10 == rest, bytes([rest] * 32)) for rest in range(10)]
+    took_part, distances = np.concatenate([part[0] for part in parts]), np.hstack([part[1] for part in parts])
+    return float(max(roc_auc_score(took_part, -score) for score in distances))
 
 
 def relabelled(labels: NDArray[np.str_] | None) -> int:

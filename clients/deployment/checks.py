@@ -87,7 +87,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield _check_budget(hospital)
     label = hospital.policy.label or None
     form = TableForm.of({**node, "drop": as_list(filter(None, [hospital.policy.row_id]))}, schema)
-    worth = list(of_level(table, schema))
+    worth = list(of_level(table, schema, hospital.policy.noise))
     yield from (finding.text for finding in worth if finding.level != WARNING)
     yield from (f"{WARNING}: {finding.text}" for finding in worth if finding.level == WARNING)
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -176,8 +177,10 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (settling, shares):
         monkeypatch.setattr(module, "drawn", drawn)
     monkeypatch.setattr(marks, "MOVED", 2.0)
-    for check in ("_check_ids", "_check_deviations", "check_not_moved"):
+    for check in ("_check_ids", "_check_deviations"):
         monkeypatch.setattr(settling, check, lambda *_: None)
+    unseen = [1.0] * len(marks.LEVELS)
+    monkeypatch.setattr(settling, "check_not_again", lambda kept, *_: replace(kept, again=unseen))
     monkeypatch.setattr(settling, "same_labels", lambda *_: False)
 
 
