@@ -14,7 +14,7 @@ each system and coordinator, after a restart, in another order of rows or column
   with 15 digits, and of nine digits one in a hundred: it has two copies, as a corrected one.
 - With an id, a corrected cell changes itself alone. Without one a record is known by all its features: equal ones have
   equal copies, but for their labels, and a corrected one gets a second copy of all its cells. So the table is refused
-  where a twentieth of the records has changed, as it is where a twentieth of a column has.
+  where a twentieth of the records has changed at once, or a quarter in all, or a twentieth of a column has.
 - Deviations, frequencies and ends of columns are settled at first use, and tell no record
   (:mod:`clients.perturb.settling`). Draws depend on what is settled: one draw with two deviations would be two
   equations for x.

@@ -3,7 +3,9 @@
 A changed cell has an independent second copy, and both together are worth σ/√2. Where a person corrects some cells,
 that is the price. Where a whole column is converted or the ids have moved, all records would pay it; so the table is
 refused, and a person decides. Marks are keyed digests, of a fixed number of records: the first use's, and the table's
-when it was last accepted, among which are those that came later. Which records these are follows from the key.
+when it was last accepted, among which are those that came later. Which records these are follows from the key. Records
+that are there again, under other ids or with a few other cells, are refused, too: by the cells that stay an attacker
+would know which two copies are one record's. Of few codes alone nobody does, and no comparison tells them apart.
 """
 
 import hashlib
