@@ -273,6 +273,8 @@ def _classes(frame: pd.DataFrame, label: str, name: str, form: TableForm, schema
         assert labels is not None
         known = (*schema.classes, *schema.positive_labels)
         wrong = np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
+        if form.schema and form.schema.classes:  # positive labels alone would make all others negative
+            wrong |= ~np.isin(labels, form.schema.classes)
         indices = schema.indices(labels)
         classes[there] = np.where(wrong | (indices < 0), NO_CLASS, indices)
     return classes

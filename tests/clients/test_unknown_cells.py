@@ -60,8 +60,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ward(120)[["age", "dose", "outcome"]].to_csv(folder / "numbers.csv", index=False)
     common = {"sites": 3, "landmarks": "10", "tol": 0.1, "privacy": "exact"}
     found = {}
+    (folder / "positive.toml").write_text('positive = ["yes"]\n' + SCHEMA)
     for name, more in (
         ("schema", {"data": str(folder / "ward.csv"), "schema": str(folder / "schema.toml")}),
+        ("positive", {"data": str(folder / "ward.csv"), "schema": str(folder / "positive.toml")}),
         ("numbers", {"data": str(folder / "numbers.csv"), "label": "outcome"}),
     ):
         found[name] = folder / f"{name}.npz"
@@ -222,6 +224,13 @@ def test_the_accuracy_is_over_the_rows_with_labels(
         known = pd.Series(labels).str.lower().isin(["yes", "no"])
         right = (found.frame["prediction"] == pd.Series(labels).str.lower())[known].mean()
         assert found.right.value == pytest.approx(right)
+
+
+def test_labels_that_no_site_could_have_are_no_negative_ones(models: dict[str, Path], tmp_path: Path) -> None:
+    """Where labels are named as positive, all other classes of the schema file are the negative one, and no others."""
+    for labels, counted in ((["dead", "alive"], 0), (["yes", "alive"], 10), (["yes", "No"], 20)):
+        found = predicted(models["positive"], ward(20).assign(outcome=labels * 10), tmp_path, {})
+        assert (found.right.of if found.right else 0, found.no_class) == (counted, 20 - counted)
 
 
 def test_rows_that_are_not_predicted_do_not_count(models: dict[str, Path], tmp_path: Path) -> None:
