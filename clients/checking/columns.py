@@ -10,7 +10,7 @@ import pandas as pd
 
 from clients.checking.cells import COMMAS, PERCENT, UNIT, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, ColumnFinding, Finding, grouped
-from clients.checking.sentinels import beside_scale, piled_up, sentinels
+from clients.checking.sentinels import LIKELY, beside_scale, piled_up, sentinels
 from clients.table.cells import written
 from clients.table.encoding import LIMIT
 from clients.table.form import TableForm
@@ -166,13 +166,14 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
     if codes:
         count = np.count_nonzero(np.isin(measured, codes))
         texts = ", ".join(f"{code:g}" for code in codes)
+        missing = "a code for a missing cell, which would count as measured"
         yield ColumnFinding(
             WARNING,
             cells.name,
             f"holds {texts}",
             f" in {count} rows, far from all its other numbers",
-            "Most likely it is a code for a missing cell, which would count as measured. Add it to the schema file: "
-            f"missing = [{texts}].",
+            (f"Is it {missing}? Then add" if {*codes} <= {*LIKELY} else f"Most likely it is {missing}. Add")
+            + f" it to the schema file: missing = [{texts}].",
         )
     is_code = np.isin(cells.values, codes) & ~cells.is_limit
     there = cells.values[~np.isnan(cells.values) & ~is_code]

@@ -71,7 +71,8 @@ def sentinels(values: Floats) -> list[float]:
         if np.count_nonzero(there == code) < LEAST:
             continue
         rest = there[(there != code) & ~np.isin(there, codes)]
-        if len(np.unique(rest)) < (2 if code in UNLIKELY else 5):
+        numbers = np.unique(rest)
+        if len(numbers) < (2 if code in UNLIKELY else 5) or (code in LIKELY and _is_a_step(code, numbers)):
             continue
         if _is_far_out(code, rest, np.subtract(*np.quantile(rest, [0.75, 0.25]))):
             codes.append(code)
@@ -107,6 +108,13 @@ def beside_scale(values: Floats) -> list[float]:
         return []
     far = high < len(numbers) and numbers[high] - scale[-1] > 2 * np.diff(scale).max()
     return [*numbers[:low].tolist(), *(numbers[high:].tolist() if far else [])]
+
+
+def _is_a_step(code: float, numbers: Floats) -> bool:
+    """Tell whether a number goes on the others, sorted, as 0 visits do, or is negative as many of them are."""
+    gap = np.abs(numbers - code).min()
+    negative = code < 0 and np.count_nonzero(numbers < 0) > MOST_NEGATIVE
+    return bool(negative or gap <= USUAL_STEPS * np.median(np.diff(numbers)))
 
 
 def _is_far_out(code: float, rest: Floats, spread: float) -> bool:

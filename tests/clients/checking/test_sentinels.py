@@ -1,5 +1,6 @@
 """Numbers that stand for a missing cell are noticed, whatever they are; skewed measurements are not taken for them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,29 @@ def test_codes_are_noticed(kind: str, codes: dict[int, int]) -> None:
         cells[start : start + count] = code
         start += count
     assert set(sentinels(cells)) == {code for code, count in codes.items() if count > 1}
+
+
+@pytest.mark.parametrize(
+    ("usual", "code", "others"),
+    [
+        (3.0, 0.0, range(1, 7)),  # visits
+        (4.0, 9.0, range(1, 9)),  # groups of a code
+        (99.0, 0.0, range(3, 98)),  # places on a tablet
+        (0.5, -1.0, np.linspace(-0.9, 1, 39)),  # shares of what is positive and negative
+    ],
+)
+def test_a_number_that_goes_on_the_others_is_no_code(
+    usual: float, code: float, others: Sequence[float]
+) -> None:
+    assert sentinels(np.array([*[usual] * 200, *others, *[code] * 6])) == []
+
+
+def test_a_usual_code_is_asked_about_where_it_may_be_measured_too() -> None:
+    cells = measured("pressure")
+    cells[:15] = 0
+    (only,) = of_columns(cells_of(pd.DataFrame({"p": cells}), [TableColumn("p")], TableForm()), TableForm())
+    assert "Is it a code" in only.text
+    assert "missing = [0]" in only.text
 
 
 def test_a_finding_names_the_code_and_the_line_of_the_schema_file() -> None:
