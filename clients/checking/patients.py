@@ -187,9 +187,10 @@ def _numbers(texts: "pd.Series[str]") -> Ints:
 
 
 def _is_code(texts: "pd.Series[str]") -> bool:
-    """Tell whether texts or whole numbers are written as ids are: with digits, but neither decimals nor dates."""
+    """Tell whether texts or whole numbers are written as ids are: with digits, but no sign, decimals or dates."""
     return bool(
         texts.str.contains(r"\d").mean() > 0.9
+        and texts.str.contains("^[+-]").mean() < 0.1
         and not texts.str.contains(r"^[+-]?\d*[.,]\d+$|\d[-./]\d{1,2}[-./]\d").any()
     )
 

@@ -43,6 +43,16 @@ def test_measurements_and_codes_are_not_taken_for_ids(ward: pd.DataFrame) -> Non
     assert found(ward.assign(case_id=[f"C{n}" for n in range(ROWS)])) == []
 
 
+def test_numbers_with_a_sign_are_not_taken_for_ids(ward: pd.DataFrame) -> None:
+    """Neighbours of an angle are the opposite of each other, as ids' are, and share what goes with it."""
+    of_each = np.repeat(np.arange(ROWS // EACH), EACH)
+    drawn = np.random.default_rng(1).permutation(2 * (ROWS // EACH))[: ROWS // EACH]
+    ids = drawn[of_each]
+    assert len(found(ward.assign(qrst=ids + 1))) == 1
+    assert found(ward.assign(qrst=ids - ROWS // EACH)) == []
+    assert len(found(ward.assign(qrst=np.where(ids == ids[0], -1, ids)))) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "read"),
     [
