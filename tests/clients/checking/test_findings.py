@@ -274,6 +274,21 @@ def test_cells_that_are_empty_or_filled_for_one_class_only_are_asked_about(
         assert not any("outcome" in text for text in texts(tmp_path, frame.assign(heart=chance)))
 
 
+@pytest.mark.parametrize(("right", "asked"), [(0.94, True), (0.8, False)])
+def test_a_code_that_is_right_for_most_patients_is_asked_about(
+    right: float, asked: bool, tmp_path: Path
+) -> None:
+    frame, draw = ward(), np.random.default_rng(5)
+    code = np.where(draw.random(ROWS) < right, frame["label"], 1 - frame["label"])
+    told = [text for text in texts(tmp_path, frame.assign(discharged=code)) if "told from" in text]
+    assert any("'discharged'" in text for text in told) == asked
+    # A measurement that tells as much may be a good one.
+    marker = (code + draw.uniform(0, 0.9, ROWS)).round(3)
+    assert not any(
+        "told from column 'marker'" in text for text in texts(tmp_path, frame.assign(marker=marker))
+    )
+
+
 def test_a_run_shows_leaks_before_what_may_be_wrong_with_a_cell(tmp_path: Path) -> None:
     frame = ward()
     frame = frame.assign(
