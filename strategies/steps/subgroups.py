@@ -87,8 +87,8 @@ def groups_by(
         cuts = ()
     if not cuts or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
         raise SettingError(
-            f"by is '{by}': of a column of numbers it has to say where groups begin, increasing: by={column}:50,70. "
-            "Categories and yes/no columns of the schema file need none."
+            f"by is '{by}': of a column of numbers it has to say where groups begin, increasing: by={column}:50,70, or "
+            f"of 0 and 1 by={column}:1. Categories and yes/no columns of the schema file need none."
         )
     names = [f"below {cuts[0]:g}"]
     names += [f"{low:g} to below {high:g}" for low, high in pairwise(cuts)]
