@@ -60,7 +60,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "features": None if schema is None else len(schema.columns),
         "predictors": None if schema is None else predictors(schema.columns, schema_file),
         "predicted_from": boundary_of(model),
-        "missing_cells": "mean" if hasattr(model, "scaling_") else None,
+        "missing_cells": None if model is None else model.missing_cells,
         "about": {key: getattr(schema_file, key.replace("-", "_"), "") for key in ABOUT},
         **_of_test(outcome.evaluation or Evaluation(0, None, None, None, None)),
         "rows_train_by_class": None if rows is None else rows.train.sum(axis=0).astype(int).tolist(),

@@ -26,6 +26,7 @@ class FourierSVC(DecidingModel):
         Weights of the features; the last feature is a constant.
     """
 
+    missing_cells = "mean"
     feature_map_: FourierMap
     coef_: Floats
 
@@ -62,6 +63,7 @@ class FourierSVC(DecidingModel):
 class RandomFourierSVC(FourierSVC):
     """A released private or hybrid SVM, of two classes, without an intercept."""
 
+    missing_cells = "middle"
     feature_map_: RandomFourierMap  # type: ignore[assignment]
 
     @classmethod

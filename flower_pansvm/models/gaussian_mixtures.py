@@ -24,6 +24,7 @@ class GaussianMixtures(DecidingModel):
         Its parts.
     """
 
+    missing_cells = "mean"
     scaling_: Scaling
     mixtures_: ClassModels
 

@@ -4,7 +4,7 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,12 @@ class Model(ABC):
     ----------
     schema_ : Schema
         Its columns and classes.
+    missing_cells : str or None
+        As what missing cells count: ``mean`` of the training rows, or ``middle`` of the column's range.
     """
 
     schema_: Schema
+    missing_cells: ClassVar[str | None] = None
 
     @abstractmethod
     def predict(self, X: ArrayLike) -> NDArray[Any]:

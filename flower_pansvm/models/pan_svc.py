@@ -64,6 +64,8 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
     >>> model.predict(table[model.feature_names_in_])  # doctest: +SKIP
     """
 
+    missing_cells = "mean"
+
     @classmethod
     def from_parts(
         cls,

@@ -49,6 +49,7 @@ class RandomKernelSVC(Model):
         Class names; integers if both are.
     """
 
+    missing_cells = "mean"
     parts_: RandomKernelParts
     classes_: NDArray[Any]
 

@@ -33,7 +33,8 @@ def _lines(result: Result) -> dict[str, str]:
         "source of the data": about["data-source"],
         "outcome": about["outcome"],
         "label column": result.get("label") or "each hospital named its own",
-        "classes": f"{some(classes)}" + (f"; figures are of {quoted(positive)}" if positive else ""),
+        "classes": f"{some(classes)}"
+        + (f"; figures are of {quoted(positive)}{_labels(result)}" if positive else ""),
         "missing cells": _missing(result),
         "settings chosen": _chosen(result),
         "internal validation": _validation(result),
@@ -44,10 +45,18 @@ def _lines(result: Result) -> dict[str, str]:
     return {name: text for name, text in lines.items() if text}
 
 
+def _labels(result: Result) -> str:
+    """Return the labels that were named as positive."""
+    labels = result["positive_labels"]
+    return f", which stands for {some(labels)}" if labels else ""
+
+
 def _missing(result: Result) -> str:
     """Return the treatment of missing cells."""
     if not result["missing_cells"]:
         return ""
+    if result["missing_cells"] == "middle":
+        return "count as the middle of the column’s range, also in predictions"
     noise = ", which carries noise" if result["level"] == "dp" else ""
     return f"count as the column’s mean over the training {unit(result)}s of all hospitals{noise}, also in predictions"
 

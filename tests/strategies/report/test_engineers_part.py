@@ -40,7 +40,7 @@ def test_the_promise_of_dp_sums_is_about_a_patient_where_it_is_known_whose_rows_
     of_rows, of_patients = (said("privacy", privacy=PROMISE, **one) for one in ({}, VISITS))
     for words in (
         "for every row",
-        "whether any one row was",
+        "one row more or fewer",
         "A patient with several rows has less",
         "different rows",
     ):
@@ -48,7 +48,7 @@ def test_the_promise_of_dp_sums_is_about_a_patient_where_it_is_known_whose_rows_
         assert words not in of_patients
     for words in (
         "for every patient",
-        "whether any one patient was",
+        "one patient more or fewer",
         "at most 3 rows take part",
         "different patients",
     ):

@@ -58,6 +58,10 @@ def test_the_study_is_told_as_the_schema_file_tells_it(table: Path) -> None:
     assert "simulated" not in real
     assert "label column each hospital named its own" in plain(study({**result, "label": None}))
     assert "external validation none" in text
+    named = {"classes": ["negative", "positive"], "positive_class": "positive", "positive_labels": ["dead"]}
+    assert "figures are of “positive”, which stands for dead" in plain(study(result | named))
+    for counts, words in (("mean", "the column’s mean"), ("middle", "the middle of the column’s range")):
+        assert f"missing cells count as {words}" in plain(study(result | {"missing_cells": counts}))
     assert [one["name"] for one in result["predictors"]] == ["crp", "smoker", "ward"]
 
 
