@@ -152,15 +152,18 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
         )
     frame = frame.set_axis(columns, axis=1)
     missing = {canonical_label(text).lower() for text in listed(form.missing)}
-    for index, dtype in enumerate(frame.dtypes):
-        cells = frame.iloc[:, index]
-        if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
-            frame.isetitem(index, cells.map(_plain).to_numpy(dtype=object))
-        if missing:
-            cells = frame.iloc[:, index].astype(object)
-            absent = cells.map(lambda cell: canonical_label(str(cell)).lower() in missing)
+    objects = [i for i, dtype in enumerate(frame.dtypes) if pd.api.types.is_object_dtype(dtype)]
+    # As an array: of a hundred thousand columns each Series takes long.
+    values = (frame if len(objects) == len(columns) else frame.iloc[:, objects]).to_numpy(dtype=object)
+    for index, cells in zip(objects, values.T, strict=True):
+        if pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
+            frame.isetitem(index, frame.iloc[:, index].map(_plain).to_numpy(dtype=object))
+    if missing:
+        for index in range(len(columns)):
+            filled = frame.iloc[:, index].astype(object)
+            absent = filled.map(lambda cell: canonical_label(str(cell)).lower() in missing)
             if absent.any():
-                frame.isetitem(index, cells.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
+                frame.isetitem(index, filled.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
     return frame
 
 

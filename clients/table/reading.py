@@ -189,16 +189,22 @@ def _labels(column: "pd.Series[str]", label: str, name: str, classes: Sequence[s
     texts = canonical_labels(column, classes)
     missing = np.array([text is None for text in texts])
     if missing.any():
-        count, first = np.count_nonzero(missing), first_row(missing)
-        at_end = count <= MOST_FOOTER and first == len(missing) - count + 1
-        footer = f" They are the last: a footer? Then say skip-footer={count}." if at_end else ""
         raise TableError(
-            f"In '{name}', there are rows without a label in column '{label}'. Fill the labels in, or leave these rows "
-            "out. To predict rows that have no labels, leave the column out. If a class is called NA or the like, list "
-            "the classes in a schema file.",
-            detail=f"They are {count} of {len(texts)} rows, the first is data row {first}.{footer}",
+            f"In '{name}', there are rows without a label in column '{label}'. Fill the labels in (where a patient has "
+            "several rows, as from REDCap, often one alone has it), or leave these rows out. To predict rows that have "
+            "no labels, leave the column out. If a class is called NA or the like, list the classes in a schema file.",
+            detail=_which_rows(missing),
         )
     return np.array(texts, dtype=np.str_)
+
+
+def _which_rows(marked: NDArray[np.bool_]) -> str:
+    """Return which rows are marked, and whether they may be no patients."""
+    count, first = np.count_nonzero(marked), first_row(marked)
+    which = f"They are {count} of {len(marked)} rows, the first is data row {first}."
+    if count <= MOST_FOOTER and first == len(marked) - count + 1:
+        return f"{which} They are the last: a footer? Then say skip-footer={count}."
+    return f"{which} It is a row of units? Then take it out." if first == count == 1 else which
 
 
 def _patients(frame: pd.DataFrame, patient_id: str, name: str) -> NDArray[np.str_]:
@@ -217,7 +223,7 @@ def _patients(frame: pd.DataFrame, patient_id: str, name: str) -> NDArray[np.str
             f"In '{name}', there are rows without a text in column '{patient_id}', the patient-id, and they may be of "
             "patients who have other rows. Fill the column in (merged cells leave ids in first rows only), or leave "
             "these rows out.",
-            detail=f"They are {missing.sum()} of {len(ids)} rows, the first is data row {first_row(missing)}.",
+            detail=_which_rows(missing),
         )
     return np.array(ids, dtype=np.str_)
 

@@ -209,6 +209,7 @@ REFUSED: dict[str, tuple[Content, str]] = {
     "a title": ("Ward 7\n" + as_csv(ward()), "skip-rows|more or fewer fields"),
     "a footer": (as_csv(ward()) + "Total 60\n", "skip-footer"),
     "a footer as wide as the table": (as_csv(ward()) + "Total,60,\n", "skip-footer=1"),
+    "a row of units": (as_csv(ward()).replace("\n", "\nyears,mg/l,\n", 1), "units"),
     "two sheets": (excel("Patients", "Notes"), "'Patients', 'Notes'"),
     "a note for pandas that is none": (arrow("{"), "JSONDecodeError.*note for pandas"),
     "a note for pandas about other columns": (
