@@ -204,7 +204,7 @@ def _which_rows(marked: NDArray[np.bool_]) -> str:
     which = f"They are {count} of {len(marked)} rows, the first is data row {first}."
     if count <= MOST_FOOTER and first == len(marked) - count + 1:
         return f"{which} They are the last: a footer? Then say skip-footer={count}."
-    return f"{which} It is a row of units? Then take it out." if first == count == 1 else which
+    return f"{which} Is it a row of units? Then take it out." if first == count == 1 else which
 
 
 def _patients(frame: pd.DataFrame, patient_id: str, name: str) -> NDArray[np.str_]:
