@@ -1,5 +1,6 @@
 """Messages to nodes and their replies: send, wait, raise a site's error; and the costs of a run."""
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -171,17 +172,24 @@ def exchange(
     elif errors:
         codes = {code for code, _, _ in errors}
         error = _error_class(codes.pop()) if len(codes) == 1 else FederationError
-        raise error("\n".join(_reasons((reason, name) for _, reason, name in errors)))
+        raise error(by_reason((reason, name) for _, reason, name in errors))
     return replies
 
 
-def _reasons(errors: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the different reasons of sites, in order; one that differs by the site's own name only names them all."""
+def by_reason(errors: Iterable[tuple[str, str]]) -> str:
+    """Return the different reasons of sites, one a line; one that differs by the site's own name only names them all.
+
+    The name is that in the text if it is empty, as it is before a site has joined.
+    """
     alike: dict[str, set[str]] = {}
-    for reason, name in errors:
+    for reason, known in errors:
+        named = re.search(r"[Ss]ite '([^']+)'", reason)
+        name = known or (named[1] if named else "")
         # No printable text has this sign.
         alike.setdefault(reason.replace(f"'{name}'", "\0") if name else reason, set()).add(f"'{name}'")
-    return sorted(reason.replace("\0", first_of(sorted(who), NAMED)) for reason, who in alike.items())
+    return "\n".join(
+        sorted(reason.replace("\0", first_of(sorted(who), NAMED)) for reason, who in alike.items())
+    )
 
 
 def _arrivals(

@@ -23,7 +23,7 @@ from flower_pansvm.errors import (
 )
 from flower_pansvm.study.connection import NotThereError
 from strategies.federation import exchange as exchanging
-from strategies.federation.exchange import Costs, exchange
+from strategies.federation.exchange import Costs, by_reason, exchange
 from tests.clocks import set_clock
 
 
@@ -151,3 +151,12 @@ def test_a_question_is_handed_over_again_when_the_server_has_forgotten_a_part(
     set_clock(monkeypatch, exchanging, sleep=lambda _: None)
     replies = exchange(grid, [Message(RecordDict(), 7, "query.join")], 600.0, Costs(), {})  # type: ignore[arg-type]
     assert (len(replies), len({id(one) for one in tried})) == (1, 3)
+
+
+def test_what_all_sites_complain_of_before_they_have_joined_is_one_line_with_their_names() -> None:
+    texts = [f"Site '{name}' has bound=1. Correct it." for name in ("north", "south", "west")]
+    other = "Site 'east': The table 'east' is empty."
+    assert by_reason((text, "") for text in [*texts, other, other]).splitlines() == [
+        "Site 'east': The table 'east' is empty.",
+        "Site 'north', 'south', 'west' has bound=1. Correct it.",
+    ]
