@@ -124,7 +124,7 @@ def near_matches(word: str, choices: Iterable[str]) -> str:
     """Return the end of an error text, with the choices nearest to a word."""
     names = sorted(choices)
     by_small = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(word.casefold(), by_small, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(str(word).casefold(), by_small, n=3, cutoff=0.6)
     if close:
         return f"Did you mean {' or '.join(repr(by_small[name]) for name in close)}?"
     return f"Choose one of: {', '.join(names)}."

@@ -126,17 +126,19 @@ def read_reply(content: RecordDict, terms: MeanTerms) -> SiteReply:
                 metrics.append(((name, key, METRIC, numbers.shape), numbers.ravel()))
     if weight is None:
         raise SumError(
-            f"The reply has no metric '{terms.weighted_by}', by which the mean is weighted. Add it."
+            f"The reply has no metric '{terms.weighted_by}' that is a single number, by which the mean is weighted. "
+            "Add it, or name another: weighted_by_key of the strategy, weighted_by of secure_client_app."
         )
     if not 0 <= weight <= terms.most_examples:
         raise SumError(
-            f"'{terms.weighted_by}' is no number from 0 to {terms.most_examples:g}. Set most_examples at both sides to "
-            "the largest number that a site can have."
+            f"'{terms.weighted_by}' is no number from 0 to {terms.most_examples:g}. Correct it; if a site can "
+            "have more, set most_examples at both sides to the largest number."
         )
     values = np.concatenate([np.empty(0), *(numbers for _, numbers in metrics)])
     if not np.isfinite(values).all():
         raise SumError(
-            "A metric of the reply is not finite. A mean with it would not be, either: leave it out."
+            "A metric of the reply is not finite. A mean with it would not be, either: a site without rows replies "
+            "with 0, and a metric that may be infinite is left out by all sites."
         )
     if weight * float(np.abs(values).max(initial=0.0)) > WIDE_LIMIT:
         raise SumError(
@@ -162,7 +164,9 @@ def _check_array(name: str, array: NDArray[np.generic], terms: MeanTerms) -> Non
         )
     largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
     if not math.isfinite(largest):
-        raise SumError(f"The array '{name}' holds a number that is not finite. Did the training diverge?")
+        raise SumError(
+            f"The array '{name}' holds a number that is not finite. Did the training diverge? Lower its rate."
+        )
     if largest > terms.bound:
         raise SumError(
             f"The array '{name}' holds a number above the bound {terms.bound:g}. Set a larger bound, in "

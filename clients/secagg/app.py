@@ -231,9 +231,15 @@ def _app_answers(message: Message, context: Context, call_next: ClientAppCallabl
     """Have the app answer; a handler that clears or replaces the state leaves the site's keys of the run in it."""
     ours = {name: record for name, record in context.state.items() if name.startswith(GROUP)}
     try:
-        return call_next(message, context)
+        reply = call_next(message, context)
     finally:
         context.state.update(ours)
+    if not isinstance(reply, Message):
+        raise PanSVMError(
+            f"The app's handler for '{message.metadata.message_type}', or a mod, returns {type(reply).__name__} and "
+            "no Message. End it with: return Message(content, reply_to=message)."
+        )
+    return reply
 
 
 def _failed(member: RunMember, message: Message, error: BaseException, where: str = "") -> Message:
