@@ -1,11 +1,13 @@
 """The check that a strategy needs only the mean of the replies, which is all that a secure sum gives.
 
 Flower's strategies that need single replies are listed by name. A strategy of the app's own is tested once, with the
-first mean: it must aggregate three artificial replies with that mean as it aggregates the mean. What it does with
-replies that these do not resemble, such as leave out those of fewer examples than any of them has, is not found out.
+first mean: it must aggregate as many artificial replies with that mean as there are sites as it aggregates the mean.
+What it does with replies that these do not resemble, such as leave out those of fewer examples than any of them has, is
+not found out.
 """
 
-from copy import deepcopy
+import sys
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -36,8 +38,8 @@ AROUND = "DifferentialPrivacyClientSideFixedClipping"
 """The wrapper that works around a `SecureAggregation`."""
 
 WEIGHTS, SHIFTS = (1, 8, 11), (10.0, -4.0, 2.0)
-"""Of the artificial replies: their weighted mean is the mean; their median, each reply, and the mean of any two differ
-from it. One has few examples, as strategies may leave such replies out."""
+"""Of the kinds of artificial replies, which share the weight: their weighted mean is the mean; their median, each kind,
+and the mean of any two differ from it. One has few examples, as strategies may leave such replies out."""
 
 
 def check_strategy(strategy: Strategy) -> None:
@@ -46,21 +48,41 @@ def check_strategy(strategy: Strategy) -> None:
         raise SettingError(
             "The strategy of SecureAggregation is none of Flower's. Give it an instance, such as FedAvg()."
         )
-    for kind in type(strategy).__mro__:
-        if kind.__module__.startswith("flwr.") and kind.__name__ in SINGLE_REPLIES:
-            instead = (
-                f" Wrap the secure sum: {AROUND}(SecureAggregation(…), …)." if kind.__name__ == AROUND else ""
-            )
-            raise SettingError(
-                f"{kind.__name__} {SINGLE_REPLIES[kind.__name__]}, and a secure sum gives only their mean.{instead} "
-                "Choose FedAvg, FedProx, FedAvgM, FedAdam, FedAdagrad, FedYogi, or another that takes a weighted mean."
-            )
+    _refuse_by_name(strategy)
     if getattr(strategy.start, "__func__", None) is not Strategy.start:
         raise SettingError(
             f"{type(strategy).__name__} has a method 'start' of its own, which is never called: SecureAggregation runs "
             "the rounds. Move what it does into the methods configure_train and aggregate_train, or around the call "
             "of SecureAggregation.start."
         )
+
+
+def check_wrappers(strategy: Strategy) -> None:
+    """Raise a SettingError if a strategy around this one, whose rounds Flower runs now, uses single replies.
+
+    A wrapper tells the strategy in it nothing of itself; Flower's loop has the outermost one.
+    """
+    frame = sys._getframe()
+    while frame.f_code is not Strategy.start.__code__:
+        if frame.f_back is None:
+            return
+        frame = frame.f_back
+    around = frame.f_locals["self"]
+    while around is not strategy and isinstance(around, Strategy):
+        _refuse_by_name(around, but=AROUND)
+        around = getattr(around, "strategy", None)
+
+
+def _refuse_by_name(strategy: Strategy, but: str = "") -> None:
+    """Raise a SettingError if a strategy is one of Flower's that use single replies, other than one."""
+    for kind in type(strategy).__mro__:
+        name = kind.__name__
+        if kind.__module__.startswith("flwr.") and name in SINGLE_REPLIES and name != but:
+            instead = f" Wrap the secure sum: {AROUND}(SecureAggregation(…), …)." if name == AROUND else ""
+            raise SettingError(
+                f"{name} {SINGLE_REPLIES[name]}, and a secure sum gives only their mean.{instead} Choose FedAvg, "
+                "FedProx, FedAvgM, FedAdam, FedAdagrad, FedYogi, or another that takes a weighted mean."
+            )
 
 
 def is_flowers_own(strategy: Strategy, step: str) -> bool:
@@ -71,12 +93,15 @@ def is_flowers_own(strategy: Strategy, step: str) -> bool:
     return kind.__module__.startswith("flwr.") and not replaced and metrics is aggregate_metricrecords
 
 
-def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Message, weighted_by: str) -> None:
-    """Raise a SettingError if a copy of a strategy aggregates three replies and their mean differently."""
-    replies = [
-        _reply(mean, _shifted(mean.content, *artificial, weighted_by))
-        for artificial in zip(WEIGHTS, SHIFTS, strict=True)
-    ]
+def check_by_trial(
+    strategy: Strategy, step: str, server_round: int, mean: Message, weighted_by: str, sites: int
+) -> None:
+    """Raise a SettingError if a copy of a strategy aggregates so many replies and their mean differently."""
+    replies = []
+    for kind, (weight, shift) in enumerate(zip(WEIGHTS, SHIFTS, strict=True)):
+        count = len(range(kind, max(sites, len(WEIGHTS)), len(WEIGHTS)))
+        content = _shifted(mean.content, weight / count, shift, weighted_by)
+        replies += [_reply(mean, content) for _ in range(count)]
     results = []
     for messages in (replies, [_reply(mean, mean.content)]):
         copy = _copied(strategy)
@@ -90,9 +115,9 @@ def check_by_trial(strategy: Strategy, step: str, server_round: int, mean: Messa
     several, single = results
     if len(several) != len(single) or not all(map(_alike, several, single)):
         raise SettingError(
-            f"{type(strategy).__name__}.aggregate_{step} returns different results for three replies and for their "
-            "weighted mean, or random results. A secure sum gives only the mean: use a strategy, and functions for "
-            "metrics, that take a weighted mean."
+            f"{type(strategy).__name__}.aggregate_{step} returns different results for {len(replies)} replies and "
+            "for their weighted mean, or random results. A secure sum gives only the mean: use a strategy, and "
+            "functions for metrics, that take a weighted mean."
         )
 
 
@@ -109,12 +134,13 @@ def _copied(strategy: Strategy) -> Strategy:
 
 
 def _reply(like: Message, content: RecordDict) -> Message:
-    reply = deepcopy(like)
-    reply.content = deepcopy(content)
+    """Return a reply with records of its own, which a strategy may change; of a large model the arrays are shared."""
+    reply = copy(like)
+    reply.content = RecordDict({name: type(record)({**record}) for name, record in content.items()})  # type: ignore
     return reply
 
 
-def _shifted(content: RecordDict, weight: int, shift: float, weighted_by: str) -> RecordDict:
+def _shifted(content: RecordDict, weight: float, shift: float, weighted_by: str) -> RecordDict:
     """Return a reply with its share of the weight, whose other numbers differ from the mean's by a shift."""
     shifted: dict[str, Any] = {}
     for name, record in content.items():

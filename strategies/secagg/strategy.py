@@ -29,14 +29,14 @@ from flower_pansvm.terms import Scalar, Terms
 from flower_pansvm.weighted_mean import (
     SUM,
     MeanTerms,
-    Part,
     SiteParts,
     check_bound,
     decode_mean,
     digest_of,
-    read_parts,
 )
-from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_own
+from strategies.federation.exchange import by_reason
+from strategies.secagg.inner import check_by_trial, check_strategy, check_wrappers, is_flowers_own
+from strategies.secagg.replies import most_alike
 from strategies.secagg.sites import MeanSites
 
 TIMEOUT = 3600.0
@@ -171,6 +171,7 @@ class SecureAggregation(Strategy):
         self, step: str, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
         """Return the inner strategy's messages for a step, as requests for a secure sum."""
+        check_wrappers(self)
         messages = list(getattr(self.strategy, f"configure_{step}")(server_round, arrays, config, grid))
         self._sum = None
         if not messages:
@@ -210,9 +211,9 @@ class SecureAggregation(Strategy):
             if len(nodes) < site.min_sites:
                 raise SumError(
                     f"{len(nodes)} sites are chosen, and site '{site.name}' takes part in sums over at least "
-                    f"{site.min_sites}. Raise min_train_nodes, min_evaluate_nodes and min_available_nodes of the "
-                    "strategy, or lower min_sites in secure_client_app. 'flwr run' simulates two SuperNodes unless it "
-                    f'is told otherwise: --federation-config "num-supernodes={site.min_sites}".'
+                    f"{site.min_sites}. Raise min_train_nodes, min_evaluate_nodes and min_available_nodes (or the "
+                    "fractions) of the strategy, or lower min_sites in secure_client_app. 'flwr run' simulates two "
+                    f'SuperNodes unless it is told otherwise: --federation-config "num-supernodes={site.min_sites}".'
                 )
 
     def _mean(self, step: str, server_round: int, replies: Iterable[Message]) -> Message | None:
@@ -222,20 +223,24 @@ class SecureAggregation(Strategy):
         (grid, sum_round), self._sum = self._sum, None
         names = {node: site.name for node, site in self.sites.joined.items() if site.name in sum_round.roster}
         received: dict[str, Message] = {}
-        refusals = []
+        refusals, failures = [], []
         for reply in replies:
             if reply.has_error():
+                reason = printable(reply.error.reason or f"error {reply.error.code}")
                 if reply.error.code > PanSVMError.code:
-                    refusals.append(printable(reply.error.reason or ""))
-                else:  # the app has failed, or Flower does not reach the node
-                    log(WARNING, "%s", printable(reply.error.reason or f"error {reply.error.code}"))
+                    refusals.append(reason)
+                elif reply.error.code == PanSVMError.code:
+                    failures.append(reason)
+                else:  # Flower does not reach the node
+                    log(WARNING, "%s", reason)
             elif reply.metadata.src_node_id in names:
                 received.setdefault(names[reply.metadata.src_node_id], reply)
         try:
-            self._check_all_there(sum_round, list(received), refusals)
+            self._check_all_there(sum_round, list(received), refusals, failures)
             mean = self._open(grid, sum_round, received)
             if step not in self._checked and not is_flowers_own(self.strategy, step):
-                check_by_trial(self.strategy, step, server_round, mean, self.terms.weighted_by)
+                weighted_by, sites = self.terms.weighted_by, len(sum_round.roster)
+                check_by_trial(self.strategy, step, server_round, mean, weighted_by, sites)
             self._checked.add(step)
         except PanSVMError as error:
             self._skip(step, server_round, error)
@@ -243,23 +248,32 @@ class SecureAggregation(Strategy):
         self._opened += 1
         return mean
 
-    def _check_all_there(self, sum_round: SumRound, received: list[str], refusals: list[str]) -> None:
-        """Raise a SumError if too few replies have come for a sum: a `DropoutError` if no site refused."""
+    def _fewest(self, sum_round: SumRound) -> int:
+        """Return how many sites have to be in a sum: as the protocol and each site require."""
+        least = [site.min_sites for site in self.sites.joined.values() if site.name in sum_round.roster]
+        return max(*least, self.protocol.fewest(sum_round))
+
+    def _check_all_there(
+        self, sum_round: SumRound, received: list[str], refusals: list[str], failures: list[str]
+    ) -> None:
+        """Raise a SumError if too few replies have come: a `DropoutError` if no site refused and not all apps failed.
+
+        What fails at all sites most likely fails again.
+        """
         missing = [name for name in sum_round.roster if name not in received]
         if not missing:
             return
-        log(WARNING, "no reply of %s", ", ".join(missing))
-        fewest = max(site.min_sites for site in self.sites.joined.values() if site.name in sum_round.roster)
-        fewest = max(fewest, self.protocol.fewest(sum_round))
-        if len(received) >= fewest:
-            for refusal in refusals:
-                log(WARNING, "%s", refusal)
-        elif refusals:
-            raise SumError("\n".join(sorted({*refusals})))
-        else:
+        log(WARNING, "no sum with %s", ", ".join(missing))
+        fewest, roster = self._fewest(sum_round), len(sum_round.roster)
+        if len(received) < fewest and (refusals or len(failures) == roster):
+            raise SumError(by_reason([*refusals, *failures]))
+        for reason in by_reason([*refusals, *failures]).splitlines():
+            log(WARNING, "%s", reason)
+        if len(received) < fewest:
+            survive = "" if self.protocol.survives else " With protocol='double-mask', sites may drop out."
             raise DropoutError(
-                f"{len(missing)} of {len(sum_round.roster)} sites did not answer, and '{self.protocol.name}' needs "
-                f"{fewest}. With protocol='double-mask', sites may drop out."
+                f"{len(missing)} of {roster} sites did not answer or failed, and '{self.protocol.name}' needs "
+                f"{fewest}.{survive}"
             )
 
     def _open(self, grid: Grid, sum_round: SumRound, received: dict[str, Message]) -> Message:
@@ -268,8 +282,17 @@ class SecureAggregation(Strategy):
             name: records.read(reply.content, SUM, SiteParts, f"Site '{name}'")
             for name, reply in received.items()
         }
-        parts = _common_parts(answers)
-        answers = {name: answers[name] for name in sum_round.roster if name in answers}
+        parts, names, difference = most_alike(answers)
+        if difference:
+            text = f"Replies differ from those of most sites: {difference}."
+            if not self.protocol.survives or len(names) < self._fewest(sum_round):
+                raise SumError(
+                    f"{text} So there is no mean. Have all sites train one model, and reply with the same arrays and "
+                    "metrics in one order."
+                )
+            # To claim that they have dropped out would give the coordinator as much.
+            log(WARNING, "%s The sum is without them.", text)
+        answers = {name: answers[name] for name in sum_round.roster if name in names}
         relay = partial(self._relay, grid, sum_round)
         words = self.protocol.total(
             {name: answer.payload.tobytes() for name, answer in answers.items()}, sum_round, relay
@@ -296,26 +319,3 @@ class SecureAggregation(Strategy):
 
 class DropoutError(SumError):
     """Sites dropped out: the next round may succeed."""
-
-
-def _common_parts(answers: dict[str, SiteParts]) -> tuple[Part, ...]:
-    """Return the names, types and shapes of all sites' replies; SumError if they differ."""
-    by_site = {}
-    for name, answer in answers.items():
-        try:
-            by_site[name] = read_parts(answer.parts)
-        except ValueError:
-            raise SumError(
-                f"Site '{name}' sent an invalid list of its reply's contents. Check that it runs the same version of "
-                "flower-pansvm."
-            ) from None
-    first_site = next(iter(by_site))
-    for name, parts in by_site.items():
-        if parts != by_site[first_site]:
-            different = sorted({entry[1] for entry in {*parts} ^ {*by_site[first_site]}})
-            raise SumError(
-                f"The replies of sites '{first_site}' and '{name}' differ in names, types, order or shapes of "
-                f"{printable(', '.join(map(repr, different)) or 'their parts', 200)}, so they have no mean. Have all "
-                "sites train the same model."
-            )
-    return by_site[first_site]

@@ -16,8 +16,8 @@ from flwr.serverapp.strategy import FedAvg, Strategy
 
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secagg import SecureAggregation, secure_client_app
-from flower_pansvm.weighted_mean import MeanTerms, read_parts
-from strategies.secagg.inner import SINGLE_REPLIES
+from flower_pansvm.weighted_mean import STEP, MeanTerms, read_parts
+from strategies.secagg.inner import AROUND, SINGLE_REPLIES
 from strategies.secagg.sites import MeanSites
 from tests.secagg.app import (
     BOUND,
@@ -110,6 +110,14 @@ class Unweighted(Largest):
         return ArrayRecord({key: Array(value) for key, value in mean.items()}), MetricRecord()
 
 
+class BestThree(FedAvg):
+    """Takes the three replies of the smallest loss."""
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        best = sorted(replies, key=lambda reply: float(reply.content["metrics"]["loss"]))[:3]
+        return super().aggregate_train(server_round, best)
+
+
 class Demanding(FedAvg):
     """Fails with few replies."""
 
@@ -175,6 +183,27 @@ def worst(contents: list[RecordDict], weighted_by: str) -> MetricRecord:
 def test_ones_own_strategy_that_looks_at_single_replies_is_found_out(strategy: Strategy) -> None:
     with pytest.raises(SettingError):
         run(secure(strategy), secured())
+
+
+@pytest.mark.parametrize("sites", [4, 5, 6, 9])
+def test_a_choice_of_replies_is_found_out_whatever_the_number_of_sites(sites: int) -> None:
+    with pytest.raises(SettingError, match="BestThree"):
+        run(secure(BestThree(min_train_nodes=sites)), secured(sites=sites), rounds=1)
+
+
+@pytest.mark.parametrize(
+    "kind", [name for name in SINGLE_REPLIES if name.startswith("Differential") and name != AROUND]
+)
+def test_a_wrapper_around_the_secure_sum_that_looks_at_replies_is_refused_before_training(kind: str) -> None:
+    options = {"clipping_norm": 1.0} if "Fixed" in kind else {}
+    grid, inner = secured(), secure(FedAvg(**ALL_NODES))
+    wrapper = getattr(flowers, kind)(inner, 0.1, num_sampled_clients=SITES, **options)
+    # Around the one that works there, too.
+    outer = flowers.DifferentialPrivacyClientSideFixedClipping(wrapper, 0.1, 1.0, SITES)
+    for strategy in (wrapper, outer):
+        with pytest.raises(SettingError, match=kind):
+            run(strategy, grid)
+    assert grid.replies == []
 
 
 def test_ones_own_strategy_that_takes_the_mean_gives_what_it_gives_in_flower() -> None:
@@ -352,6 +381,68 @@ def test_a_reply_without_a_mean_is_refused_with_a_reason(change: Change) -> None
 
 
 @pytest.mark.parametrize(
+    "change", [other_shape, other_name, not_a_number], ids=lambda change: change.__name__
+)
+def test_double_masks_leave_out_a_site_whose_reply_does_not_fit(change: Change) -> None:
+    """As Flower does with a site that fails, and no site opens the sum twice."""
+
+    def failing(reply: RecordDict, site: int, server_round: int) -> None:
+        if site == 1:
+            raise RuntimeError("in place of a reply that does not fit")
+
+    inner: dict[str, Any] = {**ALL_NODES, "fraction_evaluate": 0.0}
+    strategy, grid = secure(FedAvg(**inner), "double-mask"), secured(change)
+    ours = run(strategy, grid)
+    own = run(FedAvg(**inner), grid_of(with_handlers(ClientApp(), failing)))
+    assert strategy.skipped == []
+    np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+    steps = [reply for reply in grid.replies if reply.metadata.message_type.endswith(STEP)]
+    assert len(steps) == 3 * (SITES - 1)
+
+
+def test_sites_that_ask_for_a_difference_open_no_sum_without_a_reply_that_does_not_fit() -> None:
+    def later(reply: RecordDict, site: int, server_round: int) -> Any:
+        return other_shape(reply, site, server_round) if server_round == 2 else None
+
+    strategy = secure(FedAvg(**ALL_NODES, fraction_evaluate=0.0), "double-mask")
+    run(strategy, secured(later, min_difference=2))
+    assert strategy.skipped == [(2, "train")]
+
+
+@pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
+def test_halves_of_the_sites_with_other_shapes_have_no_mean(protocol: str) -> None:
+    def halves(reply: RecordDict, site: int, server_round: int) -> None:
+        reply["arrays"]["w"] = Array(np.ones(2 + site % 2, np.float32))
+
+    with pytest.raises(SumError, match="'w'"):
+        run(secure(FedAvg(min_train_nodes=4), protocol), secured(halves, sites=4))
+
+
+@pytest.mark.parametrize("answer", [None, 3, RecordDict()], ids=repr)
+def test_a_handler_that_returns_no_message_is_told_what_to_return(answer: Any) -> None:
+    app = secure_client_app(bound=BOUND)
+    app.train()(lambda message, context: answer)
+    app.query()(lambda message, context: answer)
+    with pytest.raises(SumError, match="return Message"):
+        run(secure(FedAvg(**ALL_NODES)), grid_of(app))
+    (reply,) = grid_of(app).send_and_receive([Message(RecordDict(), 2, "query")])
+    assert "return Message" in reply.error.reason
+
+
+@pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
+def test_an_app_that_fails_at_all_sites_ends_the_run(protocol: str) -> None:
+    def failing(reply: RecordDict, site: int, server_round: int) -> None:
+        raise KeyError("patient 4711")
+
+    with pytest.raises(SumError, match="KeyError") as caught:
+        run(secure(FedAvg(**ALL_NODES), protocol), secured(failing))
+    # One text, with the names of all sites; and no other text that is theirs.
+    assert str(caught.value).count("KeyError") == 1
+    assert all(f"node-{node:020d}" in str(caught.value) for node in range(2, 2 + SITES))
+    assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     "change", [not_a_number, other_shape, above_the_bound], ids=lambda change: change.__name__
 )
 def test_what_was_computed_is_kept_when_a_later_round_goes_wrong(change: Change) -> None:
@@ -432,6 +523,7 @@ def test_terms_that_do_not_fit_are_told_before_training(
         {"bound": float("nan")},
         {"most_examples": 0},
         {"protocol": "rings"},
+        {"protocol": None},
         {"k": 1},
         {"share_threshold": "half"},
         {"kk": 3},
