@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from logging import WARNING
+from logging import ERROR, WARNING
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from clients.table.reading import label_of, table_from_frame
 from clients.table.simulated import use_tables
 from clients.table.sources.function import as_frame, call
 from clients.table.table import Table, digest
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.table_schema import TableSchema
@@ -106,7 +106,11 @@ class _Unchanged:
             if contents != [_content_of(reply)]:
                 raise SettingError("it changed the reply" if contents else "it replied itself")
         except Exception as error:
-            why = str(error) if isinstance(error, SettingError) else f"{type(error).__name__}: {error}"
+            # On a real node its text could hold data of somebody else.
+            text = f": {error}" if is_simulated(context) else " (its text is in the node's log)"
+            why = str(error) if isinstance(error, SettingError) else f"{type(error).__name__}{text}"
+            if not is_simulated(context):
+                log(ERROR, "%s", printable(f"{_name_of(self.mod)}: {error}"))
             text = f"The mod {_name_of(self.mod)} failed: {why}. Correct it, or leave it out of mods."
             return Message(Error(SettingError.code, printable(text)), reply_to=message)
         return reply
@@ -175,6 +179,16 @@ class _Tables:
         )
 
     def _read(self) -> Table:
+        try:
+            return self._table()
+        except PanSVMError as error:
+            if is_simulated(_context.get()):
+                raise
+            # The rows of a real node may be somebody else's: what they are like stays in its log.
+            log(ERROR, "%s", printable(error.with_detail()))
+            raise type(error)(str(error)) from None
+
+    def _table(self) -> Table:
         context = copy.copy(_context.get())
         context.state = RecordDict()
         form, label = _form(), self._label_column

@@ -247,6 +247,7 @@ def test_flowers_mods_that_rewrite_arrays_are_refused_at_once(mod: Any) -> None:
         (lambda _: pd.DataFrame(), TableError),
         (lambda _: [1, 2], TableError),
         (lambda _: (np.zeros((3, 2)), [1]), TableError),
+        (lambda _: (np.zeros((3, 2)), np.zeros((3, 1))), TableError),
         (lambda _: pd.DataFrame({"age": [1.0, 2.0]}), TableError),
     ],
 )
@@ -254,6 +255,27 @@ def test_a_function_that_cannot_be_used_is_named(rows: Any, error: type[PanSVMEr
     with pytest.raises(PanSVMError) as raised:
         trained(client_app(data=rows))
     assert raised.value.code == error.code
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["simulated", "a real node"])
+@pytest.mark.parametrize("where", ["function", "table", "mod"])
+def test_on_a_real_node_the_text_of_its_errors_stays(where: str, real: bool) -> None:
+    def failing(*_: Any) -> Any:
+        raise ValueError("patient 4711")
+
+    def dated(context: Context) -> pd.DataFrame:
+        return wine(context).assign(seen="4711-01-01")
+
+    mods = [failing] if where == "mod" else []
+    grid = grid_of(client_app(data={"function": failing, "table": dated, "mod": wine}[where], mods=mods))
+    for node, own in grid._contexts.items() if real else ():
+        grid._contexts[node] = Context(  # type: ignore[assignment]
+            own.run_id, node, own.node_config, own.state, own.run_config
+        )
+    with pytest.raises(PanSVMError) as caught:
+        PanSVM.from_context(context()).start(grid)
+    detail = "data row 1" if where == "table" else "patient 4711"
+    assert (detail in str(caught.value)) is not real
 
 
 def test_rows_that_change_within_a_run_are_refused() -> None:

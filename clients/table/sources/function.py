@@ -35,6 +35,8 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
         if names is None and isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X):
             names = X.columns
         try:
+            if np.ndim(y) != 1:
+                raise ValueError("labels of shape (rows, 1)")
             cells = np.asarray(X)
             columns = [f"x{i + 1}" for i in range(cells.shape[1])] if names is None else list(names)
             if label in columns:
@@ -45,8 +47,8 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
             result = pd.DataFrame(cells, columns=columns).assign(**{label: list(y)})
         except (IndexError, TypeError, ValueError):
             raise TableError(
-                f"The results of the function {name} do not fit together. Return X of shape (rows, columns), a label "
-                "for each row, and a name for each column."
+                f"The results of the function {name} do not fit together. Return X of shape (rows, columns), y of "
+                "shape (rows,), and a name for each column."
             ) from None
     if not isinstance(result, pd.DataFrame):
         raise TableError(
@@ -62,7 +64,7 @@ def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool 
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:  # anybody's function
-        text = f"The function {name} failed with {type(error).__name__}. Correct it where it is installed."
+        text = f"The function {name} failed with {type(error).__name__}. Correct the function."
         raise TableError(text, detail=str(error) if logged else "") from None
 
 
