@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.serverapp.strategy import FedAvg
 
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SumError
+from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.summing import AllKeys
-from flower_pansvm.weighted_mean import ALL_KEYS, SUM
+from flower_pansvm.secure_sum.wire import keys_digest
+from flower_pansvm.summing import AllKeys, PublicKeys, as_bytes
+from flower_pansvm.weighted_mean import ALL_KEYS, SUM, MeanSum, SiteParts, decode_mean, digest_of, read_parts
 from strategies.secagg.strategy import REQUESTED, SecureAggregation
 from tests.secagg.app import BOUND, SITES, losing, rows, run, secure, secured, start_arrays, trained
 
@@ -197,6 +200,42 @@ def test_exchanged_keys_are_refused_by_who_has_a_roster(identified: Any) -> None
     meddle_with_keys(identified, VICTIM)
     with pytest.raises(SumError, match="hospital-"):
         run(secure(FedAvg(**ALL_NODES)), identified)
+
+
+def reply_among_invented_sites(grid: Any, min_sites: int) -> Any:
+    """Return what a coordinator that plays all other sites, with keys of its own, reads in the victim's reply."""
+    strategy = secure(FedAvg(**ALL_NODES))
+    strategy.sites.join(grid, [VICTIM], 60.0)
+    site = strategy.sites.joined[VICTIM]
+    invented = {f"sybil {number}": X25519PrivateKey.generate() for number in range(min_sites - 1)}
+    keys = {
+        name: PublicKeys(key.public_key().public_bytes_raw(), b"", b"", b"") for name, key in invented.items()
+    }
+    keys = dict(sorted({**keys, site.name: site.keys}.items()))
+    request = RecordDict({"arrays": start_arrays(), "config": copy.deepcopy(CONFIG)})
+    run_id, task = str(grid.run.run_id), digest_of("train", request)
+    this = SumRound(run_id, task, 1, 0, tuple(keys), keys_digest(as_bytes(keys)))
+    records.write(request, SUM, MeanSum(1))
+    records.write(request, ALL_KEYS, AllKeys.of(keys))
+    (reply,) = grid.send_and_receive([Message(request, VICTIM, "train")])
+    if reply.has_error():
+        return reply.error.reason
+    answer = records.read(reply.content, SUM, SiteParts, "the victim")
+    payloads = {site.name: answer.payload.tobytes()}
+    for name, key in invented.items():
+        peers = {peer: public.public_key for peer, public in keys.items() if peer != name}
+        member = Member(name, key, peers, b"", dict.fromkeys(keys, b""))
+        nothing = np.zeros(answer.payload.size // 8, np.uint64)
+        payloads[name], _ = strategy.protocol.contribute(nothing, this, member)
+    words = strategy.protocol.total(payloads, this, None)  # type: ignore[arg-type]
+    mean = decode_mean(words, read_parts(answer.parts), strategy.terms, min_sites, min_sites)["arrays"]
+    return np.concatenate([array.numpy() for _, array in sorted(mean.items())])
+
+
+def test_without_a_roster_a_coordinator_plays_all_other_sites(identified: Any) -> None:
+    found = reply_among_invented_sites(secured(min_sites=8), 8)
+    np.testing.assert_allclose(found, own_reply()[0], atol=1e-6)
+    assert "sybil" in reply_among_invented_sites(identified, 8)
 
 
 def test_keys_that_change_in_the_run_are_refused_without_a_roster() -> None:
