@@ -186,7 +186,8 @@ class _Tables:
                 raise
             # The rows of a real node may be somebody else's: what they are like stays in its log.
             log(ERROR, "%s", printable(error.with_detail()))
-            raise type(error)(str(error)) from None
+            node = _context.get().node_config["partition-id"]
+            raise type(error)(f"The node with partition-id={node}: {error} Its log says more.") from None
 
     def _table(self) -> Table:
         context = copy.copy(_context.get())

@@ -276,6 +276,7 @@ def test_on_a_real_node_the_text_of_its_errors_stays(where: str, real: bool) -> 
         PanSVM.from_context(context()).start(grid)
     detail = "data row 1" if where == "table" else "patient 4711"
     assert (detail in str(caught.value)) is not real
+    assert ("node" in str(caught.value)) is real
 
 
 def test_rows_that_change_within_a_run_are_refused() -> None:
