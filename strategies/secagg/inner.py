@@ -57,20 +57,21 @@ def check_strategy(strategy: Strategy) -> None:
         )
 
 
-def check_wrappers(strategy: Strategy) -> None:
-    """Raise a SettingError if a strategy around this one, whose rounds Flower runs now, uses single replies.
+def is_wrapped(strategy: Strategy) -> bool:
+    """Return whether Flower runs the rounds of a strategy around this one; SettingError if that uses single replies.
 
     A wrapper tells the strategy in it nothing of itself; Flower's loop has the outermost one.
     """
     frame = sys._getframe()
     while frame.f_code is not Strategy.start.__code__:
         if frame.f_back is None:
-            return
+            return False
         frame = frame.f_back
-    around = frame.f_locals["self"]
+    outermost = around = frame.f_locals["self"]
     while around is not strategy and isinstance(around, Strategy):
         _refuse_by_name(around, but=AROUND)
         around = getattr(around, "strategy", None)
+    return outermost is not strategy
 
 
 def _refuse_by_name(strategy: Strategy, but: str = "") -> None:

@@ -4,7 +4,7 @@ The inner strategy chooses nodes and contents. `SecureAggregation` adds the requ
 opens the sum, and gives the inner strategy one reply, the mean (:mod:`flower_pansvm.weighted_mean`).
 
 A round without all replies is skipped, since the masks do not cancel; with a protocol that survives drop-outs,
-``double-mask``, the sum is over the sites that have answered. No sum is requested twice.
+``double-mask``, the sum is over the sites whose replies have come and fit. No sum is requested twice.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ from flower_pansvm.weighted_mean import (
     digest_of,
 )
 from strategies.federation.exchange import by_reason
-from strategies.secagg.inner import check_by_trial, check_strategy, check_wrappers, is_flowers_own
+from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_own, is_wrapped
 from strategies.secagg.replies import most_alike
 from strategies.secagg.sites import MeanSites
 
@@ -108,6 +108,7 @@ class SecureAggregation(Strategy):
         self._opened = 0  # number of sums
         self._checked: set[str] = set()  # steps whose aggregation needs only the mean
         self._sum: tuple[Grid, SumRound] | None = None
+        self._wrapped = False  # in a strategy that counts replies, and adds noise by their number
 
     def summary(self) -> None:
         """Log the secure sum and the inner strategy's settings."""
@@ -171,7 +172,7 @@ class SecureAggregation(Strategy):
         self, step: str, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
         """Return the inner strategy's messages for a step, as requests for a secure sum."""
-        check_wrappers(self)
+        self._wrapped = is_wrapped(self)
         messages = list(getattr(self.strategy, f"configure_{step}")(server_round, arrays, config, grid))
         self._sum = None
         if not messages:
@@ -285,7 +286,7 @@ class SecureAggregation(Strategy):
         parts, names, difference = most_alike(answers)
         if difference:
             text = f"Replies differ from those of most sites: {difference}."
-            if not self.protocol.survives or len(names) < self._fewest(sum_round):
+            if self._wrapped or not self.protocol.survives or len(names) < self._fewest(sum_round):
                 raise SumError(
                     f"{text} So there is no mean. Have all sites train one model, and reply with the same arrays and "
                     "metrics in one order."

@@ -400,13 +400,17 @@ def test_double_masks_leave_out_a_site_whose_reply_does_not_fit(change: Change) 
     assert len(steps) == 3 * (SITES - 1)
 
 
-def test_sites_that_ask_for_a_difference_open_no_sum_without_a_reply_that_does_not_fit() -> None:
+@pytest.mark.parametrize("why", ["min_difference", "wrapper"])
+def test_no_reply_is_left_out_where_the_number_of_sites_matters(why: str) -> None:
+    """Sites with min_difference open no such sum; Flower's wrapper adds noise by the number of replies that it has."""
+
     def later(reply: RecordDict, site: int, server_round: int) -> Any:
         return other_shape(reply, site, server_round) if server_round == 2 else None
 
-    strategy = secure(FedAvg(**ALL_NODES, fraction_evaluate=0.0), "double-mask")
-    run(strategy, secured(later, min_difference=2))
-    assert strategy.skipped == [(2, "train")]
+    inner = secure(FedAvg(**ALL_NODES, fraction_evaluate=0.0), "double-mask")
+    wrapper = flowers.DifferentialPrivacyClientSideFixedClipping(inner, 0.1, 1.0, SITES)
+    run(wrapper if why == "wrapper" else inner, secured(later, min_difference=2 if why != "wrapper" else 1))
+    assert inner.skipped == [(2, "train")]
 
 
 @pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
