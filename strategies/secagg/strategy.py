@@ -224,14 +224,15 @@ class SecureAggregation(Strategy):
         (grid, sum_round), self._sum = self._sum, None
         names = {node: site.name for node, site in self.sites.joined.items() if site.name in sum_round.roster}
         received: dict[str, Message] = {}
-        refusals, failures = [], []
+        refusals: list[tuple[str, str]] = []  # and the site's name, empty if it is unknown
+        failures: list[tuple[str, str]] = []
         for reply in replies:
             if reply.has_error():
                 reason = printable(reply.error.reason or f"error {reply.error.code}")
                 if reply.error.code > PanSVMError.code:
-                    refusals.append(reason)
+                    refusals.append((reason, names.get(reply.metadata.src_node_id, "")))
                 elif reply.error.code == PanSVMError.code:
-                    failures.append(reason)
+                    failures.append((reason, names.get(reply.metadata.src_node_id, "")))
                 else:  # Flower does not reach the node
                     log(WARNING, "%s", reason)
             elif reply.metadata.src_node_id in names:
@@ -255,7 +256,11 @@ class SecureAggregation(Strategy):
         return max(*least, self.protocol.fewest(sum_round))
 
     def _check_all_there(
-        self, sum_round: SumRound, received: list[str], refusals: list[str], failures: list[str]
+        self,
+        sum_round: SumRound,
+        received: list[str],
+        refusals: list[tuple[str, str]],
+        failures: list[tuple[str, str]],
     ) -> None:
         """Raise a SumError if too few replies have come: a `DropoutError` if no site refused and not all apps failed.
 
