@@ -32,11 +32,11 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from clients.app import app
 from clients.hospital import site_name
-from clients.node.node_config import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE, read_node_config
+from clients.node.node_config import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE, NODE_FILE, read_node_config
 from clients.node.node_status import REFUSED, UNUSABLE, NodeStatus, now
 from clients.node.superlink import NotLetInError, RunEndedError, SuperLink
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files, run_defaults
-from flower_pansvm.errors import FederationError, PanSVMError
+from flower_pansvm.errors import FederationError, PanSVMError, SettingError
 from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.systems.common import JOIN
@@ -56,8 +56,9 @@ class HospitalNode:
     """Answers the questions of one SuperLink, one after the other."""
 
     def __init__(self, folder: Path, address: str, authority: bytes, key: EllipticCurvePrivateKey) -> None:
-        self.status = NodeStatus(folder)
-        self._question, self._node_config = folder / FLOWER_FOLDER / QUESTION_FILE, read_node_config(folder)
+        self._folder, self._node_config = folder, read_node_config(folder)
+        self.status, self._question = NodeStatus(folder), folder / FLOWER_FOLDER / QUESTION_FILE
+        self.status.set(config=self._node_config)
         self._link = SuperLink(address, authority, key, self._trouble)
         self._software = hash_of(installed_files())
         self._runs: OrderedDict[int, Context] = OrderedDict()
@@ -107,7 +108,7 @@ class HospitalNode:
             raise
         except Exception as error:  # of a server that wants what it may not have
             _say(f"The reply to {task} cannot be sent ({type(error).__name__})")
-        self._question.unlink(missing_ok=True)
+        self._forget_question()
         self.status.set(answering=False)
 
     def _reply(self, head: Message, tree: ObjectTree) -> Message:
@@ -149,6 +150,10 @@ class HospitalNode:
                 "flower-pansvm was installed anew at this hospital while its SuperNode ran: start that again there."
             )
         if run_id not in self._runs:
+            if not self._same_config():
+                raise FederationError(
+                    f"{NODE_FILE} was changed at this hospital while its SuperNode ran: start that again there."
+                )
             run, bundle = self._link.run(run_id)
             check_bundle(bundle, run.fab_version)
             config = {**run_defaults(bundle), **run.override_config}
@@ -157,6 +162,13 @@ class HospitalNode:
                 self._runs.popitem(last=False)
         self._runs.move_to_end(run_id)
         return self._runs[run_id]
+
+    def _same_config(self) -> bool:
+        """Tell whether the node config still says what it said when this process began."""
+        try:
+            return read_node_config(self._folder) == self._node_config
+        except SettingError:
+            return False
 
     def _refuse_lost_question(self) -> None:
         """Refuse the question that a process had which was killed, if there is one."""
@@ -174,7 +186,12 @@ class HospitalNode:
             raise
         except Exception as error:  # a part of a file, or of another node
             _say(f"The question of the last process cannot be refused ({type(error).__name__})")
-        self._question.unlink()
+        self._forget_question()
+
+    def _forget_question(self) -> None:
+        """Remove the question's file; where the disk does not let it, the next process refuses an answered one."""
+        with contextlib.suppress(OSError):
+            self._question.unlink()
 
     def _beat(self) -> None:
         """Say every few seconds, to the server and to this machine, that this process lives."""

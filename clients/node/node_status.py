@@ -23,7 +23,7 @@ def now() -> str:
 
 
 class NodeStatus:
-    """The file's content: ``started``, ``connected_since``, ``trouble``, ``question``, ``answering``, ``written``."""
+    """The file: ``started``, ``config``, ``connected_since``, ``trouble``, ``question``, ``answering``, ``written``."""
 
     def __init__(self, folder: Path) -> None:
         self._path, self._lock = folder / STATUS_FILE, threading.Lock()

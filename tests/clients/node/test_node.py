@@ -192,6 +192,26 @@ def test_software_that_was_changed_since_the_start_answers_nothing(
     assert "start that again" in reply.error.reason
 
 
+@pytest.mark.parametrize("text", ['privacy = "dp"\n', "= this is no toml ["])
+def test_a_node_config_that_was_changed_since_the_start_is_not_that_of_another_run(
+    text: str, folder: Path, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run that has begun goes on by the policy that it was begun with."""
+    app: Callable[..., Message] = module.app
+
+    def change(*given: Any) -> Message:
+        (folder / "node.toml").write_text(text)
+        return app(*given)
+
+    monkeypatch.setattr(module, "app", change)
+    first, second, other = serve(folder, link, question(), question("query.nosuch"), question(run=2))
+    assert not first.has_error()
+    assert second.error.code != FederationError.code
+    assert other.error.code == FederationError.code
+    assert "node.toml was changed" in other.error.reason
+    assert str(folder) not in other.error.reason
+
+
 def test_a_run_that_has_ended_is_left_without_a_reply(folder: Path, link: Link) -> None:
     link.ended = {1}
     assert [reply.metadata.run_id for reply in serve(folder, link, question(), question(run=2))] == [2]
@@ -349,6 +369,17 @@ def test_a_reply_that_cannot_be_sent_is_given_up_and_the_next_question_answered(
 def test_a_damaged_question_file_is_no_reason_not_to_start(left: bytes, folder: Path, link: Link) -> None:
     (folder / FLOWER_FOLDER / QUESTION_FILE).write_bytes(left)
     assert not serve(folder, link, question())[-1].has_error()
+
+
+def test_a_folder_that_is_read_only_does_not_end_it(
+    folder: Path, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise OSError(30, "Read-only file system", str(path))
+
+    (folder / FLOWER_FOLDER / QUESTION_FILE).write_bytes(b"of the last process")
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert len(serve(folder, link, question(), question(run=2))) == 2
 
 
 def test_a_full_disk_does_not_end_it(folder: Path, link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
