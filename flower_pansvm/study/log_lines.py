@@ -1,6 +1,5 @@
 """Flower's logs in plain lines: what was asked and answered, and whatever is wrong."""
 
-import errno
 import re
 import sys
 import time
@@ -14,6 +13,12 @@ _IN_WORDS = (
     (
         re.compile(r"Connection attempt failed, retrying in ([\d.]+) seconds"),
         r"no connection to the coordinator's server; tries again in \1 s",
+    ),
+    (
+        re.compile(
+            r"\[/v1/fleet/activate-node\].* exception: No SuperNode found with the given public key\."
+        ),
+        "a SuperNode was not let in, whose key this server does not have, or not yet; it tries again",
     ),
     (re.compile(r"Connection successful after ([\d.]+) seconds.*"), r"the connection is back after \1 s"),
 )
@@ -32,13 +37,17 @@ TEXT_SAYS_ALL = ("flower_pansvm.", "httpx.")
 
 
 def say(line: str) -> None:
-    """Write a line to the log of a command that runs for weeks; on a full disk the line is lost, and nothing ends."""
+    """Write a line to the log of a command that runs for weeks; if its disk takes none, only the line is lost.
+
+    BrokenPipeError if nobody reads the log any more.
+    """
     try:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
+    except BrokenPipeError:
+        raise
+    except OSError:  # full, read-only, gone
+        pass
 
 
 def plain_lines(lines: Iterable[str]) -> Iterator[str]:

@@ -170,25 +170,31 @@ def follow(
 ) -> int:
     """Show the log of a program until that ends, or an event says that it shall; and return its exit code.
 
-    Not until the log ends: a SuperLink's processes may hold that open. The check is called between two looks.
+    Not until the log ends: a SuperLink's processes may hold that open. The check is called between two looks. OSError
+    if a line cannot be shown: the program would stand still as soon as nobody takes its log.
     """
-    reader = threading.Thread(target=_show_log, args=(process, show), daemon=True)
+    lost: list[OSError] = []
+
+    def read() -> None:
+        assert process.stdout is not None
+        try:
+            for line in plain_lines(process.stdout):
+                show(line)
+        except OSError as error:
+            lost.append(error)
+
+    reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        while process.poll() is None and not over.wait(LOOK_SECONDS):
+        while process.poll() is None and not lost and not over.wait(LOOK_SECONDS):
             check()
     finally:
         end(process)
         kill_group(process)
         reader.join(GRACE_SECONDS)
+    if lost:
+        raise lost[0]
     return process.returncode
-
-
-def _show_log(process: subprocess.Popen[str], show: Callable[[str], object]) -> None:
-    """Show the log of one of Flower's programs, in plain lines, until it ends."""
-    assert process.stdout is not None
-    for line in plain_lines(process.stdout):
-        show(line)
 
 
 def end(process: subprocess.Popen[str]) -> None:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.files import PRIVATE, write
 from flower_pansvm.study.connection import NotThereError, check_server
 from flower_pansvm.study.folder import read_private
@@ -58,11 +58,8 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
     link += ["--isolation", "process", "--superexec-auth-secret-file", str(secret)]
     executor = ["--runtime-api-address", f"127.0.0.1:{coordinator.port}"]
     executor += ["--root-certificates", str(folder / "ca.crt"), "--superexec-auth-secret-file", str(secret)]
-    environment, over, failed = (
-        flower_environment(folder / FLOWER_FOLDER),
-        threading.Event(),
-        threading.Event(),
-    )
+    environment, over = flower_environment(folder / FLOWER_FOLDER), threading.Event()
+    failed: list[Exception] = []
 
     def run(program: str, arguments: list[str]) -> int:
         with started_process(
@@ -74,15 +71,14 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
         try:
             _wait_until_listening(coordinator, invitation, over)
             register_hospitals(coordinator, invitation)
-        except PanSVMError as error:
-            show(f"Error: {error}")
-            failed.set()
+            names = ", ".join(invitation.roster)
+            show(f"The server is ready for {names}. Invitation {invitation.number}, code: {invitation.code}")
+            show(f"When they are connected: {command_line(coordinator, 'train')} --out results")
+            keep_running("The SuperExec", lambda: run("flower-superexec", executor), show, over)
+        except Exception as error:  # such as of a disk: without this half no training begins
+            failed.append(error)
+        finally:
             over.set()
-            return
-        names = ", ".join(invitation.roster)
-        show(f"The server is ready for {names}. Invitation {invitation.number}, code: {invitation.code}")
-        show(f"When they are connected: {command_line(coordinator, 'train')} --out results")
-        keep_running("The SuperExec", lambda: run("flower-superexec", executor), show, over)
 
     second = threading.Thread(target=let_in)
     with exit_on_signals():
@@ -92,10 +88,8 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
         finally:
             over.set()
             second.join()
-    if failed.is_set():
-        raise SettingError(
-            "The SuperLink did not start, or did not take the hospitals' keys. The lines above say why."
-        )
+    if failed:
+        raise failed[0]
 
 
 def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:

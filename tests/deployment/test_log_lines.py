@@ -1,12 +1,15 @@
 """Logs of Flower's in plain lines: nothing that is wrong is lost."""
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from flower_pansvm.study.log_lines import plain_lines
+from flower_pansvm.study.log_lines import plain_lines, say
 
 TRACEBACK = ["Traceback (most recent call last):\n", '  File "app.py", line 1, in main\n', "    run()\n"]
 
@@ -29,6 +32,16 @@ def test_warnings_and_errors_are_never_left_out() -> None:
         assert shown(f"{level} :   Received successfully\n") == [f"{level}: Received successfully"]
 
 
+def test_a_key_that_is_not_there_yet_is_told_in_words() -> None:
+    (line,) = shown(
+        "ERROR :   [/v1/fleet/activate-node][ApiError:2004] Attempted to register SuperNode with public key: "
+        "b'-----BEGIN PUBLIC KEY-----\\nMHYw\\n-----END PUBLIC KEY-----\\n', exception: No SuperNode found with the "
+        "given public key.\n"
+    )
+    assert line.startswith("ERROR: a SuperNode was not let in")
+    assert "BEGIN" not in line
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -44,6 +57,15 @@ def test_the_traceback_of_any_other_error_stays() -> None:
     lines = shown("before\n", *TRACEBACK, "ValueError\n")
     assert lines == ["before", *(line.rstrip() for line in TRACEBACK), "ValueError"]
     assert shown(*TRACEBACK) == [line.rstrip() for line in TRACEBACK]
+
+
+@pytest.mark.parametrize("error", [errno.EROFS, errno.EIO, errno.EDQUOT])
+def test_where_a_disk_takes_no_line_nothing_ends(error: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(write=fail))
+    say("a line")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
