@@ -4,6 +4,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 
 def account_state() -> Path:
@@ -23,6 +24,15 @@ def make_private(folder: Path) -> None:
             parent.chmod(0o700)  # whatever the umask
     if not folder.is_dir():
         raise NotADirectoryError(20, "it is no folder", str(folder))
+
+
+def takes_files(folder: Path) -> bool:
+    """Return whether a file can be made in a folder; modes do not tell it of a disk that an error made read-only."""
+    try:
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def is_private(path: Path) -> bool:

@@ -160,7 +160,7 @@ def start(folder: Folder = FOLDER) -> None:
     invitation = accepted(folder)
     wait_for_coordinator(invitation.address, invitation.authority, say)
     say(f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it.")
-    run_supernode(folder, invitation, say)
+    run_supernode(folder, say)
 
 
 class Monitoring(TyperCommand):

@@ -17,7 +17,7 @@ from cryptography import x509
 from clients.deployment.approvals import waiting
 from clients.deployment.hospital import accepted, state_of
 from clients.ledger.ledger import read_ledger
-from clients.node.node_config import read_node_config
+from clients.node.node_config import NODE_FILE, read_node_config
 from clients.node.node_status import RUNNING_FILE, STATUS_FILE
 from clients.policy import policy_of
 from clients.runs import read_runs
@@ -25,7 +25,7 @@ from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.outside import parse
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.private_folder import account_state
+from flower_pansvm.private_folder import account_state, takes_files
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
@@ -53,7 +53,7 @@ def status_of(folder: Path) -> list[Line]:
     node, invitation = read_node_config(folder), accepted(folder)
     return [
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
-        *_connection(folder),
+        *_connection(folder, node),
         *_disks(folder),
         _software(invitation),
         _budget(folder, node),
@@ -91,7 +91,7 @@ def read_status(folder: Path) -> dict[str, Any]:
     return dict(status) if right else {}
 
 
-def _connection(folder: Path) -> Iterator[Line]:
+def _connection(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
     """Say whether it is connected and since when, and what it was asked last."""
     status = read_status(folder)
     question, answers = status.get("question"), False
@@ -105,6 +105,9 @@ def _connection(folder: Path) -> Iterator[Line]:
         answers = bool(status.get("answering"))
     else:
         yield Line("connection", f"not connected. {status['trouble']}".strip(), CRITICAL)
+    if is_running(folder) and status.get("config", node) != node:
+        text = f"{NODE_FILE} was changed since the SuperNode started, which refuses runs: start it anew"
+        yield Line("configuration", text, CRITICAL)
     if not question:
         yield Line("last question", "none since it was started")
         return
@@ -123,12 +126,14 @@ def _software(invitation: Invitation) -> Line:
 
 
 def _disks(folder: Path) -> Iterator[Line]:
-    """Say which disks are full of those that hold the folder and the hospital's state."""
-    paths = {folder, state_of(folder), account_state()}
-    full = sorted(str(path) for path in paths if path.exists() and disk_usage(path).free < LEAST_FREE)
-    if full:
-        text = f"full, or nearly: {', '.join(full)}. Make room: a run is refused before it is charged"
-        yield Line("disk", text, CRITICAL)
+    """Say which of the folder and the hospital's state are on a full disk, or cannot be written to."""
+    paths = sorted(path for path in {folder, state_of(folder), account_state()} if path.exists())
+    states = {
+        "full, or nearly": [path for path in paths if disk_usage(path).free < LEAST_FREE],
+        "not to be written to": [path for path in paths if not takes_files(path)],
+    }
+    if text := "; ".join(f"{state}: {', '.join(map(str, bad))}" for state, bad in states.items() if bad):
+        yield Line("disk", f"{text}. Mend that: a run is refused before it is charged", CRITICAL)
 
 
 def _budget(folder: Path, node: Mapping[str, Scalar]) -> Line:

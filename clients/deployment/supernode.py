@@ -11,12 +11,13 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from clients.deployment.hospital import accepted, check_software
 from clients.node.node_config import FLOWER_FOLDER
 from clients.node.node_status import REFUSED, RUNNING_FILE, STATUS_FILE, UNUSABLE
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import lock
+from flower_pansvm.private_folder import takes_files
 from flower_pansvm.study.connection import proxy_variables
-from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.study.processes import (
     LOOK_SECONDS,
     exit_on_signals,
@@ -30,18 +31,20 @@ SILENT_SECONDS = 120.0
 """How long a SuperNode may write nothing into its file: it does every 15 s."""
 
 
-def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], None]) -> None:
+def run_supernode(folder: Path, show: Callable[[str], None]) -> None:
     """Run the SuperNode of a hospital until this process is told to end.
 
     SettingError if another one runs in the folder, the coordinator does not let it in, or something has to be mended.
     """
-    command = [sys.executable, "-P", "-m", "clients.node.node", str(folder), invitation.address]
-    # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
-    environment = flower_environment(folder / FLOWER_FOLDER) | proxy_variables(invitation.address)
-    never = threading.Event()
+    command, never = [sys.executable, "-P", "-m", "clients.node.node", str(folder)], threading.Event()
 
     def run() -> int:
-        with started_process(command, folder, environment) as process:
+        # Of each start: between two of them another version may have been installed.
+        invitation = accepted(folder)
+        address, _ = invitation.address, check_software(invitation)
+        # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
+        environment = flower_environment(folder / FLOWER_FOLDER) | proxy_variables(address)
+        with started_process([*command, address], folder, environment) as process:
             code = follow(process, show, never, _Watch(folder, process, show).look)
         if code == REFUSED:
             raise SettingError(
@@ -70,6 +73,11 @@ class _Watch:
         self._looks = self._looks + 1 if written == self._written else 0
         self._written = written
         if self._looks * LOOK_SECONDS > SILENT_SECONDS:
+            if not takes_files(folder := self._file.parent):
+                raise SettingError(
+                    f"The SuperNode can no longer write into {folder}: its disk is read-only, or the folder's owner or "
+                    "mode was changed. Correct that, then start again."
+                )
             self._show(f"The SuperNode has stood still for {SILENT_SECONDS:g} s. It is ended by force")
             self._process.kill()
             self._looks = 0

@@ -74,7 +74,7 @@ def test_a_supernode_of_a_coordinator_on_this_machine_knows_none(
 
     monkeypatch.setattr(supernode, "started_process", start)
     with pytest.raises(KeyboardInterrupt):
-        supernode.run_supernode(joined.hospitals["north"], joined.coordinator.invitation(), print)
+        supernode.run_supernode(joined.hospitals["north"], print)
     assert client_works(started[0], monkeypatch)
 
 

@@ -11,11 +11,14 @@ import pytest
 
 from clients.cli.hospital import UNKNOWN
 from clients.deployment import supernode
+from clients.deployment.node_file import set_key
 from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, read_status, status_of
 from clients.deployment.supernode import run_supernode, running_alone
 from clients.ledger.ledger import Charge, Ledger
+from clients.node.node_config import read_node_config
 from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus, now
 from flower_pansvm.errors import SettingError
+from flower_pansvm.private_folder import takes_files
 from flower_pansvm.study import processes
 from tests.command_line import Run
 from tests.deployment.conftest import Study
@@ -48,7 +51,7 @@ def run(
         supernode, "started_process", lambda _, *others: original(["sh", "-c", left.pop(0)], *others)
     )
     with pytest.raises(SettingError) as caught:
-        run_supernode(folder, joined.coordinator.invitation(), said.append)
+        run_supernode(folder, said.append)
     assert left == []
     return str(caught.value), said
 
@@ -79,6 +82,41 @@ def test_one_that_stands_still_is_ended_by_force(
     writes = f"for i in 1 2 3 4 5 6; do sleep .05; echo {{}} > {STATUS_FILE}; done; exec sleep 600"
     _, said = run(hospital, joined, monkeypatch, writes, f"exit {UNUSABLE}")
     assert any("stood still" in line for line in said)
+
+
+def test_one_in_a_folder_that_is_no_longer_to_be_written_to_ends_the_command_with_a_sentence(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supernode, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("clients.deployment.supernode.takes_files", lambda _: False)
+    error, _ = run(hospital, joined, monkeypatch, "exec sleep 600")
+    assert str(hospital) in error
+    assert "read-only" in error
+
+
+def test_one_is_not_started_again_with_software_that_was_not_accepted(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashes = iter([joined.coordinator.invitation().software["hash"], "of another version"])
+    monkeypatch.setattr("clients.deployment.hospital.hash_of", lambda _: next(hashes))
+    error, said = run(hospital, joined, monkeypatch, "exit 7")
+    assert "of another version" in error
+    assert len(said) == 1
+
+
+def test_a_log_that_nobody_reads_any_more_ends_the_command(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the SuperNode stands still once the pipe is full, and goes on to say that it lives."""
+
+    def show(_: str) -> None:
+        raise BrokenPipeError
+
+    original = supernode.started_process
+    writes = ["sh", "-c", "exec yes"]
+    monkeypatch.setattr(supernode, "started_process", lambda _, *others: original(writes, *others))
+    with pytest.raises(BrokenPipeError):
+        run_supernode(hospital, show)
 
 
 def lines_of(folder: Path) -> dict[str, Line]:
@@ -129,6 +167,30 @@ def test_a_full_disk_is_critical_and_one_that_lives_beside_it_does_not_stand_sti
         assert found["connection"] == Line("connection", "connected since 2026-01-02T03:04:05Z")
         assert found["disk"].code == CRITICAL
         assert str(hospital) in found["disk"].text
+
+
+def test_a_folder_that_cannot_be_written_to_is_critical(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clients.deployment.status.takes_files", lambda path: path != hospital)
+    assert lines_of(hospital)["disk"].code == CRITICAL
+    assert str(hospital) in lines_of(hospital)["disk"].text
+
+
+def test_whether_a_folder_takes_files_is_tried(tmp_path: Path) -> None:
+    assert takes_files(tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert not takes_files(tmp_path / "missing")
+    assert not takes_files(Path("/proc/self"))
+
+
+def test_a_node_config_that_was_changed_under_a_supernode_is_critical(hospital: Path) -> None:
+    with running_alone(hospital):
+        NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z", config=read_node_config(hospital))
+        assert "configuration" not in lines_of(hospital)
+        set_key(hospital, "colluders", 2)
+        assert lines_of(hospital)["configuration"].code == CRITICAL
+    assert "configuration" not in lines_of(hospital)
 
 
 def test_the_run_of_a_supernode_that_runs_no_longer_is_its_last(hospital: Path) -> None:
