@@ -22,11 +22,11 @@ from clients.node.node_status import RUNNING_FILE, STATUS_FILE
 from clients.policy import policy_of
 from clients.runs import read_runs
 from flower_pansvm.bundle import hash_of, installed_files
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.outside import parse
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.private_folder import account_state, takes_files
-from flower_pansvm.study.invitation import Invitation
+from flower_pansvm.study.invitation import INVITATION_FILE, Invitation
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
 
@@ -50,7 +50,13 @@ class Line:
 
 def status_of(folder: Path) -> list[Line]:
     """Return a hospital's status; SettingError if the folder is no hospital's, unreadable, or without an invitation."""
-    node, invitation = read_node_config(folder), accepted(folder)
+    node = read_node_config(folder)
+    try:
+        invitation = accepted(folder)
+    except SettingError as error:
+        if not (folder / INVITATION_FILE).exists():
+            raise
+        return [Line("invitation", str(error), CRITICAL), *_connection(folder, node), *_disks(folder)]
     return [
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
         *_connection(folder, node),

@@ -20,6 +20,7 @@ from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus,
 from flower_pansvm.errors import SettingError
 from flower_pansvm.private_folder import takes_files
 from flower_pansvm.study import processes
+from flower_pansvm.study.invitation import INVITATION_FILE
 from tests.command_line import Run
 from tests.deployment.conftest import Study
 
@@ -175,6 +176,17 @@ def test_a_folder_that_cannot_be_written_to_is_critical(
     monkeypatch.setattr("clients.deployment.status.takes_files", lambda path: path != hospital)
     assert lines_of(hospital)["disk"].code == CRITICAL
     assert str(hospital) in lines_of(hospital)["disk"].text
+
+
+def test_an_invitation_that_was_accepted_and_holds_no_more_is_critical(hospital: Path) -> None:
+    """Its certificate has expired, or its file is damaged."""
+    (hospital / INVITATION_FILE).write_text("{")
+    found = lines_of(hospital)
+    assert found["invitation"].code == CRITICAL
+    assert found["connection"].code == CRITICAL
+    (hospital / INVITATION_FILE).unlink()
+    with pytest.raises(SettingError, match="no invitation yet"):
+        status_of(hospital)
 
 
 def test_whether_a_folder_takes_files_is_tried(tmp_path: Path) -> None:
