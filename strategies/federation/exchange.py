@@ -187,9 +187,12 @@ def by_reason(errors: Iterable[tuple[str, str]]) -> str:
         name = known or (named[1] if named else "")
         # No printable text has this sign.
         alike.setdefault(reason.replace(f"'{name}'", "\0") if name else reason, set()).add(f"'{name}'")
-    return "\n".join(
-        sorted(reason.replace("\0", first_of(sorted(who), NAMED)) for reason, who in alike.items())
-    )
+    lines = []
+    for reason, who in alike.items():
+        first, *others = sorted(who)
+        again = f" The same at {first_of(others, NAMED)}." if others else ""
+        lines.append(reason.replace("\0", first) + again)
+    return "\n".join(sorted(lines))
 
 
 def _arrivals(

@@ -115,5 +115,5 @@ def test_a_superlink_that_sends_what_it_likes_ends_no_hospital(tmp_path: Path) -
             evil.write_text(kind)
             with study.training(tmp_path / f"results-{kind}") as training:
                 assert training.end() == code, training.log
-                assert code == 0 or all(f"Site '{name}'" in training.log for name in study.names)
+                assert code == 0 or all(f"'{name}'" in training.log for name in study.names)
         assert before == {name: numbers(tmp_path / name, "clients.node.node") for name in study.names}

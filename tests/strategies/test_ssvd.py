@@ -153,7 +153,7 @@ def test_rows_that_would_leave_as_they_are_stay(train: Train) -> None:
     for _ in range(2):
         X = generator.uniform(9, 10, size=(40, 1))
         tables.append((np.hstack([X, X]), (X[:, 0] > 9.5).astype(np.int64)))
-    told = r"leaves rows of site 'site-00.'.* as they are.*ssvd-order=perturb-first"
+    told = r"leaves rows of site 'site-00.' as they are.*ssvd-order=perturb-first"
     with pytest.raises(TableError, match=told):
         train(tables, ssvd_order="select-first", privacy="exact")
 

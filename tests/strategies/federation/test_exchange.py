@@ -76,7 +76,7 @@ def test_one_reason_of_many_sites_is_told_once_with_their_names() -> None:
     messages = [
         Mock(spec=Message, content=RecordDict(), metadata=Mock(dst_node_id=node)) for node in (7, 8, 9)
     ]
-    reasons = ["site 'south' has no row", "site 'north' has no row", "'west': no key"]
+    reasons = ["site 'south' has no row.", "site 'north' has no row.", "'west': no key"]
     replies = []
     for message_id, reason in zip("abc", reasons, strict=True):
         reply = Mock(spec=Message, error=Error(102, reason), metadata=Mock(reply_to_message_id=message_id))
@@ -86,7 +86,10 @@ def test_one_reason_of_many_sites_is_told_once_with_their_names() -> None:
     grid.push_messages.return_value, grid.pull_messages.return_value = list("abc"), replies
     with pytest.raises(TableError) as caught:
         exchange(grid, messages, 40.0, Costs(), {7: "south", 8: "north", 9: "west"})
-    assert str(caught.value).splitlines() == ["'west': no key", "site 'north', 'south' has no row"]
+    assert str(caught.value).splitlines() == [
+        "'west': no key",
+        "site 'north' has no row. The same at 'south'.",
+    ]
 
 
 class LossyGrid:
@@ -158,5 +161,5 @@ def test_what_all_sites_complain_of_before_they_have_joined_is_one_line_with_the
     other = "Site 'east': The table 'east' is empty."
     assert by_reason((text, "") for text in [*texts, other, other]).splitlines() == [
         "Site 'east': The table 'east' is empty.",
-        "Site 'north', 'south', 'west' has bound=1. Correct it.",
+        "Site 'north' has bound=1. Correct it. The same at 'south', 'west'.",
     ]
