@@ -32,10 +32,7 @@ GONE = 0.5  # share of the last table's marked records that may not be gone at o
 UNLIKE = 0.25  # share of the first use's records that may be there again with other ids or cells, in all
 LEVELS = (0.0, 0.125, 0.25, 0.375, 0.5)  # shares of a record's information in which two rows may differ
 SURE = 4.0  # standard errors by which shares differ for certain
-NEARLY, TWICE = (
-    0.75,
-    0.1,
-)  # share of its information in which a row is another one; of the rows that may have one
+TWICE = 0.1  # share of the marked records that may be there twice at first use
 COMPARED = 64  # columns, those in which records differ most
 SPARSE = 0.75  # share of a column's cells that are equal, from which on only the others count
 GONE_WITHOUT_IDS = 0.25  # a record without an id that was changed looks as if it was gone
@@ -66,9 +63,8 @@ class Marks:
     last: CellMarks = field(default_factory=dict, repr=False)  # of the table that was last accepted
     labels: dict[str, CellMarks] = field(default_factory=dict, repr=False)  # of a settled label column
     rows: int = 0  # of the table that was last accepted
-    again: Sequence[
-        float
-    ] = ()  # which shares of its marked records had another row as like them, by `LEVELS`
+    # Which shares of its marked records had another row as like them, by `LEVELS`.
+    again: Sequence[float] = ()
     moved: float = 0.0  # how many of the first use's are there with other ids or cells
 
 
@@ -233,7 +229,7 @@ def _unlikeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Floats, 
     of, n = _cells([*known.values()], cells.shape[1]), len(cells)
     varied = [len(np.unique(column)) for column in of.T]
     compared = np.argsort(varied, kind="stable")[-COMPARED:]
-    columns = np.ascontiguousarray(cells[:, compared].T)
+    columns = [cells[:, index] for index in compared]
     of = of[:, compared]
     rows_with = np.array(
         [np.bincount(column, minlength=2**16)[mine] for column, mine in zip(columns, of.T, strict=True)]

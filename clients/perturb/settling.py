@@ -143,7 +143,9 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     def marks_in(cells: Floats) -> Cells:
         return marks_of(by, bits_of_cells(cells, units))
 
-    marked = np.concatenate([marks_in(cells) for _, cells, _ in blocks_of(table, units)])
+    marked: Cells = np.empty((len(table.X), len(units)), np.uint16, order="F")  # it is compared by columns
+    for block, cells, _ in blocks_of(table, units):
+        marked[block] = marks_in(cells)
     rows = rows_to_mark(prints, kept.marks)
     now = dict(zip(as_texts(prints[rows]), written(marked[rows]), strict=True))
     (empty,) = written(marks_in(np.full((1, len(units)), np.nan)))
