@@ -167,19 +167,19 @@ def exchange(
     costs.bytes_up += up
     costs.note(**{"bytes-up": up, "bytes-down": down, "seconds": time.monotonic() - begun})
     if needed is not None and len(replies) >= needed:
-        for _, reason, _ in errors:
-            log(WARNING, "%s", reason)
+        for line in by_reason((reason, name) for _, reason, name in errors):
+            log(WARNING, "%s", line)
     elif errors:
         codes = {code for code, _, _ in errors}
         error = _error_class(codes.pop()) if len(codes) == 1 else FederationError
-        raise error(by_reason((reason, name) for _, reason, name in errors))
+        raise error("\n".join(by_reason((reason, name) for _, reason, name in errors)))
     return replies
 
 
-def by_reason(errors: Iterable[tuple[str, str]]) -> str:
-    """Return the different reasons of sites, one a line; one that differs by the site's own name only names them all.
+def by_reason(errors: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the different reasons of sites; one of several sites that differs by their own names only names them all.
 
-    The name is that in the text if it is empty, as it is before a site has joined.
+    ``errors`` are reason and site. The name is that in the text if it is empty, as it is before a site has joined.
     """
     alike: dict[str, set[str]] = {}
     for reason, known in errors:
@@ -190,9 +190,9 @@ def by_reason(errors: Iterable[tuple[str, str]]) -> str:
     lines = []
     for reason, who in alike.items():
         first, *others = sorted(who)
-        again = f" The same at {first_of(others, NAMED)}." if others else ""
+        again = f" The same at {first_of(others, NAMED)}." if others and "\0" in reason else ""
         lines.append(reason.replace("\0", first) + again)
-    return "\n".join(sorted(lines))
+    return sorted(lines)
 
 
 def _arrivals(

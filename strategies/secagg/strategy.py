@@ -272,8 +272,8 @@ class SecureAggregation(Strategy):
         log(WARNING, "no sum with %s", ", ".join(missing))
         fewest, roster = self._fewest(sum_round), len(sum_round.roster)
         if len(received) < fewest and (refusals or len(failures) == roster):
-            raise SumError(by_reason([*refusals, *failures]))
-        for reason in by_reason([*refusals, *failures]).splitlines():
+            raise SumError("\n".join(by_reason([*refusals, *failures])))
+        for reason in by_reason([*refusals, *failures]):
             log(WARNING, "%s", reason)
         if len(received) < fewest:
             survive = "" if self.protocol.survives else " With protocol='double-mask', sites may drop out."

@@ -159,7 +159,11 @@ def test_a_question_is_handed_over_again_when_the_server_has_forgotten_a_part(
 def test_what_all_sites_complain_of_before_they_have_joined_is_one_line_with_their_names() -> None:
     texts = [f"Site '{name}' has bound=1. Correct it." for name in ("north", "south", "west")]
     other = "Site 'east': The table 'east' is empty."
-    assert by_reason((text, "") for text in [*texts, other, other]).splitlines() == [
+    assert by_reason((text, "") for text in [*texts, other, other]) == [
         "Site 'east': The table 'east' is empty.",
         "Site 'north' has bound=1. Correct it. The same at 'south', 'west'.",
     ]
+
+
+def test_a_reason_that_names_no_site_says_nothing_of_some_sites_only() -> None:
+    assert by_reason([("No key.", "north"), ("No key.", "south"), ("No key.", "")]) == ["No key."]
