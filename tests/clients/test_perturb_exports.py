@@ -164,7 +164,7 @@ def test_what_a_check_looks_at_settles_nothing(folder: Path) -> None:
         link_table(folder, replace(table, ids=None), joins=False)
 
 
-@pytest.mark.parametrize(("again", "refused"), [(2, False), (60, True), (150, True)])
+@pytest.mark.parametrize(("again", "refused"), [(2, False), (10, False), (40, True), (150, True)])
 def test_a_second_source_of_the_same_patients_is_refused(again: int, refused: bool, folder: Path) -> None:
     """Under its own ids their records had a second copy each."""
     table = own_table()

@@ -105,7 +105,11 @@ def test_a_part_that_depends_on_other_rows_is_noticed(
     monkeypatch.setattr(rounding, "CLASSES_SENT", ((2, 2),))
     monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
     few = by_a_few_questions(rounding.fourier_choices)
-    assert rounding.search(tmp_path / "study", PRIVATE_STEP, work, few).held == held
+    found = rounding.search(tmp_path / "study", PRIVATE_STEP, work, few)
+    assert found.held == held
+    answered = re.search(r"(\d+) questions answered", found.got)
+    assert answered is not None
+    assert int(answered[1]) >= 3
 
 
 def test_an_attack_whose_questions_are_all_refused_says_so(
