@@ -142,8 +142,9 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
     if telling:
         yield Finding(
             WARNING,
-            f"The label can be told from {columns_text(telling)} alone, for nine rows in ten or more. Was it written "
-            "down after the diagnosis, or computed from it? Then leave it out, or the model learns nothing else.",
+            f"The label can be told from {columns_text(telling)} alone, for nine in ten of each class on average, or "
+            "more. Was it written down after the diagnosis, or computed from it? Then leave it out, or the model "
+            "learns nothing else.",
         )
     partly = [c.name for c in cells if c.name not in telling and _goes_with_a_class(c.there, labels)]
     if partly:

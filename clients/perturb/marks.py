@@ -200,10 +200,8 @@ def check_not_again(
         )
         raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
     shares = np.array([np.mean(there <= level) for level in LEVELS])
-    before, growth = (
-        np.array(marks.again or [1.0] * len(LEVELS)),
-        max(1.0, len(prints) / (marks.rows or np.inf)),
-    )
+    before = np.array(marks.again or [1.0] * len(LEVELS))
+    growth = max(1.0, len(prints) / (marks.rows or np.inf))
     usual = (before * growth).clip(max=1)
     most = (before + MOVED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(there))
     more = (shares > most) & (shares * len(there) >= LEAST_MOVED)
@@ -216,7 +214,7 @@ def check_not_again(
             CHANGED if marks.rows else TWO_COPIES,
             f"Of the records {share:.0%} are there twice, with other row ids and all cells or most the same. Was the "
             "table merged with another source of the same patients, or has a patient several rows? Leave the second "
-            "rows out; or, before the first run, name a patient-id.",
+            f"rows out; or name a patient-id{', which needs a new budget: pansvm budget --help' * bool(marks.rows)}.",
         )
     return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all)
 
