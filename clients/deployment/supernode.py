@@ -41,7 +41,8 @@ def run_supernode(folder: Path, show: Callable[[str], None]) -> None:
     def run() -> int:
         # Of each start: between two of them another version may have been installed.
         invitation = accepted(folder)
-        address, _ = invitation.address, check_software(invitation)
+        check_software(invitation)
+        address = invitation.address
         # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
         environment = flower_environment(folder / FLOWER_FOLDER) | proxy_variables(address)
         with started_process([*command, address], folder, environment) as process:

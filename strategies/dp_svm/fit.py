@@ -121,9 +121,8 @@ class NoisyRidge:
 
     A: Floats  # (features, features): noisy sum of z z'
     B: Floats  # (features, columns): noisy sum of z y'
-    deviation: (
-        float  # of the noise of B and of the diagonal of A; that of other entries is sqrt(2) times smaller
-    )
+    # Of the noise of B and of the diagonal of A; that of other entries is sqrt(2) times smaller.
+    deviation: float
 
     def __post_init__(self) -> None:
         values, self.vectors = np.linalg.eigh(self.A)
