@@ -166,6 +166,8 @@ def _check_kept(kept: Kept) -> None:
         bool(first and last)
         and kept.marks.rows >= 0 <= min(kept.marks.moved, *kept.marks.again)
         and len(kept.marks.again) == len(LEVELS)
+        and {**first, **last}.keys() == kept.marks.like.keys()
+        and all(len(counts) == len(LEVELS) and min(counts) >= 0 for counts in kept.marks.like.values())
         and labels.keys() == kept.labels.keys() == {*kept.names.values()}
     )
     for texts_of, cells in marks:

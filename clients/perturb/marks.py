@@ -65,6 +65,8 @@ class Marks:
     rows: int = 0  # of the table that was last accepted
     # Which shares of its marked records had another row as like them, by `LEVELS`.
     again: Sequence[float] = ()
+    # How many other rows were as like each marked record, by `LEVELS`: the fewest as long as it was there.
+    like: dict[str, Sequence[int]] = field(default_factory=dict, repr=False)
     moved: float = 0.0  # how many of the first use's are there with other ids or cells
 
 
@@ -143,7 +145,8 @@ def accepted(marks: Marks, now: CellMarks, empty: str, names: Sequence[str], by_
     now = now | {record: row.tobytes().hex() for record, row in zip(there, lasting, strict=True)}
     order = sorted(now)
     first = {record: now.get(record, "") or marks.first[record] for record in marks.first or order[:MARKED]}
-    return replace(marks, first=first, last={record: now[record] for record in order[-MARKED:]})
+    last = {record: now[record] for record in order[-MARKED:]}
+    return replace(marks, first=first, last=last, like={record: marks.like[record] for record in {**first, **last}})
 
 
 def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
@@ -163,8 +166,8 @@ def check_not_again(
     """Return marks with how alike rows are; TableError if records are there again, or more alike than they were.
 
     Each would have a second copy, and as most of its cells are the same it shows of which record. A record whose id is
-    gone, or that without ids is gone, may be there under another one, or with a few other cells: then rows are more
-    like it than rows are like those that are there. A second source of the same patients makes pairs of rows.
+    gone, or that without ids is gone, may be there under another one, or with a few other cells: then more rows are
+    like it than before, which is rarer of those that are there. A second source of the same patients makes pairs.
 
     Parameters
     ----------
@@ -183,10 +186,14 @@ def check_not_again(
     """
     known = {**marks.first, **marks.last}
     gone = {record: text for record, text in known.items() if record not in now}
-    unlike, bits = _unlikeness({**gone, **now}, prints, cells)
-    lost, there = np.split(unlike, [len(gone)])
-    of_first = np.array([record in marks.first for record in gone], dtype=np.bool_)
-    moved, in_all = _more_alike(lost, there), _more_alike(lost[of_first], there)
+    like, bits = _likeness({**gone, **now}, prints, cells)
+    never = [np.iinfo(np.int64).max] * len(LEVELS)
+    had = np.array([marks.like.get(record, never) for record in [*gone, *now]])
+    is_gone, is_known, of_first = (
+        np.array([record in those for record in [*gone, *now]]) for those in (gone, known, marks.first)
+    )
+    stayed = (like > had)[is_known & ~is_gone]
+    moved, in_all = (_more_alike((like > had)[those], stayed) for those in (is_gone, is_gone & of_first))
     if moved - marks.moved >= max(LEAST_MOVED, MOVED * len(known)) or in_all >= max(
         LEAST_MOVED, UNLIKE * len(marks.first)
     ):
@@ -199,14 +206,15 @@ def check_not_again(
             "copy of its record: at once one in twenty may have one, in all a quarter."
         )
         raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
-    shares = np.array([np.mean(there <= level) for level in LEVELS])
+    there = like[~is_gone] > 0
+    shares = there.mean(axis=0)
     before = np.array(marks.again or [1.0] * len(LEVELS))
     growth = max(1.0, len(prints) / (marks.rows or np.inf))
     usual = (before * growth).clip(max=1)
     most = (before + MOVED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(there))
     more = (shares > most) & (shares * len(there) >= LEAST_MOVED)
     # By chance hardly any, even if columns go together and have two thirds of the information that they seem to have.
-    equal = (there <= 0) & (bits[len(gone) :] >= 3 * math.log2(len(prints)))
+    equal = there[:, 0] & (bits[~is_gone] >= 3 * math.log2(len(prints)))
     twice = 0 if by_patients else np.count_nonzero(equal)
     if more[: 1 if by_patients else None].any() or twice >= max(LEAST_MOVED, TWICE * len(there)):
         share = max([twice / len(there), *shares[more]])
@@ -216,11 +224,12 @@ def check_not_again(
             "table merged with another source of the same patients, or has a patient several rows? Leave the second "
             f"rows out; or name a patient-id{', which needs a new budget: pansvm budget --help' * bool(marks.rows)}.",
         )
-    return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all)
+    fewest = dict(zip([*gone, *now], np.minimum(like, had).tolist(), strict=True))
+    return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all, like=fewest)
 
 
-def _unlikeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Floats, Floats]:
-    """Return which share of records' information the most similar other row lacks, and the information.
+def _likeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Ints, Ints]:
+    """Return how many other rows lack at most a share of each record's information, by `LEVELS`, and the information.
 
     A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
     """
@@ -233,28 +242,28 @@ def _unlikeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Floats, 
         [np.bincount(column, minlength=2**16)[mine] for column, mine in zip(columns, of.T, strict=True)]
     )
     bits = np.rint(np.log2(n / rows_with.clip(1))).astype(np.uint16)
-    most = np.empty(len(of))
+    whole: Ints = bits.sum(axis=0, dtype=np.int64).clip(1)
+    least = np.ceil(whole[:, None] * (1 - np.array(LEVELS))).astype(np.uint16)
+    like = np.empty((len(of), len(LEVELS)), np.int64)
     for index, (record, mine) in enumerate(zip(as_words([*known]).tolist(), of, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
         for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
             shared += (column == cell) * worth
         shared[prints == record] = 0
-        most[index] = shared.max()
-    whole = bits.sum(axis=0).clip(1).astype(np.float64)
-    return 1 - most / whole, whole
+        like[index] = [np.count_nonzero(shared >= enough) for enough in least[index]]
+    return like, whole
 
 
-def _more_alike(gone: Floats, there: Floats) -> float:
-    """Return how many more of the records that are gone have a row like them than of those that are there."""
-    if not len(gone):
-        return 0.0
+def _more_alike(gone: NDArray[np.bool_], there: NDArray[np.bool_]) -> float:
+    """Return how many more of the records that are gone than of those that are there are like rows, by `LEVELS`."""
     found = [0.0]
-    for level in LEVELS:
-        shares = np.mean(gone <= level), np.mean(there <= level)
-        both = np.mean(np.concatenate([gone, there]) <= level)
-        error = np.sqrt(both * (1 - both) * (1 / len(gone) + 1 / len(there)))
-        if shares[0] - shares[1] > SURE * error:
-            found.append(float(shares[0] - shares[1]) * len(gone))
+    for lost, stayed in zip(gone.T, there.T, strict=True):
+        if not len(lost) or not len(stayed):
+            continue
+        both = np.mean(np.concatenate([lost, stayed]))
+        error = np.sqrt(both * (1 - both) * (1 / len(lost) + 1 / len(stayed)))
+        if lost.mean() - stayed.mean() > SURE * error:
+            found.append(float(lost.mean() - stayed.mean()) * len(lost))
     return max(found)
 
 

@@ -164,7 +164,7 @@ def test_what_a_check_looks_at_settles_nothing(folder: Path) -> None:
         link_table(folder, replace(table, ids=None), joins=False)
 
 
-@pytest.mark.parametrize(("again", "refused"), [(2, False), (10, False), (40, True), (150, True)])
+@pytest.mark.parametrize(("again", "refused"), [(2, False), (40, True), (150, True)])
 def test_a_second_source_of_the_same_patients_is_refused(again: int, refused: bool, folder: Path) -> None:
     """Under its own ids their records had a second copy each."""
     table = own_table()
@@ -331,3 +331,29 @@ def test_visits_of_known_patients_may_be_alike_and_more(folder: Path) -> None:
         ids = np.array([f"V{7 * number}" for number in range(rows)])
         labels, whose = np.tile(first.labels, len(visits)), np.tile(patients, len(visits))
         copy_of(replace(first, X=np.vstack(visits), labels=labels, ids=ids, patients=whose), folder)
+
+
+def test_first_visits_that_a_later_export_drops_are_no_records_under_other_ids(folder: Path) -> None:
+    """Other visits of the same patients are like them, and were before."""
+    table = measured(100, 0, True)
+    X = np.vstack([table.X, table.X])
+    X[100:, 0] += 1
+    whose = np.tile([f"M{number}" for number in range(100)], 2)
+    ids = np.array([f"V{7 * number}" for number in range(200)])
+    visits = replace(table, X=X, labels=np.tile(table.labels, 2), ids=ids, patients=whose)
+    copy_of(visits, folder)
+    later = np.r_[30:200]
+    kept = replace(visits, X=X[later], labels=visits.labels[later], ids=ids[later], patients=whose[later])
+    copy_of(kept, folder)
+    moved = np.array([f"{one}x" if place < 50 else one for place, one in enumerate(kept.ids.tolist())])
+    with pytest.raises(TableError):
+        copy_of(replace(kept, ids=moved), folder)
+
+
+def test_the_second_rows_of_a_few_patients_may_be_taken_out_again(folder: Path) -> None:
+    table = measured(200, 0, True)
+    rows = np.concatenate([np.arange(200), np.arange(5)])
+    ids = np.array([f"P{7 * number}" for number in range(205)])
+    twice = replace(table, X=table.X[rows], labels=table.labels[rows], ids=ids)
+    copy_of(twice, folder)
+    copy_of(part(twice, slice(200)), folder)
