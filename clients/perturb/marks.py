@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from clients.table.table import columns_text
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import MOST_CLASSES
 
@@ -146,7 +146,9 @@ def accepted(marks: Marks, now: CellMarks, empty: str, names: Sequence[str], by_
     order = sorted(now)
     first = {record: now.get(record, "") or marks.first[record] for record in marks.first or order[:MARKED]}
     last = {record: now[record] for record in order[-MARKED:]}
-    return replace(marks, first=first, last=last, like={record: marks.like[record] for record in {**first, **last}})
+    return replace(
+        marks, first=first, last=last, like={record: marks.like[record] for record in {**first, **last}}
+    )
 
 
 def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
