@@ -101,10 +101,12 @@ def _connection(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
     """Say whether it is connected and since when, and what it was asked last."""
     status = read_status(folder)
     question, answers = status.get("question"), False
+    # On a full disk the file's content is old, and its time is not. A SuperNode that starts has none.
+    path = folder / STATUS_FILE
+    seen = path.stat().st_mtime if path.exists() else 0.0
     if not is_running(folder):
         yield Line("connection", "not running: pansvm hospital start, or the system's service", CRITICAL)
-    # On a full disk its content is old, and its time is not.
-    elif not status or time.time() - (folder / STATUS_FILE).stat().st_mtime > SILENT_SECONDS:
+    elif not status or time.time() - seen > SILENT_SECONDS:
         yield Line("connection", "starting, or standing still", CRITICAL)
     elif status["connected_since"]:
         yield Line("connection", f"connected since {status['connected_since']}")

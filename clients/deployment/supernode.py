@@ -43,6 +43,8 @@ def run_supernode(folder: Path, show: Callable[[str], None]) -> None:
         invitation = accepted(folder)
         check_software(invitation)
         address = invitation.address
+        with contextlib.suppress(OSError):  # what the last SuperNode wrote is not this one's status
+            (folder / STATUS_FILE).unlink(missing_ok=True)
         # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
         environment = flower_environment(folder / FLOWER_FOLDER) | proxy_variables(address)
         with started_process([*command, address], folder, environment) as process:

@@ -148,6 +148,14 @@ def test_the_status_of_one_that_runs_says_since_when_and_what_it_was_asked(hospi
         assert "standing still" in lines_of(hospital)["connection"].text
 
 
+def test_one_that_is_started_has_no_status_of_the_last_one(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z")
+    _, said = run(hospital, joined, monkeypatch, f"ls {STATUS_FILE}; exit {UNUSABLE}")
+    assert any("No such file" in line for line in said)
+
+
 def test_a_full_disk_is_critical_and_one_that_lives_beside_it_does_not_stand_still(
     hospital: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
