@@ -197,6 +197,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             err=True,
         )
         sys.exit(1)
+    except UnicodeEncodeError:
+        typer.echo(
+            "Error: The name of a file, a folder or a setting has a character that is no UTF-8, most likely as it was "
+            "made on a system with another encoding. Rename it.",
+            err=True,
+        )
+        sys.exit(1)
     except OSError as error:
         typer.echo(
             f"Error: {error}. See whether the disk is full, and whether this account may read and write there.",

@@ -14,13 +14,13 @@ def new_folder(folder: Path) -> Path:
         make_private(folder)
         if any(folder.iterdir()):
             raise SettingError(
-                f"{folder} is not empty, and nothing is overwritten. Choose another --folder; or, if nobody uses what "
+                f"{folder} is not empty, and nothing is overwritten. Choose another folder; or, if nobody uses what "
                 "is in there, move it away."
             )
         folder.chmod(0o700)
     except OSError as error:
         raise SettingError(
-            f"The folder {folder} cannot be made: {error.strerror}. Choose another --folder."
+            f"The folder {folder} cannot be made: {error.strerror}. Choose another folder."
         ) from None
     return folder
 

@@ -265,6 +265,14 @@ def test_the_help_of_all_commands_says_what_each_says_of_itself(name: str) -> No
     assert (command.help or "").splitlines()[0] == row.line
 
 
+def test_a_folder_whose_name_is_in_another_encoding(pansvm: Run) -> None:
+    code, _, error = pansvm(
+        "run", "--engine", "in-process", "--out", b"r\xe9sultats".decode(errors="surrogateescape")
+    )
+    assert code == 1
+    assert error.startswith("Error: ")
+
+
 def test_a_number_of_sites_that_the_files_contradict(pansvm: Run, tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv", "c.csv"):
         pd.DataFrame({"age": range(40), "label": [0, 1] * 20}).to_csv(tmp_path / name, index=False)
