@@ -39,4 +39,10 @@ def read_node_config(folder: Path) -> dict[str, Any]:
             raise SettingError(
                 f"{path} has a '{key}' that is neither a text nor a number. Write it in one line."
             )
+    own = Path(str(node.get("identity", path)))
+    if not own.exists() and (folder / own.name).exists():
+        raise SettingError(
+            f"{path} names this hospital's folder where it no longer is: {own.parent}. If the folder was moved, write "
+            "the new path instead of the old one in this file and in the system's service. Its 'state' moves along."
+        )
     return node

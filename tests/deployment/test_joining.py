@@ -127,6 +127,14 @@ def test_the_node_config_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
     assert read_node_config(tmp_path) == {"data": "/home/j\u00fcrgen/ward.csv", "k": 3}
 
 
+def test_a_hospital_s_folder_that_was_moved_is_told_so(tmp_path: Path, hospital_files: list[Path]) -> None:
+    """What it names is no longer there: a roster that cannot be read, a state without a ledger."""
+    make_hospital(tmp_path / "h", "north", str(hospital_files[0]), "label")
+    (tmp_path / "h").rename(tmp_path / "moved")
+    with pytest.raises(SettingError, match=re.escape(str(tmp_path / "h"))):
+        read_node_config(tmp_path / "moved")
+
+
 def test_a_mark_before_the_first_key_of_the_node_config_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "node.toml").write_text("k = 3\n", encoding="utf-8-sig")
     assert read_node_config(tmp_path) == {"k": 3}
