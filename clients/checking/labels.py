@@ -158,10 +158,14 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
 
 def _goes_with_a_class(there: Bools, labels: np.ndarray) -> bool:
     """Tell whether the filled cells of a column, or the empty ones, shape (rows,), are nearly all of one class."""
+    if there.all() or not there.any():
+        return False
     for marked in (there, ~there):
-        (name, count), total = Counter(labels[marked].tolist() or [""]).most_common(1)[0], int(marked.sum())
-        share = float(np.mean(labels == name))
-        if count >= GIVES_AWAY * total and share**total < HARDLY:
+        (name, count), total = Counter(labels[marked].tolist()).most_common(1)[0], int(marked.sum())
+        others = 1 - float(np.mean(labels == name))
+        # Of a class that nearly all rows have, nearly all of any rows are.
+        most = min(1 - GIVES_AWAY, others / 10) * total
+        if total - count <= most and (1 - others) ** total < HARDLY:
             return True
     return False
 

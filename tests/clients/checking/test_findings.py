@@ -274,6 +274,16 @@ def test_cells_that_are_empty_or_filled_for_one_class_only_are_asked_about(
         assert not any("outcome" in text for text in texts(tmp_path, frame.assign(heart=chance)))
 
 
+@pytest.mark.parametrize("filled", [1.0, 0.6])
+def test_cells_are_of_a_class_that_nearly_all_rows_have_whether_they_are_filled_or_not(
+    filled: float, tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(2)
+    age = pd.Series(draw.normal(60, 9, 5000).round(1)).where(draw.random(5000) < filled)
+    frame = pd.DataFrame({"age": age, "label": (np.arange(5000) < 30).astype(int)})
+    assert not any("outcome" in text for text in texts(tmp_path, frame))
+
+
 @pytest.mark.parametrize(("right", "asked"), [(0.94, True), (0.8, False)])
 def test_a_code_that_is_right_for_most_patients_is_asked_about(
     right: float, asked: bool, tmp_path: Path
