@@ -89,12 +89,13 @@ class HospitalNode:
 
     def _serve(self, head: Message, tree: ObjectTree) -> None:
         """Take in one question, answer it, and send the reply, unless its run is stopped meanwhile."""
+        # First of all: of a process that is killed before, the coordinator waits for a reply until its time is up.
+        with contextlib.suppress(OSError):  # of a full disk
+            self._question.write_bytes(message_to_proto(head).SerializeToString())
         run_id = head.metadata.run_id
         task = printable(head.metadata.message_type.partition(".")[2], MOST_NAME)
         _say(f"asked for {task}")
         self.status.set(question={"time": now(), "task": task, "run": str(run_id)}, answering=True)
-        with contextlib.suppress(OSError):  # of a full disk
-            self._question.write_bytes(message_to_proto(head).SerializeToString())
         TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 0, run_id, self._link.node_id
         try:
             begun = time.monotonic()
