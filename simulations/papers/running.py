@@ -4,6 +4,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from clients.table.file import read_frame, suffix_of
 from clients.table.table import Table
 from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import SettingError
+from flower_pansvm.files import lock
 from flower_pansvm.locking import locked
 from flower_pansvm.systems.scaling import NO_FOLD
 from simulations.baselines.registry import BASELINES
@@ -87,14 +89,17 @@ def source(data: str, data_dir: Path | None, folder: Path) -> str:
     if data not in PREPARED:
         return str(locate(data, data_dir).absolute())  # type: ignore[union-attr]
     file = folder / "data" / digest_of(data, data_dir)[:8] / f"{data}.csv.gz"
-    if not file.exists():
-        prepared = PREPARED[data]
-        table = prepared.make(*(_read(locate(name, data_dir)) for name in prepared.files))  # type: ignore[arg-type]
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # Two processes may prepare the same set.
-        half = file.with_name(f"{data}-{np.random.default_rng().integers(2**32)}.csv.gz")
-        table.to_csv(half, index=False)
-        half.replace(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.with_suffix(".lock").open("a") as held:
+        # Another process may prepare the same set: a run of its would refuse a file that is written anew.
+        with suppress(OSError):  # a file system without locks
+            lock(held, wait=True)
+        if not file.exists():
+            prepared = PREPARED[data]
+            table = prepared.make(*(_read(locate(name, data_dir)) for name in prepared.files))  # type: ignore[arg-type]
+            half = file.with_name(f"half-{file.name}")
+            table.to_csv(half, index=False)
+            half.replace(file)
     return str(file.absolute())
 
 

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from simulations.papers.li2014 import COLUMNS, DIMENSIONS, RATES
 from simulations.papers.luo2009 import at_sites
 from simulations.papers.page import VERDICTS, WORKS, paper_of
 from simulations.papers.record import recorded
-from simulations.papers.reproduction import EXPERIMENTS, Reproduction
+from simulations.papers.reproduction import EXPERIMENTS, Prepared, Reproduction
 from simulations.papers.running import PREPARED, check, source
 
 ROOT = Path(__file__).parents[3]
@@ -239,6 +241,27 @@ def test_raw_intensities_become_logarithms_in_a_file_for_the_sites(tmp_path: Pat
         assert 2 ** prepared["g1"].to_numpy() == pytest.approx([100, 400])
         assert 2 ** prepared["g2"].to_numpy() == pytest.approx([16_000, 1600])
         assert prepared["label"].tolist() == labels
+
+
+def test_a_set_is_prepared_once_where_several_runs_need_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run refuses a table that is written anew after it has begun."""
+    pd.DataFrame({"x": [1], "label": [0]}).to_csv(tmp_path / "cells.csv.gz", index=False)
+    together, made = Barrier(3), []
+
+    def make(frame: pd.DataFrame) -> pd.DataFrame:
+        made.append(frame)
+        return frame
+
+    monkeypatch.setitem(PREPARED, "twice", Prepared(("cells",), make))
+
+    def run(_: int) -> int:
+        together.wait()
+        return Path(source("twice", tmp_path, tmp_path / "out")).stat().st_ino
+
+    with ThreadPoolExecutor(3) as pool:
+        assert len({*pool.map(run, range(3))}) == len(made) == 1
 
 
 @pytest.mark.slow
