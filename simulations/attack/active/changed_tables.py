@@ -28,6 +28,9 @@ CLIPPED = 0.6
 """Share of the noise that is left at the least: the first records may have two thirds of the table's deviation, and
 copies are clipped at the ends of the column."""
 
+ALONE = 0.9
+"""Share of a copy's noise that is left; of the mean of two copies 0.7 are."""
+
 NAMES = tuple(f"outcome {index}" for index in range(1, 9))
 """Further names of the label column."""
 
@@ -66,6 +69,24 @@ def move_ids(folder: Path) -> Attempt:
         )
         guesses = walk + (first - walk).groupby(pieces).transform("mean")
     return _attempt(guesses, table["x0"], NEAR, MOST_NEAR, why)
+
+
+@attack(
+    "second-source",
+    promise="perturbed: records that are there again, under other ids and with another cell, have no second copy.",
+    tries="Has half of the records merged from another source, and takes the mean of the two copies of each.",
+)
+def merge_sources(folder: Path) -> Attempt:
+    """Compare the noise of the mean of a record's copies with that of one copy."""
+    table = _with_ids(_table())
+    again = _with_ids(table[: ROWS // 2], "Q")
+    merged = pd.concat([table, again.assign(x1=1 - again["x1"])], ignore_index=True)
+    copies, why = _copies(folder, [table, merged], row_id=ROW_ID)
+    one, several, true = copies[0][0], copies[-1][0], table["x0"]
+    means = several[: ROWS // 2] if len(copies) == 1 else several.groupby(several.index % ROWS).mean()
+    half = slice(ROWS // 2)
+    noise = float(np.std((means - true)[half]) / np.std((one - true)[half]))
+    return Attempt(f"{noise:.0%} of the noise of one copy{why}", f"at least {ALONE:.0%}", noise >= ALONE)
 
 
 @attack(

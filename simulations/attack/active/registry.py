@@ -54,6 +54,7 @@ ATTACKS: Registry[ActiveAttack] = Registry(
         "schema-files": "simulations.attack.active.schema_files:play",
         "second-export": "simulations.attack.active.budget:export_again",
         "second-folder": "simulations.attack.active.budget:begin_anew",
+        "second-source": "simulations.attack.active.changed_tables:merge_sources",
         "simulated-with-data": "simulations.attack.active.simulated_keys:ask_for_rows",
         "simulated-without-data": "simulations.attack.active.simulated_keys:name_a_file",
         "threshold": "simulations.attack.active.thresholds:play",

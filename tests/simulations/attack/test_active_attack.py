@@ -181,8 +181,12 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(marks, "MOVED", 2.0)
     for check in ("_check_ids", "_check_deviations"):
         monkeypatch.setattr(settling, check, lambda *_: None)
-    unseen = [1.0] * len(marks.LEVELS)
-    monkeypatch.setattr(settling, "check_not_again", lambda kept, *_: replace(kept, again=unseen))
+    seen, like = [1.0] * len(marks.LEVELS), [0] * len(marks.LEVELS)
+
+    def unchecked(before: marks.Marks, now: marks.CellMarks, *_: object) -> marks.Marks:
+        return replace(before, again=seen, like=dict.fromkeys([*before.like, *now], like))
+
+    monkeypatch.setattr(settling, "check_not_again", unchecked)
     monkeypatch.setattr(settling, "same_labels", lambda *_: False)
 
 
@@ -191,6 +195,7 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         changed_tables.change_unit,
         changed_tables.move_ids,
+        changed_tables.merge_sources,
         changed_tables.rename_label,
         changed_tables.grow_pilot,
     ],
