@@ -47,7 +47,8 @@ def compare(
     splits: Annotated[
         str,
         typer.Option(
-            help="iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, feature:COLUMN, by:COLUMN or checkerboard:RxS, by commas."
+            help="iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, quantity:ALPHA, quantity:ALPHA:ROWS, feature:COLUMN, "
+            "by:COLUMN or checkerboard:RxS, by commas."
         ),
     ] = DEFAULTS.split,
     aggregations: Annotated[

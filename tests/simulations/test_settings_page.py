@@ -1,5 +1,7 @@
 """docs/settings.md holds every setting as it is now."""
 
+from flower_pansvm.cli import COMMANDS, command_at
+from simulations.data.partition import SPLITS
 from simulations.markdown import markdown
 from simulations.settings_page import PAGE, page
 from strategies.settings import default_config
@@ -18,3 +20,11 @@ def test_every_setting_has_a_line() -> None:
     lines = page().splitlines()
     for key in default_config():
         assert sum(line.startswith(f"| `{key}` |") for line in lines) == 1, key
+
+
+def test_the_setting_and_the_option_of_a_comparison_name_every_split() -> None:
+    options = command_at(COMMANDS["compare"].target).params
+    (of_comparison,) = (str(option.help) for option in options if option.name == "splits")
+    kinds = {name.partition(":")[0] for name in SPLITS}
+    for text in (of_comparison, PAGE.read_text(encoding="utf-8")):
+        assert {kind for kind in kinds if kind not in text} == set()
