@@ -88,8 +88,12 @@ def check_hospital(folder: Path) -> Iterator[str]:
     label = hospital.policy.label or None
     form = TableForm.of({**node, "drop": as_list(filter(None, [hospital.policy.row_id]))}, schema)
     worth = list(of_level(table, schema, hospital.policy.noise))
-    yield from (finding.text for finding in worth if finding.level != WARNING)
-    yield from (f"{WARNING}: {finding.text}" for finding in worth if finding.level == WARNING)
+    # Of a level that the policy refuses nothing is worth a warning.
+    warned = [
+        finding.text for finding in worth if finding.level == WARNING and hospital.policy.privacy != "dp"
+    ]
+    yield from (finding.text for finding in worth if finding.text not in warned)
+    yield from (f"{WARNING}: {text}" for text in warned)
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
 
 

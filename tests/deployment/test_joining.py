@@ -18,6 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clients import cache
+from clients.checking.finding import WARNING, Finding
 from clients.deployment.checks import hospital_in
 from clients.deployment.hospital import accept, make_hospital
 from clients.deployment.node_file import set_key
@@ -234,6 +235,17 @@ def test_a_hospital_is_told_what_level_perturbed_is_worth_on_its_table(joined: S
     said = joined.check()
     assert any("AUC" in line for line in said)
     assert not any("without row ids" in line for line in said)
+
+
+@pytest.mark.parametrize("privacy", ["dp", "perturbed"])
+def test_a_weak_level_that_the_policy_refuses_is_worth_no_warning(
+    privacy: str, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weak = Finding(WARNING, "The level is weak on this table.")
+    monkeypatch.setattr("clients.deployment.checks.of_level", lambda *_: [weak])
+    edit(joined.hospitals["north"] / "node.toml", 'privacy = "dp"', f'privacy = "{privacy}"')
+    said = joined.check()
+    assert (f"{WARNING}: {weak.text}" in said) == (privacy == "perturbed")
 
 
 # What an attacker, or a mistake, changes; who is named for it.
