@@ -229,8 +229,11 @@ def thresholds(result: Result) -> str:
 
     curves = roc_curves(result)
     two = len(result["classes"]) == 2
-    areas = [] if two else sorted((curve.area, curve.name) for curve in curves)[:MOST_AREAS]
-    says = "; ".join(f"{quoted(curve.name)}: area {curve.area:.3f}" for curve in curves)
+    measured = [result["auc"]] if two else result.get("auc_by_class") or []
+    by_class = dict(zip(result["classes"][-len(measured) :], measured, strict=False))
+    # From all bins; from the groups that the curve is drawn from only where a result has no other.
+    areas = [(by_class.get(curve.name) or curve.area, curve.name) for curve in curves]
+    says = "; ".join(f"{quoted(name)}: area {area:.3f}" for area, name in areas)
     return filled(
         *(TEMPLATES, "thresholds"),
         unit=unit(result),
@@ -239,7 +242,7 @@ def thresholds(result: Result) -> str:
         summed=any(entry["result"] == "histogram" for entry in result["disclosed"]),
         two=two,
         positive=result["classes"][-1],
-        areas=[(name, area) for area, name in areas],
+        areas=[] if two else [(name, area) for area, name in sorted(areas)[:MOST_AREAS]],
         area_interval=area_interval(result),
         chosen=chosen_point(result),
         points=[(wanted, point) for wanted in WANTED if (point := operating_point(result, wanted))],

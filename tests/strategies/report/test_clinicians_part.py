@@ -206,6 +206,12 @@ def test_that_no_value_of_a_patient_leaves_is_said_only_where_it_is_true(
     assert ("nobody’s own value does" in text_of("thresholds", disclosed=[left])) == true
 
 
+def test_areas_of_classes_are_those_of_the_result_and_not_of_the_drawing() -> None:
+    several = {"classes": ["a", "b", "c"], "confusion": None, "decision_groups": TWO["decision_groups"] * 3}
+    text = text_of("thresholds", **several, auc_by_class=[0.921, 0.911, 0.901])
+    assert "Smallest areas: “c” 0.901, “b” 0.911, “a” 0.921." in text
+
+
 def test_columns_that_were_selected_are_named() -> None:
     text = text_of("patients", selected=["age", "<b>"], ranking=["age", "<b>", "sex"])
     assert "columns per patient 2 of 3: age, <b>" in text
