@@ -27,7 +27,7 @@ class OperatingPoint:
     ppv: Share | None  # of the rows at or above it, those with the class
     npv: Share | None  # of those below, the others
     decision: float | None  # the threshold; None where it is not known, or every row is above it
-    probability: float | None  # mean probability of the lowest group above it, where the model gives any
+    probability: float | None  # that the model gives there; None where it gives none
 
 
 def operating_point(result: Mapping[str, Any], sensitivity: float) -> OperatingPoint | None:
@@ -89,7 +89,7 @@ def _point(result: Mapping[str, Any], first: int) -> OperatingPoint | None:
         ppv=share_by_patient(result, hits, alarms, noise),
         npv=share_by_patient(result, spared, missed, noise),
         decision=groups[first].get("least") if first < len(groups) else None,
-        probability=groups[first]["probability"] if first < len(groups) else None,
+        probability=groups[first].get("least_probability") if first < len(groups) else None,
     )
 
 
@@ -223,15 +223,17 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
     )
 
 
-def boundary_of(model: Model | None) -> float | None:
+def boundary_of(model: Model | None, decision: float = 0.0) -> float | None:
     """Return the probability from which on a model predicts the positive class of two; None if there is none.
+
+    Or the probability at another decision value than its own boundary.
 
     Platt's sigmoid need not be a half where the decision value is 0. Where it is flat, no probability decides.
     """
     calibration: Calibration | None = getattr(model, "calibration_", None)
     if calibration is None or len(calibration.slopes) != 1 or calibration.slopes[0] <= 0:
         return None
-    return float(calibration.probabilities(np.zeros((1, 1)))[0, 1])
+    return float(calibration.probabilities(np.array([[decision]]))[0, 1])
 
 
 def _chosen(result: Mapping[str, Any], key: str) -> float | None:

@@ -9,7 +9,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from flower_pansvm.files import write as write_file
-from flower_pansvm.metrics import Evaluation
+from flower_pansvm.metrics import DecisionGroup, Evaluation
+from flower_pansvm.models.model import Model
 from flower_pansvm.result_file import MODEL_FILE, write_result
 from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
 from flower_pansvm.table_schema import ABOUT, TableSchema
@@ -62,7 +63,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "predicted_from": boundary_of(model),
         "missing_cells": None if model is None else model.missing_cells,
         "about": {key: getattr(schema_file, key.replace("-", "_"), "") for key in ABOUT},
-        **_of_test(outcome.evaluation or Evaluation(0, None, None, None, None)),
+        **_of_test(outcome.evaluation or Evaluation(0, None, None, None, None), model),
         "rows_train_by_class": None if rows is None else rows.train.sum(axis=0).astype(int).tolist(),
         **outcome.figures,
         "round_trips": costs.round_trips,
@@ -126,7 +127,7 @@ def records_of_test(federation: Federation) -> str:
     return "true records" if true else "perturbed records"
 
 
-def _of_test(test: Evaluation) -> dict[str, Any]:
+def _of_test(test: Evaluation, model: Model | None) -> dict[str, Any]:
     """Return the figures of a model on the test rows."""
     return {
         "rows_test": test.rows,
@@ -142,8 +143,14 @@ def _of_test(test: Evaluation) -> dict[str, Any]:
         "count_noise": test.count_noise,
         "bin_noise": test.bin_noise,
         "auc_noise": test.auc_noise,
-        "decision_groups": [[asdict(group) for group in groups] for groups in test.groups] or None,
+        "decision_groups": [[_of_group(group, model) for group in groups] for groups in test.groups] or None,
     }
+
+
+def _of_group(group: DecisionGroup, model: Model | None) -> dict[str, Any]:
+    """Return a group of test rows, with the probability that a model gives its least decision value."""
+    given = None if group.least is None else boundary_of(model, group.least)
+    return {**asdict(group), "least_probability": given}
 
 
 def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:

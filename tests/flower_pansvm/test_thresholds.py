@@ -90,6 +90,15 @@ def test_predictions_follow_the_probability_that_was_named(
     assert f"{threshold:g}" in said
 
 
+def test_a_reports_probability_of_a_threshold_predicts_as_the_threshold_does(
+    pansvm: Run, folder: Path
+) -> None:
+    point = operating_point(json.loads((folder / "out" / "result.json").read_text()), 0.9)
+    by_decision, _ = predicted(pansvm, folder, "--sensitivity", 0.9)
+    by_probability, _ = predicted(pansvm, folder, "--threshold", point.probability)
+    pd.testing.assert_frame_equal(by_decision, by_probability)
+
+
 @pytest.mark.parametrize("asked", [{"sensitivity": 0.95}, {"probability": True, "threshold": 0.2}], ids=str)
 def test_the_threshold_of_a_runs_settings_is_in_its_report_and_predictions(
     asked: dict[str, float | bool], pansvm: Run, folder: Path, tmp_path: Path
