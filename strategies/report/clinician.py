@@ -95,7 +95,8 @@ def _of_positive(figures: ClassFigures, other: str) -> list[tuple[str, str, Shar
 def level_headline(result: Result) -> dict[str, str]:
     """Return the level in a line, and the records of the test."""
     noise = f", noise {result['noise']:g}" if result["noise"] else ""
-    lines = {"level": f"{result['level']}{noise}", "tested on": result["tested_on"]}
+    tried = "no record" if result["accuracy"] is None else result["tested_on"]
+    lines = {"level": f"{result['level']}{noise}", "tested on": tried}
     test = result.get("test_on_true_records") or {}
     if test.get("accuracy_noise") is not None:
         lines["noise in the accuracy"] = f"± {test['accuracy_noise']:.4f}, of the test only"
@@ -115,7 +116,7 @@ def level(result: Result) -> str:
         made_of=_made_of(result["level"], result["noise"]),
         keeps=KEEPS[result["level"]],
         shown=[text for task, (text, _) in words_of_tasks().items() if task in tasks],
-        tested_on=result["tested_on"],
+        tested_on=result["accuracy"] is not None and result["tested_on"],
         note=note,
         test=result.get("test_on_true_records"),
     )

@@ -54,6 +54,9 @@ def test_a_model_that_was_not_tried_is_not_praised() -> None:
     assert any("tried on no patient" in text for text in cautions(result))
     titles = [one.title for one in shown(FOR_CLINICIANS, result)]
     assert titles == ["The patients"]
+    unproven = {**result, "level": "exact", "noise": None}
+    assert "tested on" not in plain(clinician.level(unproven))
+    assert clinician.level_headline(unproven)["tested on"] == "no record"
 
 
 def test_the_four_figures_with_intervals() -> None:

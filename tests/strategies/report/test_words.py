@@ -67,5 +67,5 @@ def test_a_task_is_told_once_with_all_ways_in_which_it_left() -> None:
     ],
 )
 def test_the_level_is_told_in_words(changes: dict[str, Any], words: str) -> None:
-    result = {"noise": None, "tested_on": "true records", "disclosed": [], **changes}
+    result = {"noise": None, "accuracy": 0.9, "tested_on": "true records", "disclosed": [], **changes}
     assert words in level(result)
