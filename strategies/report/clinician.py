@@ -4,7 +4,7 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
-from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval
+from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, balanced_interval
 from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
 from strategies.report.section import Result, filled, patient_counts, quoted, simulated, some, svg, unit
@@ -62,6 +62,7 @@ def accuracy(result: Result) -> str:
         columns=COLUMNS if counted else COLUMNS[:1],
         values=bool(classes) and classes[0].ppv is not None,
         clustered=_clustered(result),
+        balanced=balanced_interval(result),
     )
 
 

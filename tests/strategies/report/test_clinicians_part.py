@@ -67,6 +67,7 @@ def test_the_four_figures_with_intervals() -> None:
         "Positive predictive value of those called “ill”, right 15 of 25 60% 41% to 77%",
         "Negative predictive value of those called “healthy”, right 90 of 95 95% 88% to 98%",
         "88% (95% confidence interval 80% to 92%)",
+        "(balanced accuracy), is 82% (95% confidence interval 71% to 90%).",
     ):
         assert words in text
     assert "noise" not in text
