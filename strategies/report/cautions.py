@@ -106,9 +106,10 @@ def _not_better_than_the_largest_class(result: Result) -> str:
     balanced, area = balanced_interval(result), area_interval(result)
     if balanced is not None and balanced[0] > 1 / len(classes):
         # Such as by class weights: more of a rare class are found, and more others taken for it.
+        told = "" if result["confusion"] is None else ", and how often it is right when it says so"
         return (
             f"The share that is right says little here: {shares}. But the model tells the classes apart better than "
-            "chance does: judge it by how many of each class it finds, and how often it is right when it says so."
+            f"chance does: judge it by how many of each class it finds{told}."
         )
     known = "is not" if right.value <= always else "may not be"
     text = f"The model {known} better than no model: {shares}."

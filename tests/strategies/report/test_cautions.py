@@ -107,6 +107,10 @@ def test_a_model_that_tells_classes_apart_is_not_called_no_better_than_none() ->
     said = " ".join(cautions({**GOOD, "confusion": [[150, 30], [2, 18]], "accuracy": 0.84}))
     assert "better than no model" not in said
     assert "“healthy” is right for 90%" in said
+    assert "how often it is right when it says so" in said
+    told = {"confusion": None, "wrong_and_right": [[30.0, 150.0], [2.0, 18.0]], "balanced_accuracy": 0.87}
+    said = " ".join(cautions({**GOOD, **told, "accuracy": 0.84, "count_noise": 0.1}))
+    assert "judge it by how many of each class it finds." in said, "no other figure is in the report"
 
 
 def test_a_systems_exact_sums_bring_the_caution_unless_its_file_says_that_they_are_few() -> None:
