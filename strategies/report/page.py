@@ -71,6 +71,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
     sections = shown([*FOR_CLINICIANS, *FOR_ENGINEERS], result)
     lost = ", ".join(result["dropped_sites"])
     overall, without = all_right(result), ""
+    about = "about " if result["count_noise"] else ""
     if names := classes_not_tested(result):
         without = f"no test row has {some(names)}"
     return {
@@ -79,7 +80,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "area under ROC curve": _share(result["auc"], area_interval(result), without),
         **_of_threshold(result),
         **_of_probabilities(result),
-        "rows trained on / tested on": f"{_known(result['rows_train'])} / {result['rows_test']}",
+        "rows trained on / tested on": f"{_known(result['rows_train'])} / {about}{result['rows_test']}",
         **_of_patients(result),
         **{name: text for section in sections for name, text in section.headline(result).items()},
         "sites": f"{result['sites']}" + (f" (lost: {lost})" if lost else ""),

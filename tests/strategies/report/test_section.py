@@ -57,5 +57,7 @@ def test_the_headline_of_a_run_without_model_and_evaluation() -> None:
     figures = headline(BARE)
     assert figures["test accuracy"] == "not measured"
     assert figures["rows trained on / tested on"] == "not known / 0"
+    noisy = headline({**BARE, "count_noise": 2.0, "rows_test": 102})
+    assert noisy["rows trained on / tested on"] == "not known / about 102"
     assert figures["model"] == "none"
     assert figures["round trips"] == "2"
