@@ -218,6 +218,8 @@ def subgroups(result: Result) -> str:
         *(TEMPLATES, "subgroups"),
         unit=unit(result),
         column=result["subgroups"]["column"],
+        # Simulated sites count every group by itself.
+        joined=not (noise or simulated(result)),
         classes=classes if len(classes) <= MOST_CLASSES else [],
         lines=lines,
         of_copies=result["level"] == "perturbed" and result["tested_on"] == "perturbed records",

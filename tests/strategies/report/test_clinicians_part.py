@@ -216,6 +216,13 @@ def test_areas_of_classes_are_those_of_the_result_and_not_of_the_drawing() -> No
     assert "Smallest areas: “c” 0.901, “b” 0.911, “a” 0.921." in text
 
 
+@pytest.mark.parametrize(("site", "joined"), [("Ulm", True), ("site-000", False)])
+def test_that_a_site_joins_small_groups_is_said_of_hospitals_alone(site: str, joined: bool) -> None:
+    counted = {"column": "sex", "groups": [{"name": "f", "confusion": [[9, 1], [1, 2]]}]}
+    text = text_of("subgroups", subgroups=counted, site_names=[site], level="exact")
+    assert ("with the last one" in text) == joined
+
+
 def test_columns_that_were_selected_are_named() -> None:
     text = text_of("patients", selected=["age", "<b>"], ranking=["age", "<b>", "sex"])
     assert "columns per patient 2 of 3: age, <b>" in text
