@@ -9,7 +9,7 @@ from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
 from strategies.report.section import Result, filled, patient_counts, quoted, simulated, some, svg, unit
 from strategies.report.shares import ClassFigures, class_figures, count, share_of_group
-from strategies.report.words.system import words_of_tasks
+from strategies.report.words.system import cautions_of_sums, every_system, words_of_tasks
 from strategies.settings import SEPARATOR, owners
 
 TEMPLATES = "clinician.html.j2"
@@ -33,6 +33,9 @@ KEEPS: dict[str, str] = {
     "part: ε and δ bound it (see “Differential privacy”); but the model of a small table is less accurate.",
 }
 """What each level keeps from whom."""
+
+FEW_SUMS = "Other hospitals see no sum; whoever runs the coordinator sees sums over all hospitals."
+"""At level exact, of systems whose sums are such as counts of the test."""
 
 MOST_CLASSES = 8
 """Classes up to which every number has a cell of a table; above, a table has the most frequent mistakes."""
@@ -109,13 +112,15 @@ def level_headline(result: Result) -> dict[str, str]:
 def level(result: Result) -> str:
     """Return the records that sums were computed from, the protection by that, and the records of the test."""
     tasks = {entry["task"] for entry in result["disclosed"] if entry["how"] == "disclosed"} - {JOINING}
+    exact = {entry["task"] for entry in result["disclosed"] if entry["how"] == "exact"}
+    few = result["level"] == "exact" and not cautions_of_sums(exact, every_system())
     note = ""
     if result["level"] == "perturbed" and result["tested_on"] == "true records":
         note = ", which the coordinator of real hospitals does not see"
     return filled(
         *(TEMPLATES, "level"),
         made_of=_made_of(result["level"], result["noise"]),
-        keeps=KEEPS[result["level"]],
+        keeps=FEW_SUMS if few else KEEPS[result["level"]],
         shown=[text for task, (text, _) in words_of_tasks().items() if task in tasks],
         tested_on=result["accuracy"] is not None and result["tested_on"],
         note=note,

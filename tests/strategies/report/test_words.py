@@ -55,7 +55,11 @@ def test_a_task_is_told_once_with_all_ways_in_which_it_left() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"level": "exact"}, "can compute most records"),
+        ({"level": "exact", "disclosed": [{"task": "cuts", "how": "exact"}]}, "can compute most records"),
+        (
+            {"level": "exact", "disclosed": [{"task": "local_scores", "how": "exact"}]},
+            "sees sums over all hospitals.",
+        ),
         ({"level": "perturbed", "noise": 0.5}, "noise of 0.5 standard deviations"),
         ({"level": "perturbed", "noise": 0.5}, "real hospitals does not see"),
         (
