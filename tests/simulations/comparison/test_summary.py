@@ -107,6 +107,9 @@ def test_a_single_run_makes_a_page(tmp_path: Path) -> None:
     page = (tmp_path / PAGE_FILE).read_text()
     assert "too little to test" in page
     assert "Level exact: pan-svm. Baselines, which train on the true rows at any level: central:svc." in page
+    assert "All are tested on the same true rows." in page
+    write_summary(tmp_path, frame([line("dp-svm", level="dp"), *lines]), [], ORIGIN, "md")
+    assert "the same true rows; at level dp with noise" in (tmp_path / PAGE_FILE).read_text()
 
 
 def test_five_blocks_are_too_few_to_test_and_six_are_enough(tmp_path: Path) -> None:
