@@ -101,12 +101,16 @@ def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() 
     assert selecting.advice(filtered) == ""
 
 
-def test_folds_are_called_too_good_only_where_the_test_agrees(tmp_path: Path) -> None:
+def test_beside_the_folds_stands_the_test_which_proves_nothing_of_them(tmp_path: Path) -> None:
     run = selection(30, 12)
     over_folds = selecting.chosen_point(run)["accuracy"]
     for tested, words in (
         (over_folds - 0.1, f"had no part in the selection, {over_folds - 0.1:.1%} are right"),
-        (over_folds + 0.1, "It did not here"),
+        (
+            over_folds + 0.1,
+            f"can make it too good; of the test rows, which had no part in the selection, "
+            f"{over_folds + 0.1:.1%} are right",
+        ),
         (None, "no test row tells"),
     ):
         page = page_of({**run, "accuracy": tested}, tmp_path)
