@@ -198,6 +198,8 @@ class Training:
 
             def finished(folder: Path) -> None:
                 shown.close()
+                # The run is over: who reads no further, as head does, has nothing to resume.
+                display.offered = True
                 self._print(folder, settings)
 
             how = audit or DEFAULT_AUDIT

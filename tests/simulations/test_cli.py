@@ -61,6 +61,16 @@ def test_figures_are_shown_before_the_report_is_written(pansvm: Run, monkeypatch
     assert "test accuracy" in out
 
 
+def test_a_finished_run_of_which_no_more_is_read_is_not_to_be_started_again(
+    pansvm: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(folder: Path) -> None:
+        raise SystemExit(1)  # as the console does, of which `head` has closed the other end
+
+    monkeypatch.setattr("simulations.cli.run._print_figures", closed)
+    assert "Stopped" not in pansvm("run", "--engine", "in-process", "--out", "out", *SMALL)[2]
+
+
 def test_what_a_run_shows_needs_no_plots_no_attack_and_no_other_engine(tmp_path: Path) -> None:
     code = """
 import sys
