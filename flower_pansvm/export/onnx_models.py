@@ -15,7 +15,7 @@ from flower_pansvm.errors import ModelFileError
 from flower_pansvm.export.onnx_graph import Graph
 from flower_pansvm.fourier_map import BINS, CONSTANT, EDGES, FURTHEST, LEAST_LENGTH, MIDDLES
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.models.fourier_svc import FourierSVC, RandomFourierSVC
 from flower_pansvm.models.model import Model
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST
@@ -35,7 +35,7 @@ def as_onnx(model: Model) -> Any:
     graph, schema = Graph(len(model.schema_.columns)), model.schema_
     if isinstance(model, PanSVC):
         decisions = _pan_svc(graph, model)
-    elif isinstance(model, FourierSVC):
+    elif isinstance(model, FourierSVC) and not isinstance(model, RandomFourierSVC):
         decisions = _fourier_svc(graph, model)
     else:
         raise ModelFileError(

@@ -14,11 +14,12 @@ from flower_pansvm.export import onnx_models
 from flower_pansvm.export.export import export, likely_rows
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.models.fourier_svc import FourierSVC, RandomFourierSVC
 from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import one_versus_one
 from flower_pansvm.privacy.exact import in_turns
+from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from simulations.engines.running import train_in_process
@@ -128,6 +129,13 @@ def test_models_of_systems_to_compare_with_are_refused(strategy: str, tmp_path: 
     with pytest.raises(ModelFileError):
         export(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_of_the_random_map_is_refused(tmp_path: Path) -> None:
+    feature_map = RandomFourierMap(np.zeros(4), np.ones(4), in_turns(RNG.normal(size=(3, 4))))
+    model = RandomFourierSVC.from_parts(Schema(COLUMNS, ("a", "b")), feature_map, RNG.normal(size=(6, 1)))  # type: ignore[arg-type]
+    with pytest.raises(ModelFileError, match="its system is a baseline"):
+        export(model, tmp_path / "model.onnx")
 
 
 def test_a_file_that_decides_otherwise_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
