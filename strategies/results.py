@@ -127,7 +127,7 @@ def records_of_test(federation: Federation) -> str:
     return "true records" if true else "perturbed records"
 
 
-def _of_test(test: Evaluation, model: Model | None) -> dict[str, Any]:
+def _of_test(test: Evaluation, model: Model | None = None) -> dict[str, Any]:
     """Return the figures of a model on the test rows."""
     return {
         "rows_test": test.rows,
