@@ -275,16 +275,17 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
     twice = sum(
         first.setdefault(row.tobytes(), owner) != owner for row, owner in zip(rows, owners, strict=True)
     )
-    if twice:
+    small = rows.size <= MOST_CELLS
+    if twice and not (small and _by_chance(rows, twice)):
         yield Finding(
             WARNING,
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
             "take the copies out: one copy may be trained on and the other tested on, and with row ids each is "
             "perturbed by itself at level perturbed.",
         )
-    looked_at = whose is None and rows.size <= MOST_CELLS
-    index, nearly = _but_for_one(rows, twice) if looked_at else (0, 0)
-    if nearly >= max(LEAST_NEARLY, NEARLY * len(rows)):
+    index, nearly = _but_for_one(rows, twice) if whose is None and small else (0, 0)
+    enough = nearly >= max(LEAST_NEARLY, NEARLY * len(rows))
+    if enough and not _by_chance(np.delete(rows, index, axis=1), twice + nearly):
         yield Finding(
             WARNING,
             f"{nearly} of {len(rows)} rows are the same as an earlier one in all features but '{cells[index].name}', "
@@ -293,17 +294,41 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
         )
 
 
-def _but_for_one(rows: Floats, twice: int) -> tuple[int, int]:
-    """Return the column without which most rows are copies, and how many are beyond the ``twice`` that are with it.
-
-    Those that may be so by chance, were the columns independent, do not count.
-    """
-    draw, pairs = np.random.default_rng(0), len(rows) * (len(rows) - 1) / 2
+def _marked(rows: Floats) -> tuple[np.ndarray, Floats]:
+    """Return a random number for each cell, shape (rows, columns), and of each column the share of pairs that agree."""
+    draw = np.random.default_rng(0)
     marks, alike = np.empty(rows.shape, dtype=np.uint64), np.empty(rows.shape[1])
     for index, column in enumerate(rows.T):
         _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
         marks[:, index] = draw.integers(2**63, size=len(counts), dtype=np.uint64)[codes]
         alike[index] = np.square(counts / len(rows)).sum()
+    return marks, alike
+
+
+def _by_chance(rows: Floats, copies: int) -> bool:
+    """Tell whether so many copies may be there by chance: pairs that differ in one column only say how many are."""
+    marks, alike = _marked(rows)
+    whole, likely = marks.sum(axis=1, dtype=np.uint64), 0.0
+
+    def pairs(keys: np.ndarray) -> float:
+        _, counts = np.unique(keys, return_counts=True)
+        return float((counts * (counts - 1) / 2).sum())
+
+    same = pairs(whole)
+    for mark, share in zip(marks.T, alike, strict=True):
+        others = pairs(whole - mark) - same
+        if share < 1:
+            # Of few pairs less: one may be a copy that was corrected.
+            likely = max(likely, (others - 2 * math.sqrt(others)) * share / (1 - share))
+    return copies <= 2 * (likely + math.sqrt(likely))
+
+
+def _but_for_one(rows: Floats, twice: int) -> tuple[int, int]:
+    """Return the column without which most rows are copies, and how many are beyond the ``twice`` that are with it.
+
+    Those that may be so by chance, were the columns independent, do not count.
+    """
+    (marks, alike), pairs = _marked(rows), len(rows) * (len(rows) - 1) / 2
     whole, chance = marks.sum(axis=1, dtype=np.uint64), np.log(alike).sum() - np.log(alike)
     beyond = np.zeros(rows.shape[1], dtype=np.int64)
     for index, mark in enumerate(marks.T):

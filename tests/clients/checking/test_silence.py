@@ -1,0 +1,41 @@
+"""Sound tables of which ``pansvm check`` is silent, and the mistakes beside them of which it is not."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clients.checking.finding import WARNING
+from clients.checking.findings import findings
+from clients.table.form import TableForm
+
+
+def texts(folder: Path, frame: pd.DataFrame) -> list[str]:
+    """Return the warnings of a table."""
+    frame.to_csv(folder / "ward.csv", index=False)
+    return [one.text for one in findings(folder / "ward.csv", None, TableForm()) if one.level == WARNING]
+
+
+@pytest.mark.parametrize("columns", ["symptoms", "ages", "mostly empty", "months and years"])
+def test_rows_that_are_the_same_by_chance_are_not_asked_about(columns: str, tmp_path: Path) -> None:
+    draw, rows = np.random.default_rng(1), 1000
+    months, ill = draw.integers(0, 216, rows), draw.random(rows) < 0.1
+    bnp = np.where(draw.random(rows) < 0.75, np.nan, draw.normal(300, 90, rows).round())
+    coarse = {
+        "symptoms": {f"s{one}": draw.random(rows) < 0.05 + 0.4 * ill for one in range(8)},
+        "ages": {"age": draw.normal(70, 9, rows).round(), "days": draw.geometric(0.2, rows)},
+        "mostly empty": {"age": draw.normal(70, 9, rows).round(), "bnp": bnp},
+        "months and years": {
+            "months": months,
+            "years": months // 12,
+            "weight": (3 + 0.2 * months).round(),
+            "weeks": draw.normal(39, 2, rows).round(),
+            "grams": draw.normal(3300, 500, rows).round(),
+        },
+    }[columns]
+    frame = pd.DataFrame(coarse).astype(float).assign(label=draw.integers(0, 2, rows))
+    assert not any("the same as an earlier one" in text for text in texts(tmp_path, frame))
+    wide = frame.assign(**{f"lab{one}": draw.normal(size=rows).round(2) for one in range(4)})
+    again = texts(tmp_path, pd.concat([wide, wide.head(3)]))
+    assert any("3 of 1003 rows are the same as an earlier one" in text for text in again)
