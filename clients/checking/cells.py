@@ -40,8 +40,9 @@ KNOWN_WORDS = frozenset({
 """Words for a cell without a value, which tell nothing of a patient."""
 
 HINTS = re.compile(
-    r"\b(ids?|mrn|ssn|pid|nhs|names?|surname|forename|dob|birth\w*|address|street|phone|tel|e?mail|zip\w*|post\w*|"
-    r"doctor|physician|insurance|passport|dates?|comments?|notes?|remarks?)\b"
+    r"\b(ids?|mrn|ssn|pid|nhs|names?|surname|forename|dob|birth(?! ?(wei|wt|len|head|order))\w*|address|street|phone|"
+    r"tel|e?mail|zip\w*|post ?(al|code|leit)\w*|doctor|physician(?! global)|insurance|passport|dates?|comments?|"
+    r"notes?|remarks?)\b"
 )
 """Words in the name of a column that tells who a patient is."""
 

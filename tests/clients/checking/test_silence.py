@@ -39,3 +39,26 @@ def test_rows_that_are_the_same_by_chance_are_not_asked_about(columns: str, tmp_
     wide = frame.assign(**{f"lab{one}": draw.normal(size=rows).round(2) for one in range(4)})
     again = texts(tmp_path, pd.concat([wide, wide.head(3)]))
     assert any("3 of 1003 rows are the same as an earlier one" in text for text in again)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        *(
+            (name, False)
+            for name in ("birth_weight_g", "BirthWeight", "birth length", "post_op_crp", "postop_pain")
+        ),
+        *((name, False) for name in ("posterior_wall", "physician_global", "post-dialysis weight")),
+        *(
+            (name, True)
+            for name in ("birth_year", "BirthDate", "year of birth", "postcode", "post code", "doctor")
+        ),
+    ],
+)
+def test_measurements_of_newborns_and_after_operations_name_nobody(
+    name: str, asked: bool, tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({name: draw.integers(1900, 2000, 300), "crp": draw.normal(size=300).round(2)})
+    said = texts(tmp_path, frame.assign(label=draw.integers(0, 2, 300)))
+    assert any("who a patient is" in text for text in said) == asked
