@@ -130,6 +130,13 @@ def predict_file(
     frame, empty = frame.reset_index(drop=True), frame.attrs.get(EMPTY_ROWS, 0)
     features = frame[[column for column in frame.columns if column in needed and column != label]]
     unused = tuple(column for column in frame.columns if column not in {*features.columns, label, row_id})
+    lacking = [column for column in needed if column not in features.columns]
+    if agreed and lacking:
+        raise TableError(
+            f"'{name}' has no {columns_text(lacking)}, which the model needs. Add each missing column (the cells may "
+            "be empty), or correct the name.",
+            detail=nearest_text(lacking[0], unused) if unused else "",
+        )
     agreed_form = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
     table, cells_unknown = known_cells(features, agreed_form, name)
     numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]

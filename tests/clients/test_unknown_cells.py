@@ -142,6 +142,15 @@ def test_a_table_that_is_written_otherwise_is_predicted_alike(
     assert again.unused == ("junk",)
 
 
+def test_of_a_column_that_is_not_there_the_nearest_name_is_told_that_the_model_does_not_need(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    table = ward(20).rename(columns={"smoker": "Smoker"})
+    with pytest.raises(TableError, match="no column 'smoker', which the model needs") as error:
+        predicted(models["schema"], table, tmp_path, {})
+    assert error.value.with_detail().endswith("The nearest column names are 'Smoker'.")
+
+
 def test_a_row_of_which_nothing_is_known_is_not_predicted(models: dict[str, Path], tmp_path: Path) -> None:
     cells = {(2, "age"): 999, (2, "ward"): "Z", (2, "smoker"): "", (2, "dose"): "none"}
     found = predicted(models["schema"], ward(20).drop(columns="outcome"), tmp_path, cells)
