@@ -182,7 +182,7 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
         yield ColumnFinding(
             WARNING,
             cells.name,
-            f"holds {texts} beside a scale of few numbers",
+            f"holds {texts} beside a scale of whole numbers",
             f", in {np.count_nonzero(np.isin(there, asked))} of {len(there)} cells",
             "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
             f"missing = [{texts}]. If it is a step of the scale, leave it.",

@@ -80,9 +80,9 @@ def sentinels(values: Floats) -> list[float]:
 
 
 def beside_scale(values: Floats) -> list[float]:
-    """Return the numbers beside a scale of few whole numbers that may be codes for a missing cell: only people know.
+    """Return the numbers beside a scale of whole numbers that may be codes for a missing cell: only people know.
 
-    They are at the end of the scale and more than two of its steps away, or the only negative ones.
+    They are at the end of a scale of few and more than two of its steps away, or the only negative ones.
 
     Parameters
     ----------
@@ -95,18 +95,21 @@ def beside_scale(values: Floats) -> list[float]:
     [9.0]
     >>> beside_scale(np.array([1.0, 2, 3, 4, 5, 6, 7, 7]))
     []
+    >>> beside_scale(np.array([*np.arange(31.0), *[-1.0] * 5]))
+    [-1.0]
     """
     numbers, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    if len(numbers) >= VARIED or not (np.isfinite(numbers).all() and (numbers % 1 == 0).all()):
+    if not (np.isfinite(numbers).all() and (numbers % 1 == 0).all()):
         return []
-    known = np.isin(numbers, OF_SCALES) & (counts >= LEAST)
+    varied = len(numbers) >= VARIED
+    known = np.isin(numbers, OF_SCALES) & (counts >= (OFTEN if varied else LEAST))
     negative = numbers < 0
     low = int(negative.sum()) if (known | ~negative).all() else 0
     high = len(numbers) - int(np.argmin(known[::-1])) if not known.all() else len(numbers)
     scale = numbers[low:high]
     if len(scale) < 2:
         return []
-    far = high < len(numbers) and numbers[high] - scale[-1] > 2 * np.diff(scale).max()
+    far = not varied and high < len(numbers) and numbers[high] - scale[-1] > 2 * np.diff(scale).max()
     return [*numbers[:low].tolist(), *(numbers[high:].tolist() if far else [])]
 
 

@@ -62,3 +62,14 @@ def test_measurements_of_newborns_and_after_operations_name_nobody(
     frame = pd.DataFrame({name: draw.integers(1900, 2000, 300), "crp": draw.normal(size=300).round(2)})
     said = texts(tmp_path, frame.assign(label=draw.integers(0, 2, 300)))
     assert any("who a patient is" in text for text in said) == asked
+
+
+@pytest.mark.parametrize(("lowest", "asked"), [([-1], True), ([-9, -8, -1], True), ([-1, -2, -3], False)])
+def test_negative_codes_beside_a_long_scale_are_asked_about(
+    lowest: list[int], asked: bool, tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(2)
+    score = np.where(draw.random(600) < 0.08, draw.choice(lowest, 600), draw.integers(0, 31, 600))
+    frame = pd.DataFrame({"score": score, "crp": draw.normal(size=600).round(2)})
+    said = texts(tmp_path, frame.assign(label=draw.integers(0, 2, 600)))
+    assert any("'score' holds" in text and "-1" in text for text in said) == asked
