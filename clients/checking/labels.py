@@ -32,6 +32,9 @@ MOST_ROWS = 5000
 HARDLY = 1e-6
 """Chance below which filled cells are not all of one class by chance."""
 
+RARE = 0.2
+"""Share of a class at most of which no code but one of its outcome is the sign in nearly all rows with it."""
+
 MANY_NUMBERS = 10
 """Classes that are numbers above which they may be measured."""
 
@@ -133,11 +136,11 @@ def _alike(name: str, other: str) -> bool:
 
 def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]:
     """Return the columns that alone tell the label, as one that was written down after the diagnosis does."""
-    columns = (
+    columns = [
         (c.name, c.values if c.is_number else _codes(c.texts))
         for c in cells
         if c.is_number or not c.identifies
-    )
+    ]
     telling = telling_columns(columns, labels, GIVES_AWAY, CODE_GIVES_AWAY)
     if telling:
         yield Finding(
@@ -145,6 +148,14 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
             f"The label can be told from {columns_text(telling)} alone, for nine in ten of each class on average, or "
             "more. Was it written down after the diagnosis, or computed from it? Then leave it out, or the model "
             "learns nothing else.",
+        )
+    marking = [name for name, values in columns if name not in telling and _marks_the_rarer(values, labels)]
+    if marking:
+        yield Finding(
+            WARNING,
+            f"A code in {columns_text(marking)} tells the class: nearly all rows with it are of the rare one. "
+            "Was it written down once the outcome was known, as a death in hospital is? Then leave it out, or the "
+            "model is too good, and of no use before.",
         )
     partly = [c.name for c in cells if c.name not in telling and _goes_with_a_class(c.there, labels)]
     if partly:
@@ -156,18 +167,32 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
         )
 
 
+def _marks_the_rarer(values: np.ndarray, labels: np.ndarray) -> bool:
+    """Tell whether of few codes, shape (rows,), one is nearly only that of the rare class of two: no cause is so."""
+    counts = Counter(labels.tolist())
+    codes, often = np.unique(values[~np.isnan(values)], return_counts=True)
+    if len(counts) != 2 or not 2 <= len(codes) <= FEW_CODES or min(counts.values()) > RARE * len(labels):
+        return False
+    rarer = labels == min(counts, key=lambda name: counts[name])
+    return any(
+        _are_of_one_class(values == code, labels) and rarer[values == code].mean() > 0.5
+        for code in codes[often >= FEW]
+    )
+
+
 def _goes_with_a_class(there: Bools, labels: np.ndarray) -> bool:
     """Tell whether the filled cells of a column, or the empty ones, shape (rows,), are nearly all of one class."""
     if there.all() or not there.any():
         return False
-    for marked in (there, ~there):
-        (name, count), total = Counter(labels[marked].tolist()).most_common(1)[0], int(marked.sum())
-        others = 1 - float(np.mean(labels == name))
-        # Of a class that nearly all rows have, nearly all of any rows are.
-        most = min(1 - GIVES_AWAY, others / 10) * total
-        if total - count <= most and (1 - others) ** total < HARDLY:
-            return True
-    return False
+    return _are_of_one_class(there, labels) or _are_of_one_class(~there, labels)
+
+
+def _are_of_one_class(marked: Bools, labels: np.ndarray) -> bool:
+    (name, count), total = Counter(labels[marked].tolist()).most_common(1)[0], int(marked.sum())
+    others = 1 - float(np.mean(labels == name))
+    # Of a class that nearly all rows have, nearly all of any rows are.
+    most = min(1 - GIVES_AWAY, others / 10) * total
+    return total - count <= most and (1 - others) ** total < HARDLY
 
 
 def telling_columns(

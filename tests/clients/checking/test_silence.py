@@ -73,3 +73,19 @@ def test_negative_codes_beside_a_long_scale_are_asked_about(
     frame = pd.DataFrame({"score": score, "crp": draw.normal(size=600).round(2)})
     said = texts(tmp_path, frame.assign(label=draw.integers(0, 2, 600)))
     assert any("'score' holds" in text and "-1" in text for text in said) == asked
+
+
+@pytest.mark.parametrize(
+    ("of_the_dead", "of_others", "asked"), [(0.6, 0.0, True), (0.6, 0.03, False), (0.0, 0.3, False)]
+)
+def test_a_code_that_only_rows_of_the_rare_class_have_is_asked_about(
+    of_the_dead: float, of_others: float, asked: bool, tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(4)
+    died = draw.random(2000) < 0.1
+    code = (draw.random(2000) < np.where(died, of_the_dead, of_others)).astype(int)
+    frame = pd.DataFrame(
+        {"age": draw.normal(65, 12, 2000).round(), "code": code, "crp": draw.normal(size=2000).round(2)}
+    )
+    said = texts(tmp_path, frame.assign(label=died.astype(int)))
+    assert any("'code'" in text and "tells the class" in text for text in said) == asked
