@@ -315,9 +315,10 @@ def _by_chance(rows: Floats, copies: int) -> bool:
         return float((counts * (counts - 1) / 2).sum())
 
     same = pairs(whole)
-    for mark, share in zip(marks.T, alike, strict=True):
+    # Of a column without two cells alike none, whatever the number of rows.
+    for mark, share in zip(marks.T, (len(rows) * alike - 1) / (len(rows) - 1), strict=True):
         others = pairs(whole - mark) - same
-        if share < 1:
+        if 0 < share < 1:
             # Of few pairs less: one may be a copy that was corrected.
             likely = max(likely, (others - 2 * math.sqrt(others)) * share / (1 - share))
     return copies <= 2 * (likely + math.sqrt(likely))

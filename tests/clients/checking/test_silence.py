@@ -89,3 +89,13 @@ def test_a_code_that_only_rows_of_the_rare_class_have_is_asked_about(
     )
     said = texts(tmp_path, frame.assign(label=died.astype(int)))
     assert any("'code'" in text and "tells the class" in text for text in said) == asked
+
+
+def test_scores_of_the_healthy_beside_an_id_hide_no_rows_that_are_there_twice(tmp_path: Path) -> None:
+    draw = np.random.default_rng(6)
+    scores = np.where(draw.random((700, 1)) < 0.4, 1, draw.integers(1, 11, (700, 8)))
+    frame = pd.DataFrame(scores).rename(columns="s{}".format).assign(code=draw.permutation(10**6)[:700])
+    frame["label"] = draw.integers(0, 2, 700)
+    assert not any("the same as an earlier one" in text for text in texts(tmp_path, frame))
+    again = texts(tmp_path, pd.concat([frame, frame.head(8)]))
+    assert any("8 of 708 rows are the same as an earlier one" in text for text in again)
