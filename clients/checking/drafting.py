@@ -19,7 +19,7 @@ from clients.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
 from clients.checking.labels import unknown
 from clients.checking.misfits import misfits
 from clients.checking.patients import candidates
-from clients.checking.sentinels import beside_scale, sentinels
+from clients.checking.sentinels import LIKELY, beside_scale, sentinels
 from clients.checking.texts import LONG, why_not_written
 from clients.table.cells import LARGEST
 from clients.table.file import read_frame
@@ -193,7 +193,9 @@ def _of_numbers(cells: Cells) -> list[str]:
     values = np.sort([*values[~np.isin(values, suspects)], *cells.values[limits]])
     missing = [f"{code:g}" for code in codes]
     missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
-    lines = [f"missing = [{', '.join(missing)}]"] if missing else []
+    likely = [f"{code:g}" for code in codes if code in LIKELY]
+    doubt = f"  # but not {' and '.join(likely)} if it is measured, as no dose is" if likely else ""
+    lines = [f"missing = [{', '.join(missing)}]{doubt}"] if missing else []
     asked = [f"{code:g}" for code in beside_scale(values) if np.count_nonzero(values == code) >= COMMON]
     if asked:
         both = ", ".join([*missing, *asked])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clients.checking.drafting import draft
 from clients.checking.finding import WARNING
 from clients.checking.findings import findings
 from clients.table.form import TableForm
@@ -99,3 +100,15 @@ def test_scores_of_the_healthy_beside_an_id_hide_no_rows_that_are_there_twice(tm
     assert not any("the same as an earlier one" in text for text in texts(tmp_path, frame))
     again = texts(tmp_path, pd.concat([frame, frame.head(8)]))
     assert any("8 of 708 rows are the same as an earlier one" in text for text in again)
+
+
+def test_a_draft_that_takes_no_dose_for_a_missing_cell_says_so(tmp_path: Path) -> None:
+    draw = np.random.default_rng(7)
+    dose = np.where(draw.random(500) < 0.4, 0, draw.choice([40, 45, 50, 50.4, 54, 60, 66, 70], 500))
+    frame = pd.DataFrame(
+        {"dose": dose, "bmi": np.where(draw.random(500) < 0.1, -99, draw.normal(27, 4, 500).round())}
+    )
+    frame.assign(label=draw.integers(0, 2, 500)).to_csv(tmp_path / "ward.csv", index=False)
+    text = draft(tmp_path / "ward.csv", "label", TableForm()).text
+    assert "missing = [0]  # but not 0 if it is measured, as no dose is\n" in text
+    assert "missing = [-99]\n" in text
