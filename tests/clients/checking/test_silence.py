@@ -1,6 +1,7 @@
 """Sound tables of which ``pansvm check`` is silent, and the mistakes beside them of which it is not."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ def test_rows_that_are_the_same_by_chance_are_not_asked_about(columns: str, tmp_
     draw, rows = np.random.default_rng(1), 1000
     months, ill = draw.integers(0, 216, rows), draw.random(rows) < 0.1
     bnp = np.where(draw.random(rows) < 0.75, np.nan, draw.normal(300, 90, rows).round())
-    coarse = {
+    tables: dict[str, dict[str, Any]] = {
         "symptoms": {f"s{one}": draw.random(rows) < 0.05 + 0.4 * ill for one in range(8)},
         "ages": {"age": draw.normal(70, 9, rows).round(), "days": draw.geometric(0.2, rows)},
         "mostly empty": {"age": draw.normal(70, 9, rows).round(), "bnp": bnp},
@@ -34,8 +35,8 @@ def test_rows_that_are_the_same_by_chance_are_not_asked_about(columns: str, tmp_
             "weeks": draw.normal(39, 2, rows).round(),
             "grams": draw.normal(3300, 500, rows).round(),
         },
-    }[columns]
-    frame = pd.DataFrame(coarse).astype(float).assign(label=draw.integers(0, 2, rows))
+    }
+    frame = pd.DataFrame(tables[columns]).astype(float).assign(label=draw.integers(0, 2, rows))
     assert not any("the same as an earlier one" in text for text in texts(tmp_path, frame))
     wide = frame.assign(**{f"lab{one}": draw.normal(size=rows).round(2) for one in range(4)})
     again = texts(tmp_path, pd.concat([wide, wide.head(3)]))
