@@ -275,8 +275,9 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
     twice = sum(
         first.setdefault(row.tobytes(), owner) != owner for row, owner in zip(rows, owners, strict=True)
     )
-    small = rows.size <= MOST_CELLS
-    if twice and not (small and _by_chance(rows, twice)):
+    small, half = rows.size <= MOST_CELLS, len(rows) // 2
+    doubled = rows[:half].tobytes() == rows[half:].tobytes()
+    if twice and (doubled or not (small and _by_chance(rows, twice))):
         yield Finding(
             WARNING,
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "

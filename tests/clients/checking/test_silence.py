@@ -41,6 +41,8 @@ def test_rows_that_are_the_same_by_chance_are_not_asked_about(columns: str, tmp_
     wide = frame.assign(**{f"lab{one}": draw.normal(size=rows).round(2) for one in range(4)})
     again = texts(tmp_path, pd.concat([wide, wide.head(3)]))
     assert any("3 of 1003 rows are the same as an earlier one" in text for text in again)
+    doubled = texts(tmp_path, pd.concat([frame, frame]))
+    assert any("of 2000 rows are the same as an earlier one" in text for text in doubled)
 
 
 @pytest.mark.parametrize(
