@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.cells import cells_of
-from clients.checking.columns import of_columns, of_rows
+from clients.checking.columns import of_columns
+from clients.checking.copies import of_rows
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding
 from clients.checking.labels import giving_away, left_out, of_labels
 from clients.checking.patients import of_patients

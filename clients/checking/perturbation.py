@@ -54,6 +54,9 @@ SMALL = 100
 MOST_TRIED = 1000
 """Records that had part, and as many that had none, whose nearest copy is looked for."""
 
+TIMES, TIMES_WIDE, WIDE = 10, 4, 10_000
+"""How often copies of a small table are made, and of one of more cells than this."""
+
 
 def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]) -> Iterator[Finding]:
     """Yield the worth of level perturbed on a table of true records, and its unexpected effects.
@@ -211,7 +214,8 @@ def filter_errors(Z: Floats, noise: float) -> Floats:
 def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> float:
     """Return how well an attacker who knows records tells those with a copy from others, by the nearest copy.
 
-    Half of a table's records get copies, with a key of no hospital's; of a small one all but a tenth, ten times over.
+    Half of a table's records get copies, with a key of no hospital's; of a small one all but a tenth, ten times
+    over, or a wide one four times.
     The attacker goes by the distance to the nearest copy, or by how much nearer it is than the second: by what tells
     more. 0.5 is guessing, 1 is always right.
     """
@@ -234,7 +238,8 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     if len(rows) >= SMALL:
         parts = [scores(rows >= len(rows) // 2, bytes(32))]
     else:
-        parts = [scores(rows % 10 == rest, bytes([rest] * 32)) for rest in range(10)]
+        times = TIMES if table.X.size <= WIDE else TIMES_WIDE
+        parts = [scores(rows % TIMES == rest, bytes([rest] * 32)) for rest in range(times)]
     took_part, distances = np.concatenate([part[0] for part in parts]), np.hstack([part[1] for part in parts])
     return float(max(roc_auc_score(took_part, -score) for score in distances))
 

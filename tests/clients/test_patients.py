@@ -117,6 +117,7 @@ def test_a_patient_stays_on_its_side_however_many_rows_come(node: dict[str, Scal
     assert {one for one in after if one.startswith("P")} == before
 
 
+@pytest.mark.slow
 def test_no_class_is_always_or_never_tested_at_many_small_hospitals(tmp_path: Path) -> None:
     """Of two positive patients a fifth is none, if it is rounded; here each is kept with this chance."""
     kept = []

@@ -86,6 +86,7 @@ def test_ends_tell_no_more_of_a_record_than_its_copy(
 
 
 @pytest.mark.parametrize("noisy", [True, False], ids=["as it is", "by true cells"])
+@pytest.mark.slow
 def test_the_refusal_of_records_unlike_the_first_tells_no_more_of_one_than_its_copy(
     noisy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def test_what_has_no_sites_or_no_model_is_refused() -> None:
     assert names_of("x/a.csv|y/a.csv|b.csv") == ["1: a.csv", "2: a.csv", "3: b.csv"]
 
 
+@pytest.mark.slow
 def test_the_command_has_a_line_for_each_hospital(files: list[Path], pansvm: Run) -> None:
     data = ("compare", "--data", "|".join(map(str, files)), "--strategies", "central:svc", "--repeats", 1)
     out = pansvm.output(*data, "--leave-out", "--jobs", 1, "--out", "out")
