@@ -138,6 +138,27 @@ def test_what_is_lost_on_the_way_is_asked_again_for_a_minute(
     assert now[0] <= 61
 
 
+def test_nobody_is_late_while_flower_waits_for_the_rest_of_a_reply_that_a_killed_server_has_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It gives that up after three minutes, in which it looks at no other reply."""
+    now = [0.0]
+    set_clock(
+        monkeypatch, exchanging, monotonic=lambda: now[0], sleep=lambda _: now.__setitem__(0, now[0] + 1.0)
+    )
+    grid = LossyGrid([ErrorCode.MESSAGE_UNAVAILABLE])
+    pull = grid.pull_messages
+
+    def wait(ids: Iterable[str]) -> list[Message]:
+        now[0] += 188.0 * (now[0] < 188)
+        return pull(sorted(ids)[: 1 if grid.lost else None])
+
+    monkeypatch.setattr(grid, "pull_messages", wait)
+    questions = [Message(RecordDict(), node, "query.join") for node in (7, 8)]
+    replies = exchange(grid, questions, 90.0, Costs(), {})  # type: ignore[arg-type]
+    assert (sorted(replies), len(grid.asked)) == ([7, 8], 3)
+
+
 def test_a_question_is_handed_over_again_when_the_server_has_forgotten_a_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
