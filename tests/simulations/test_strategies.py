@@ -44,6 +44,10 @@ def test_every_strategy(strategy: str, check: Callable[[str], None]) -> None:
     check(strategy)
 
 
+SUMS_OF_OTHERS = ("hybrid-svm", "filter-wrapper")
+"""Strategies that ask for the sums of private-svm and of the other selections, and take minutes."""
+
+
 # A variant asks for the sums of the strategy that it is one of: whether they are the same in every way is seen there.
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -51,7 +55,9 @@ def test_every_strategy(strategy: str, check: Callable[[str], None]) -> None:
     [
         pytest.param(strategy, check, id=f"{strategy}-{check.__name__}")
         for strategy, check in product(STRATEGIES, LONG_CHECKS)
-        if not is_variant(strategy) and (check is not check_same_on_both_engines or strategy in ON_THE_ENGINE)
+        if not is_variant(strategy)
+        and strategy not in SUMS_OF_OTHERS
+        and (check is not check_same_on_both_engines or strategy in ON_THE_ENGINE)
     ],
 )
 def test_every_strategy_in_full(strategy: str, check: Callable[[str], None]) -> None:

@@ -375,7 +375,7 @@ def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: P
             supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "privacy='perturbed'"))
             for name in HOSPITALS
         ]
-        settings = f"sites=4 out='{tmp_path / 'results'}' noise=0.5 tol=0.1 timeout=120"
+        settings = f"sites=4 out='{tmp_path / 'results'}' noise=0.5 tol=0.1 timeout=60"
         command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
         with subprocess.Popen(command, env=coordinator, stdout=subprocess.PIPE, text=True) as run:
             assert run.stdout is not None
