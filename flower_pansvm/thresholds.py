@@ -224,9 +224,9 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
 
 
 def boundary_of(model: Model | None, decision: float = 0.0) -> float | None:
-    """Return the probability from which on a model predicts the positive class of two; None if there is none.
+    """Return the probability of the positive class of two at a decision value; None if the model gives none.
 
-    Or the probability at another decision value than its own boundary.
+    By default it is that from which on the model predicts the class.
 
     Platt's sigmoid need not be a half where the decision value is 0. Where it is flat, no probability decides.
     """

@@ -36,16 +36,17 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
         first.setdefault(row.tobytes(), owner) != owner for row, owner in zip(rows, owners, strict=True)
     )
     small = rows.size <= MOST_CELLS
-    if twice and not (small and _by_chance(rows, twice)):
+    marks, alike = _marked(rows) if small else (np.empty(0, np.uint64), np.empty(0))
+    if twice and not (small and _by_chance(marks, alike, twice)):
         yield Finding(
             WARNING,
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
             "take the copies out: one copy may be trained on and the other tested on, and with row ids each is "
             "perturbed by itself at level perturbed.",
         )
-    index, nearly = _but_for_one(rows, twice) if whose is None and small else (0, 0)
+    index, nearly = _but_for_one(marks, alike, twice) if whose is None and small else (0, 0)
     enough = nearly >= max(LEAST_NEARLY, NEARLY * len(rows))
-    if enough and not _by_chance(np.delete(rows, index, axis=1), twice + nearly):
+    if enough and not _by_chance(np.delete(marks, index, axis=1), np.delete(alike, index), twice + nearly):
         yield Finding(
             WARNING,
             f"{nearly} of {len(rows)} rows are the same as an earlier one in all features but '{cells[index].name}', "
@@ -65,12 +66,11 @@ def _marked(rows: Floats) -> tuple[np.ndarray, Floats]:
     return marks, alike
 
 
-def _by_chance(rows: Floats, copies: int) -> bool:
+def _by_chance(marks: np.ndarray, alike: Floats, copies: int) -> bool:
     """Tell whether so many copies may be there by chance: pairs that differ in one column only say how many are.
 
     Rows that are there again one after the other are not.
     """
-    marks, alike = _marked(rows)
     whole, likely = marks.sum(axis=1, dtype=np.uint64), 0.0
 
     def pairs(keys: np.ndarray) -> float:
@@ -81,7 +81,7 @@ def _by_chance(rows: Floats, copies: int) -> bool:
     if _again_in_a_row(whole, same):
         return False
     # Of a column without two cells alike none, whatever the number of rows.
-    for mark, share in zip(marks.T, (len(rows) * alike - 1) / (len(rows) - 1), strict=True):
+    for mark, share in zip(marks.T, (len(marks) * alike - 1) / (len(marks) - 1), strict=True):
         others = pairs(whole - mark) - same
         if 0 < share < 1:
             # Of few pairs less: one may be a copy that was corrected.
@@ -109,17 +109,17 @@ def _again_in_a_row(keys: np.ndarray, same: float) -> bool:
     return len(np.unique(different @ times)) < len(different) or np.array_equal(keys[:half], keys[-half:])
 
 
-def _but_for_one(rows: Floats, twice: int) -> tuple[int, int]:
+def _but_for_one(marks: np.ndarray, alike: Floats, twice: int) -> tuple[int, int]:
     """Return the column without which most rows are copies, and how many are beyond the ``twice`` that are with it.
 
     Those that may be so by chance, were the columns independent, do not count.
     """
-    (marks, alike), pairs = _marked(rows), len(rows) * (len(rows) - 1) / 2
+    pairs = len(marks) * (len(marks) - 1) / 2
     whole, chance = marks.sum(axis=1, dtype=np.uint64), np.log(alike).sum() - np.log(alike)
-    beyond = np.zeros(rows.shape[1], dtype=np.int64)
+    beyond = np.zeros(marks.shape[1], dtype=np.int64)
     for index, mark in enumerate(marks.T):
         _, alike_rows = np.unique(whole - mark, return_counts=True)
-        copies = len(rows) - len(alike_rows)
+        copies = len(marks) - len(alike_rows)
         by_chance = BY_CHANCE * pairs * math.exp(chance[index])
         if alike_rows.max() <= max(OF_ONE, copies / 3) and by_chance < copies - twice:
             beyond[index] = copies - twice

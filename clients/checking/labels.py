@@ -149,7 +149,8 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
             "more. Was it written down after the diagnosis, or computed from it? Then leave it out, or the model "
             "learns nothing else.",
         )
-    marking = [name for name, values in columns if name not in telling and _marks_the_rarer(values, labels)]
+    rarer = _rows_of_the_rarer(labels)
+    marking = [name for name, values in columns if name not in telling and _marks(values, rarer)]
     if marking:
         yield Finding(
             WARNING,
@@ -167,15 +168,22 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
         )
 
 
-def _marks_the_rarer(values: np.ndarray, labels: np.ndarray) -> bool:
-    """Tell whether of few codes, shape (rows,), one is nearly only that of the rare class of two: no cause is so."""
-    counts = Counter(labels.tolist())
-    codes, often = np.unique(values[~np.isnan(values)], return_counts=True)
-    if len(counts) != 2 or not 2 <= len(codes) <= FEW_CODES or min(counts.values()) > RARE * len(labels):
+def _rows_of_the_rarer(labels: np.ndarray) -> Bools:
+    """Return which rows are of a rare class of two, shape (rows,); none if no class is rare, or there are others."""
+    names, counts = np.unique(labels, return_counts=True)
+    if len(names) != 2 or counts.min() > RARE * len(labels):
+        return np.zeros(len(labels), dtype=np.bool_)
+    rarer: Bools = labels == names[counts.argmin()]
+    return rarer
+
+
+def _marks(values: np.ndarray, rarer: Bools) -> bool:
+    """Tell whether of few codes, shape (rows,), one is nearly only that of the rare class: no cause is so."""
+    if not rarer.any():
         return False
-    rarer = labels == min(counts, key=lambda name: counts[name])
-    return any(
-        _are_of_one_class(values == code, labels) and rarer[values == code].mean() > 0.5
+    codes, often = np.unique(values[~np.isnan(values)], return_counts=True)
+    return 2 <= len(codes) <= FEW_CODES and any(
+        _are_of_one_class(values == code, rarer) and rarer[values == code].mean() > 0.5
         for code in codes[often >= FEW]
     )
 

@@ -191,11 +191,10 @@ def check_not_again(
     like, bits = _likeness({**gone, **now}, prints, cells)
     never = [np.iinfo(np.int64).max] * len(LEVELS)
     had = np.array([marks.like.get(record, never) for record in [*gone, *now]])
-    is_gone, is_known, of_first = (
-        np.array([record in those for record in [*gone, *now]]) for those in (gone, known, marks.first)
-    )
-    stayed = (like > had)[is_known & ~is_gone]
-    moved, in_all = (_more_alike((like > had)[those], stayed) for those in (is_gone, is_gone & of_first))
+    lost, stayed = np.split(like > had, [len(gone)])
+    stayed = stayed[[record in known for record in now]]
+    of_first = np.array([record in marks.first for record in gone], dtype=np.bool_)
+    moved, in_all = _more_alike(lost, stayed), _more_alike(lost[of_first], stayed)
     if moved - marks.moved >= max(LEAST_MOVED, MOVED * len(known)) or in_all >= max(
         LEAST_MOVED, UNLIKE * len(marks.first)
     ):
@@ -208,7 +207,7 @@ def check_not_again(
             "copy of its record: at once one in twenty may have one, in all a quarter."
         )
         raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
-    there = like[~is_gone] > 0
+    there = like[len(gone) :] > 0
     shares = there.mean(axis=0)
     before = np.array(marks.again or [1.0] * len(LEVELS))
     growth = max(1.0, len(prints) / (marks.rows or np.inf))
@@ -216,7 +215,7 @@ def check_not_again(
     most = (before + MOVED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(there))
     more = (shares > most) & (shares * len(there) >= LEAST_MOVED)
     # By chance hardly any, even if columns go together and have two thirds of the information that they seem to have.
-    equal = there[:, 0] & (bits[~is_gone] >= 3 * math.log2(len(prints)))
+    equal = there[:, 0] & (bits[len(gone) :] >= 3 * math.log2(len(prints)))
     twice = 0 if by_patients else np.count_nonzero(equal)
     if more[: 1 if by_patients else None].any() or twice >= max(LEAST_MOVED, TWICE * len(there)):
         share = max([twice / len(there), *shares[more]])
@@ -258,10 +257,10 @@ def _likeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Ints, Ints
 
 def _more_alike(gone: NDArray[np.bool_], there: NDArray[np.bool_]) -> float:
     """Return how many more of the records that are gone than of those that are there are like rows, by `LEVELS`."""
+    if not len(gone) or not len(there):
+        return 0.0
     found = [0.0]
     for lost, stayed in zip(gone.T, there.T, strict=True):
-        if not len(lost) or not len(stayed):
-            continue
         both = np.mean(np.concatenate([lost, stayed]))
         error = np.sqrt(both * (1 - both) * (1 / len(lost) + 1 / len(stayed)))
         if lost.mean() - stayed.mean() > SURE * error:

@@ -82,8 +82,8 @@ def merge_sources(folder: Path) -> Attempt:
     again = _with_ids(table[: ROWS // 2], "Q")
     merged = pd.concat([table, again.assign(x1=1 - again["x1"])], ignore_index=True)
     copies, why = _copies(folder, [table, merged], row_id=ROW_ID)
-    one, several, true = copies[0][0], copies[-1][0], table["x0"]
-    means = several[: ROWS // 2] if len(copies) == 1 else several.groupby(several.index % ROWS).mean()
+    one, true = copies[0][0], table["x0"]
+    means = copies[-1][0].groupby(lambda row: row % ROWS).mean()
     half = slice(ROWS // 2)
     noise = float(np.std((means - true)[half]) / np.std((one - true)[half]))
     return Attempt(f"{noise:.0%} of the noise of one copy{why}", f"at least {ALONE:.0%}", noise >= ALONE)
