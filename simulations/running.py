@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.printable import plain_name
+from flower_pansvm.result_file import read_result, write_result
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import locate
@@ -118,7 +120,11 @@ def doubts_of(settings: Settings) -> list[str]:
         return together
     from clients.checking.findings import doubts  # noqa: PLC0415 - of files, and its imports take a while
 
-    return [*together, *(line for path in paths for line in doubts(path, settings.label or None, form))]
+    files_with = defaultdict(list)
+    for path in paths:
+        for text in doubts(path, settings.label or None, form):
+            files_with[text].append(path.name)
+    return [*together, *(f"{', '.join(names)}: {text}" for text, names in files_with.items())]
 
 
 def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
@@ -146,13 +152,15 @@ def run(
     audit: str = "sums",
     minutes: float = 0.0,
     also: Sequence[Path] = (),
+    doubts: Sequence[str] = (),
     finished: Callable[[Path], None] = lambda _: None,
 ) -> Path:
     """Train, evaluate and audit, write ``result.json``, ``model.npz`` and ``report.html``, and return their folder.
 
     The settings' ``out`` is an absolute path. ``engine`` is one of `ENGINES`; ``show`` receives each line of progress.
     ``audit`` is ``sums``, ``attack`` (for so many minutes, ``also`` with the records of other runs of the same sites)
-    or ``record``, which keeps the sums for the audit of a later run. ``finished`` is called with the folder before the
+    or ``record``, which keeps the sums for the audit of a later run. ``doubts``, warnings about the tables, stand in
+    result and report, too. ``finished`` is called with the folder before the
     report, whose plots take seconds. PanSVMError if the run fails.
     """
     folder = Path(settings.out)
@@ -161,6 +169,7 @@ def run(
         from strategies.report.page import write_report  # noqa: PLC0415 - not before the training
 
         try:
+            _add_to_result(folder, {"table_warnings": list(doubts)})
             if settings.audit and audit != "record":
                 _audit(settings, folder, show, minutes if audit == "attack" else 0.0, also)
             finished(folder)
@@ -182,15 +191,20 @@ def _audit(
 ) -> None:
     """Audit a finished run, attack it for ``minutes`` if above 0, and delete its transcript."""
     from simulations.attack.attack import attack  # noqa: PLC0415 - few runs are audited
-    from simulations.attack.audit import add_to_result, audit  # noqa: PLC0415
+    from simulations.attack.audit import audit  # noqa: PLC0415
 
     try:
         findings = audit(settings, folder)
         show(str(findings))
-        add_to_result(folder, {"audit": findings.entries})
+        _add_to_result(folder, {"audit": findings.entries})
         if minutes:
             attacked = attack(settings, folder, minutes, show, also)
             show(str(attacked))
-            add_to_result(folder, {"attack": asdict(attacked)})
+            _add_to_result(folder, {"attack": asdict(attacked)})
     finally:
         remove_transcript(folder)
+
+
+def _add_to_result(folder: Path, findings: Mapping[str, Any]) -> None:
+    """Add entries, such as those of an audit, to a run's ``result.json``."""
+    write_result(folder, {**read_result(folder), **findings})

@@ -50,7 +50,7 @@ def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
 
 
 def doubts(path: Path, label: str | None, form: TableForm) -> list[str]:
-    """Return the warnings of a table, at most three lines: those of a large table from its first rows.
+    """Return the warnings of a table, at most three: those of a large table from its first rows.
 
     Errors are not told: reading the table tells them. Nor is the level: a run and a hospital know which one it is.
     """
@@ -63,7 +63,7 @@ def doubts(path: Path, label: str | None, form: TableForm) -> list[str]:
     if len(warnings) > MOST_LINES:
         more = f"{len(warnings) - MOST_LINES + 1} more warnings; 'pansvm check' with the same table tells them all."
         warnings = [*warnings[: MOST_LINES - 1], more]
-    return [f"{name}: {text}" for text in warnings]
+    return warnings
 
 
 def _read(frame: pd.DataFrame, label: str, name: str, form: TableForm) -> tuple[Table | None, list[Finding]]:

@@ -5,14 +5,13 @@ for each unknown cell and, at level `exact`, how many records Hessians determine
 copies. A task that no system examines is named, and never counts as 0.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from flower_pansvm.result_file import read_result, write_result
+from flower_pansvm.result_file import read_result
 from simulations.attack.attack import records_of_sites
 from simulations.attack.copies import WholeCopy, whole_copy
 from simulations.attack.counting import determined_by_hessians
@@ -94,8 +93,3 @@ def audit(settings: Settings, folder: Path) -> Audit:
         determined=determined,
         whole_copy=whole_copy(records) if settings.level == "perturbed" and records else None,
     )
-
-
-def add_to_result(folder: Path, findings: Mapping[str, Any]) -> None:
-    """Add entries, such as those of an audit, to a run's ``result.json``."""
-    write_result(folder, {**read_result(folder), **findings})

@@ -178,17 +178,18 @@ class Training:
                 f"--sites is {requested.sites}, but files or split give {settings.sites} sites. Leave --sites out."
             )
         running.check(settings)
-        for text in running.doubts_of(settings):
-            typer.echo(f"Warning: {text}", err=True)
         return settings
 
     def run(
         self, settings: Settings, audit: str = "", minutes: float = 0.0, also: Sequence[Path] = ()
     ) -> None:
-        """Train, audit if requested, and print the results."""
+        """Warn of the tables, train, audit if requested, and print the results."""
         from flower_pansvm.study.processes import exit_on_signals  # noqa: PLC0415
         from simulations import running  # noqa: PLC0415
 
+        doubts = running.doubts_of(settings)
+        for text in doubts:
+            typer.echo(f"Warning: {text}", err=True)
         brief = self.command != "run"
         display = RunDisplay(quiet=self.quiet, brief=brief)
         opened = run_folder(self.resume or self.out, self.overwrite, new=self.resume is None)
@@ -211,6 +212,7 @@ class Training:
                     audit=how,
                     minutes=minutes,
                     also=also,
+                    doubts=doubts,
                     finished=finished,
                 )
             except KeyboardInterrupt:

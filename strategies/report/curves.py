@@ -42,7 +42,7 @@ class Band:
 def roc_curves(result: Mapping[str, Any]) -> list[RocCurve]:
     """Return the curve of the positive class of two, or of each class that some test patients have and others not."""
     groups, classes = result["decision_groups"], result["classes"]
-    names = classes[-1:] if len(classes) == 2 else classes
+    names, own = (classes[-1:], own_point(result)) if len(classes) == 2 else (classes, None)
     curves = []
     for name, column in zip(names, groups, strict=True):
         others, cases = (np.array([group[key] for group in column[::-1]]) for key in ("others", "of_class"))
@@ -50,8 +50,24 @@ def roc_curves(result: Mapping[str, Any]) -> list[RocCurve]:
             alarms, hits = (
                 np.concatenate([[0.0], counts.cumsum() / counts.sum()]) for counts in (others, cases)
             )
+            if own is not None:
+                # Its boundary may lie within a group, whose corner is cut.
+                corners = np.array([alarms, hits])
+                where = int(np.searchsorted(corners.sum(axis=0), own.sum()))
+                # With noise in the counts it may lie beside the curve.
+                if 0 < where < len(alarms) and np.all(
+                    (corners[:, where - 1] <= own) & (own <= corners[:, where])
+                ):
+                    alarms, hits = np.insert(corners, where, own, axis=1)
             curves.append(RocCurve(name, alarms, hits))
     return curves
+
+
+def own_point(result: Mapping[str, Any]) -> Floats | None:
+    """Return the shares of the others and of the positive class of two that the model takes for it, if known."""
+    confusion = np.array(result.get("confusion") or np.zeros((2, 2)), dtype=np.float64)
+    rows = confusion.sum(axis=1)
+    return confusion[:, 1] / rows if len(rows) == 2 and rows.all() else None
 
 
 def bands_of(result: Mapping[str, Any], bands: int = BANDS) -> list[Band]:

@@ -129,7 +129,9 @@ def audit(result: Result) -> str:
 def departures(result: Result) -> str:
     """Return all that left the sites, what for, and how."""
     disclosed = result["disclosed"]
-    return filled(TEMPLATES, "departures", disclosed=disclosed, tasks=_in_words(disclosed))
+    # A simulation tests on them, and its list says what hospitals would have sent.
+    truly = (result.get("level"), result.get("tested_on")) == ("perturbed", "true records")
+    return filled(TEMPLATES, "departures", disclosed=disclosed, tasks=_in_words(disclosed), truly=truly)
 
 
 def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list[str]]]:

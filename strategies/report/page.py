@@ -49,6 +49,7 @@ def _page(result: dict[str, Any]) -> str:
             result=result,
             heading=heading(result),
             cautions=cautions(result),
+            doubts=result.get("table_warnings"),
             figures=headline(result),
             clinicians=shown(FOR_CLINICIANS, result),
             engineers=shown(FOR_ENGINEERS, result),

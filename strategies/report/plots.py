@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 from numpy.typing import NDArray
 
-from strategies.report.curves import Band, RocCurve
+from strategies.report.curves import Band, RocCurve, own_point
 from strategies.report.selecting import chosen_point
 
 MOST_LINES = 8
@@ -39,10 +39,8 @@ def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
         axes.plot(
             curve.alarms, curve.hits, linewidth=1.4 if few else 0.7, color=None if few else "C0", label=label
         )
-    confusion = result["confusion"]
-    if confusion is not None and len(confusion) == 2 and curves:
-        (spared, alarms), (missed, hits) = confusion
-        point = alarms / (spared + alarms), hits / (missed + hits)
+    point = own_point(result)
+    if point is not None and curves:
         axes.plot(*point, "x", color="C3", markersize=9, markeredgewidth=2, label="the model")
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     return figure

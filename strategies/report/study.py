@@ -14,13 +14,13 @@ NOT_SAID = "not said; a line {key} in the schema file says it"
 
 def study(result: Result) -> str:
     """Return outcome, predictors, source of the data, what was tried on what, and what nobody has looked at."""
-    predictors = result["predictors"]
+    shown = [(entry["name"], _kind(entry), _cells(entry)) for entry in result["predictors"][:MOST]]
     return filled(
         *("study.html.j2", "study"),
         lines=_lines(result),
-        predictors=[(entry["name"], _kind(entry), _cells(entry)) for entry in predictors[:MOST]],
-        more=len(predictors) - MOST,
-        described=any(len(entry) > 1 for entry in predictors),
+        predictors=shown,
+        more=len(result["predictors"]) - MOST,
+        described=any(cells for _, _, cells in shown),
     )
 
 

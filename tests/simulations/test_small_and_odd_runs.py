@@ -125,3 +125,14 @@ def test_the_interval_of_the_balanced_accuracy_holds_it(shares: tuple[float, flo
         low, high = balanced_interval(result)
         hits += low <= np.mean(shares) <= high
     assert hits / times > 0.92
+
+
+def test_what_the_check_of_the_tables_has_warned_of_stands_in_the_report_once(
+    trained: Callable[..., tuple[str, dict[str, Any], str]],
+) -> None:
+    repeated = [table(n).assign(mrn=[1000 * n + row // 3 for row in range(60)]) for n in range(3)]
+    _, result, page = trained(repeated)
+    asked = [text for text in result["table_warnings"] if "mrn" in text]
+    assert len(asked) == 1
+    assert all(f"h{n}.csv" in asked[0] for n in range(3))
+    assert page.count("repeats as ids do") == 1

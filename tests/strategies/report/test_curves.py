@@ -70,6 +70,21 @@ def test_a_bands_interval_is_by_patient() -> None:
     assert unknown.low < known.low < every.low
 
 
+def test_the_models_own_threshold_within_a_group_is_a_corner_of_the_curve() -> None:
+    result = {"classes": ["healthy", "ill"], "decision_groups": [THREE]}
+    (cut,) = roc_curves(result)
+    middle = (cut.alarms[1] + cut.alarms[2]) / 2, (cut.hits[1] + cut.hits[2]) / 2
+    rows = np.array([sum(group[key] for group in THREE) for key in ("others", "of_class")])
+    own = np.array(middle) * rows
+    (curve,) = roc_curves({**result, "confusion": np.column_stack([rows - own, own]).tolist()})
+    assert middle in list(zip(curve.alarms.tolist(), curve.hits.tolist(), strict=True))
+    assert len(curve.hits) == len(cut.hits) + 1
+    # Noise in the counts puts it beside the curve, and who takes all or nobody for ill is at an end of it.
+    for other in (own * [1.5, 0.5], rows, rows * 0):
+        (curve,) = roc_curves({**result, "confusion": np.column_stack([rows - other, other]).tolist()})
+        assert set(curve.hits.tolist()) == set(cut.hits.tolist())
+
+
 def test_the_models_own_threshold_is_marked_on_the_curve() -> None:
     result = {"classes": ["healthy", "ill"], "decision_groups": [THREE], "confusion": [[9, 1], [2, 8]]}
     (axes,) = roc_figure(result, roc_curves(result)).axes
