@@ -154,9 +154,10 @@ class Cells:
         """Whether numbers are written as codes are: 01, or 1.1 and 1.10 both."""
         if pd.api.types.is_numeric_dtype(self.raw.dtype) or not self.is_number:
             return False
-        numbers, cells = len(np.unique(self.values)), [str(cell).strip() for cell in self.different]
+        numbers = len(np.unique(self.values))
         if numbers > MOST_CODES:
             return False
+        cells = [str(cell).strip() for cell in self.different]
         if len(cells) <= numbers and not any(
             text[0] == "0" and text[1:2].isdigit() for text in cells if text
         ):
@@ -178,16 +179,19 @@ class Cells:
         """Whether points or commas may be for thousands: all numbers are whole, or in such groups."""
         if form.thousands or pd.api.types.is_numeric_dtype(self.raw.dtype):
             return False
+        mark = form.decimal or "."
+        stripped = (text.strip() for text in self.different if isinstance(text, str))
+        # Of most columns one of the first texts tells it.
+        if not all(re.fullmatch(GROUPED, text) for text in stripped if mark in text):
+            return False
         fractions = self.values[self.values != np.round(self.values)]
         fractions = fractions[~np.isnan(fractions)]
         if not np.allclose(fractions * 1000, np.round(fractions * 1000), rtol=0, atol=1e-6):
             return False
         texts = [text.strip() for text in self.different if isinstance(text, str)]
-        marked = [text for text in texts if (form.decimal or ".") in text]
-        if not marked or not all(re.fullmatch(GROUPED, text) for text in marked):
-            return False
+        marked = [text for text in texts if mark in text]
         whole = any(re.fullmatch("[+-]?[0-9]+", text) for text in texts)
-        return whole or all(text.endswith("0") for text in marked)
+        return bool(marked) and (whole or all(text.endswith("0") for text in marked))
 
     @cached_property
     def words(self) -> Counter[str]:

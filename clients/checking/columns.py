@@ -9,7 +9,7 @@ import numpy as np
 
 from clients.checking.cells import COMMAS, PERCENT, UNIT, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, ColumnFinding, Finding, grouped
-from clients.checking.sentinels import LIKELY, beside_scale, piled_up, sentinels
+from clients.checking.sentinels import LIKELY, beside_scale, piled_up, sentinels, without
 from clients.table.cells import written
 from clients.table.encoding import LIMIT
 from clients.table.form import TableForm
@@ -166,8 +166,8 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             (f"Is it {missing}? Then add" if {*codes} <= {*LIKELY} else f"Most likely it is {missing}. Add")
             + f" it to the schema file: missing = [{texts}].",
         )
-    is_code = np.isin(cells.values, codes) & ~cells.is_limit
-    there = cells.values[~np.isnan(cells.values) & ~is_code]
+    there = np.concatenate([without(measured, codes), cells.values[cells.is_limit]])
+    there = there[~np.isnan(there)]
     if asked := beside_scale(there):
         texts = ", ".join(f"{code:g}" for code in asked)
         yield ColumnFinding(
@@ -178,7 +178,7 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
             f"missing = [{texts}]. If it is a step of the scale, leave it.",
         )
-    for value, may_be_limit in piled_up(measured[~np.isin(measured, codes)]):
+    for value, may_be_limit in piled_up(without(measured, codes)):
         yield ColumnFinding(
             NOTE if may_be_limit else WARNING,
             cells.name,
@@ -244,10 +244,12 @@ def _two_units(values: Floats) -> float | None:
     if len(numbers) < 2 * least or numbers[0] <= 0:
         return None
     ratios = numbers[least : len(numbers) - least + 1] / numbers[least - 1 : len(numbers) - least]
+    if ratios.max() < GAP:
+        return None
     cut = least + int(np.argmax(ratios))
     groups = numbers[:cut], numbers[cut:]
     for group in groups:
         low, high = np.quantile(group, [0.05, 0.95])
         if high > NARROW * low or len(np.unique(group)) < GROUP_DIFFERENT:
             return None
-    return float(np.median(groups[1]) / np.median(groups[0])) if ratios.max() >= GAP else None
+    return float(np.median(groups[1]) / np.median(groups[0]))

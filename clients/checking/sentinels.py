@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -70,13 +71,19 @@ def sentinels(values: Floats) -> list[float]:
     for code in (*UNLIKELY, *LIKELY):
         if np.count_nonzero(there == code) < LEAST:
             continue
-        rest = there[(there != code) & ~np.isin(there, codes)]
+        rest = without(there[there != code], codes)
         numbers = np.unique(rest)
         if len(numbers) < (2 if code in UNLIKELY else 5) or (code in LIKELY and _is_a_step(code, numbers)):
             continue
         if _is_far_out(code, rest, np.subtract(*np.quantile(rest, [0.75, 0.25]))):
             codes.append(code)
-    return [*codes, *_repeated(there[~np.isin(there, codes)])]
+    return [*codes, *_repeated(without(there, codes))]
+
+
+def without(values: Floats, codes: Sequence[float]) -> Floats:
+    """Return the numbers that are none of the codes, shape (rows,)."""
+    # Thousands of columns have no code, and this is quicker than to look.
+    return values[~np.isin(values, codes)] if codes else values
 
 
 def beside_scale(values: Floats) -> list[float]:
