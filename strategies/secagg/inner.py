@@ -8,6 +8,7 @@ not found out.
 
 import sys
 from copy import copy, deepcopy
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,11 @@ def check_by_trial(
     strategy: Strategy, step: str, server_round: int, mean: Message, weighted_by: str, sites: int
 ) -> None:
     """Raise a SettingError if a copy of a strategy aggregates so many replies and their mean differently."""
+    counts = [len(range(kind, max(sites, len(WEIGHTS)), len(WEIGHTS))) for kind in range(len(WEIGHTS))]
+    mean = _reply(mean, _exact(mean.content, sum(WEIGHTS) * lcm(*counts), weighted_by))
     replies = []
-    for kind, (weight, shift) in enumerate(zip(WEIGHTS, SHIFTS, strict=True)):
-        count = len(range(kind, max(sites, len(WEIGHTS)), len(WEIGHTS)))
-        content = _shifted(mean.content, weight / count, shift, weighted_by)
+    for weight, shift, count in zip(WEIGHTS, SHIFTS, counts, strict=True):
+        content = _shifted(mean.content, (weight, sum(WEIGHTS) * count), shift, weighted_by)
         replies += [_reply(mean, content) for _ in range(count)]
     results = []
     for messages in (replies, [_reply(mean, mean.content)]):
@@ -141,8 +143,28 @@ def _reply(like: Message, content: RecordDict) -> Message:
     return reply
 
 
-def _shifted(content: RecordDict, weight: float, shift: float, weighted_by: str) -> RecordDict:
+def _exact(content: RecordDict, multiple: int, weighted_by: str) -> RecordDict:
+    """Return a reply with its arrays as float64, and a whole weight as the next multiple of a number.
+
+    Adam and Yogi divide by small numbers, so that rounding to float32 would show; a strategy may read whole weights.
+    """
+    exact = RecordDict()
+    for name, record in content.items():
+        if isinstance(record, ArrayRecord):
+            exact[name] = ArrayRecord(
+                {key: Array(value.numpy().astype(np.float64)) for key, value in record.items()}
+            )
+        elif isinstance(record, MetricRecord):
+            exact[name] = metrics = MetricRecord({**record})
+            weight = metrics.get(weighted_by)
+            if isinstance(weight, int):
+                metrics[weighted_by] = -(-weight // multiple) * multiple
+    return exact
+
+
+def _shifted(content: RecordDict, share: tuple[int, int], shift: float, weighted_by: str) -> RecordDict:
     """Return a reply with its share of the weight, whose other numbers differ from the mean's by a shift."""
+    part, of = share
     shifted: dict[str, Any] = {}
     for name, record in content.items():
         if isinstance(record, ArrayRecord):
@@ -150,15 +172,17 @@ def _shifted(content: RecordDict, weight: float, shift: float, weighted_by: str)
                 {key: Array(_moved(value.numpy(), shift)) for key, value in record.items()}
             )
         elif isinstance(record, MetricRecord):
-            metrics = {key: np.asarray(value, dtype=np.float64) for key, value in record.items()}
             shifted[name] = MetricRecord(
                 {
-                    key: (
-                        value * weight / sum(WEIGHTS) if key == weighted_by else _moved(value, shift)
-                    ).tolist()
-                    for key, value in metrics.items()
+                    key: _moved(np.asarray(value, dtype=np.float64), shift).tolist()
+                    for key, value in record.items()
                 }
             )
+            if weighted_by in record:
+                weight: Any = record[weighted_by]
+                shifted[name][weighted_by] = (
+                    weight * part // of if isinstance(weight, int) else weight * part / of
+                )
     return RecordDict(shifted)
 
 

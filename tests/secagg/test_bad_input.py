@@ -28,6 +28,7 @@ from tests.secagg.app import (
     run,
     secure,
     secured,
+    start_arrays,
     weights,
     with_handlers,
 )
@@ -210,6 +211,41 @@ def test_ones_own_strategy_that_takes_the_mean_gives_what_it_gives_in_flower() -
     ours = run(secure(HalfWay(**ALL_NODES)), secured())
     own = run(HalfWay(**ALL_NODES), grid_of(with_handlers(ClientApp())))
     np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+
+
+class OwnAdam(flowers.FedAdam):
+    """Flower's by another name, which divides by small numbers."""
+
+
+class WholeWeights(FedAvg):
+    """Reads the weights as the whole numbers that they are."""
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Any:
+        contents = [reply.content for reply in replies]
+        examples = [int(content["metrics"]["num-examples"]) for content in contents]
+        mean = {
+            key: np.average(
+                [content["arrays"][key].numpy() for content in contents], axis=0, weights=examples
+            )
+            for key in contents[0]["arrays"]
+        }
+        return ArrayRecord({key: Array(value) for key, value in mean.items()}), MetricRecord()
+
+
+@pytest.mark.parametrize("inner", [OwnAdam(**ALL_NODES, tau=1e-8), WholeWeights(**ALL_NODES)])
+@pytest.mark.parametrize("examples", [1, 10])
+def test_rounding_is_not_taken_for_a_look_at_single_replies(inner: FedAvg, examples: int) -> None:
+    """Of weights that no site's training changes, Adam divides rounding by rounding."""
+
+    def frozen(reply: RecordDict, site: int, server_round: int) -> None:
+        arrays = {**reply["arrays"], "frozen": Array(np.linspace(0, 0.7, 9, dtype=np.float32))}
+        reply["arrays"] = ArrayRecord(arrays)
+        reply["metrics"]["num-examples"] = examples
+
+    start = ArrayRecord({**start_arrays(), "frozen": Array(np.linspace(0, 0.7, 9, dtype=np.float32))})
+    strategy = secure(inner)
+    strategy.start(secured(frozen), start, num_rounds=1)
+    assert strategy.skipped == []
 
 
 class Renamed(FedAvg):
