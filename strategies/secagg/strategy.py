@@ -105,7 +105,8 @@ class SecureAggregation(Strategy):
         self.sites = MeanSites(config, self.terms)
         self.skipped: list[tuple[int, str]] = []
         self.timeout = TIMEOUT
-        self._opened = 0  # number of sums
+        self._run: int | None = None  # the one that the sites have joined
+        self._opened = 0  # number of its sums
         self._checked: set[str] = set()  # steps whose aggregation needs only the mean
         self._sum: tuple[Grid, SumRound] | None = None
         self._wrapped = False  # in a strategy that counts replies, and adds noise by their number
@@ -193,11 +194,14 @@ class SecureAggregation(Strategy):
                 "common sum. Use a strategy that sends the same content to all nodes."
             )
         chosen = [message.metadata.dst_node_id for message in messages]
+        run, (task,) = grid.run.run_id, tasks
+        if run != self._run:
+            self.sites.joined.clear()
+            self._run, self._opened = run, 0
         self.sites.join(grid, chosen, self.timeout, late=self._opened > 0)
         messages = [message for message in messages if message.metadata.dst_node_id in self.sites.joined]
         nodes = [message.metadata.dst_node_id for message in messages]
         self._check_enough(nodes)
-        run, (task,) = grid.run.run_id, tasks
         REQUESTED[run] += 1
         sum_round, groups = self.sites.sum_of(str(run), task, REQUESTED[run], nodes)
         for message in messages:

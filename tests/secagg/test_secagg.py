@@ -265,6 +265,14 @@ def test_sites_that_are_started_again_while_a_sum_is_opened(forgetful: list[int]
     assert strategy.skipped == []
 
 
+def test_a_strategy_may_run_twice() -> None:
+    """In one process, as of a notebook that makes it once: in a run, and in another, whose sites have new keys."""
+    strategy, grid = secure(inner()), secured()
+    found = [weights(run(strategy, of)) for of in (grid, grid, secured(run=8))]
+    np.testing.assert_array_equal(found, [found[0]] * 3)
+    assert strategy.skipped == []
+
+
 # What a site does not let through
 
 
