@@ -96,7 +96,8 @@ def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableF
 
 def as_numbers(frame: pd.DataFrame, form: TableForm) -> tuple[Floats, Bools]:
     """Return the cells as numbers, NaN for a missing one, and which are text, each of shape (rows, columns)."""
-    numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=np.bool_)
+    real = [pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
+    numeric = np.array(real, dtype=np.bool_)
     X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
     X[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
     # Many columns at once, for tables of genes have thousands and few rows; but not all rows: each step of the way

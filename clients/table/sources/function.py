@@ -47,8 +47,8 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
             result = pd.DataFrame(cells, columns=columns).assign(**{label: list(y)})
         except (IndexError, TypeError, ValueError):
             raise TableError(
-                f"The results of the function {name} do not fit together. Return X of shape (rows, columns), y of "
-                "shape (rows,), and a name for each column."
+                f"The results of the function {name} do not fit together. Return X of shape (rows, columns) and not "
+                "sparse, y of shape (rows,), and a name for each column."
             ) from None
     if not isinstance(result, pd.DataFrame):
         raise TableError(

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from clients.rows import true_table
 from clients.table.file import read_frame
-from clients.table.reading import read_table
+from clients.table.form import TableForm
+from clients.table.reading import read_table, table_from_frame
 from clients.table.sources.function import as_frame
 from clients.table.table import Table, digest
 from flower_pansvm.errors import TableError
@@ -178,3 +180,14 @@ def test_columns_keep_their_names_and_numbered_ones_get_some() -> None:
 def test_what_does_not_fit_together_is_refused(result: object) -> None:
     with pytest.raises(TableError):
         as_frame(result, "rows", "label")
+
+
+def test_a_sparse_matrix_is_named() -> None:
+    with pytest.raises(TableError, match="not sparse"):
+        as_frame((csr_matrix(np.ones((2, 2))), [1, 0]), "rows", "label")
+
+
+def test_complex_numbers_lose_no_part_of_theirs() -> None:
+    frame = as_frame((np.array([[1 + 2j, 3], [1, 4]]), [1, 0]), "rows", "label")
+    with pytest.raises(TableError, match="text or a date where a number is needed"):
+        table_from_frame(frame, "label", "rows", TableForm())
