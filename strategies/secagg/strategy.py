@@ -56,7 +56,7 @@ class SecureAggregation(Strategy):
         FedAdam, FedAdagrad, FedYogi, or another.
     bound : float
         Largest absolute value of a number in an array at one site; a site refuses to send a larger one. The error of a
-        mean is less than ``bound * sites / 2**38`` divided by the mean weight.
+        mean is less than ``bound * sites * most_examples / 2**62`` divided by the mean weight.
     protocol : str
         The secure sum: ring, k-secure, double-mask, ring-hops, k-secure-hops, paillier; plain hides nothing.
     most_examples : float
