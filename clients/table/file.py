@@ -14,7 +14,7 @@ import pandas as pd
 
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import FUNCTION, columns_text
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import PanSVMError, TableError
 from flower_pansvm.labels import canonical_label, is_number
 from flower_pansvm.lists import listed
 from flower_pansvm.printable import MOST_COLUMNS, name_problem, plain_name, printable
@@ -71,8 +71,19 @@ def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
             f"'{path.name}' is of an unknown kind{kind}. Save the table as CSV, Excel or Parquet; the file name must "
             f"end in {', '.join(SOURCES)}, or in one of them with .gz."
         )
-    frame = SOURCES[suffix](_content(path), path.name, form)
-    return checked_frame(frame, path.name, form)
+    content = _content(path)
+    try:
+        frame = checked_frame(SOURCES[suffix](content, path.name, form), path.name, form)
+    except (PanSVMError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:  # anybody's source, whose text may have a cell
+        if suffix in SOURCES.data:
+            raise
+        raise TableError(
+            f"'{path.name}' cannot be read: {SOURCES.places()[suffix]} failed with {type(error).__name__}. Is the file "
+            "damaged? Else ask that package's author."
+        ) from None
+    return frame
 
 
 def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator[pd.DataFrame]] | None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,24 @@ def test_each_run_asks_anew_and_a_run_has_one_answer(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("our_fhir.patients", lambda: first[:2])
     assert len(true_table(own).X) == 3
     assert len(true_table(own_hospital(node, run_id=2)).X) == 2
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    "body", ["raise ValueError('patient 4711')", "raise SystemExit('patient 4711')", "return 3"]
+)
+def test_another_packages_source_that_fails_is_named_without_what_it_raised(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, table = tmp_path / "site", tmp_path / "ward.fhir"
+    (site / "our_fhir.py").write_text(f"def read(content, name, form):\n    {body}\n")
+    points = site / "our_fhir-1.0.dist-info" / "entry_points.txt"
+    points.write_text("[flower_pansvm.sources]\n.fhir = our_fhir:read\n")
+    monkeypatch.setattr("flower_pansvm.registry._installed", lambda group: tuple(entry_points(group=group)))
+    table.write_text("rows")
+    with pytest.raises(TableError, match=r"ward\.fhir.*our_fhir:read failed with") as raised:
+        read_table(table)
+    assert "4711" not in raised.value.with_detail()
 
 
 def test_a_digest_of_a_table_holds_its_ids() -> None:
