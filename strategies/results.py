@@ -87,6 +87,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     overall = all_right(result)
     return {
         **result,
+        "tested_on": None if result["accuracy"] is None else result["tested_on"],
         "accuracy_interval": overall and (overall.low, overall.high),
         "balanced_accuracy_interval": balanced_interval(result),
         "auc_interval": area_interval(result),

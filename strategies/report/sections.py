@@ -5,9 +5,7 @@ from strategies.report.section import Result, Section
 
 FOR_CLINICIANS = [
     Section("How often the model is right", ("accuracy", "classes"), clinician.accuracy),
-    Section(
-        "What is kept from whom", ("level", "tested_on"), clinician.level, headline=clinician.level_headline
-    ),
+    Section("What is kept from whom", ("level",), clinician.level, headline=clinician.level_headline),
     Section("The patients", (), clinician.patients),
     Section("The study", ("predictors", "about"), study.study),
     Section("Which patients it gets wrong", ("confusion", "classes"), clinician.mistakes),

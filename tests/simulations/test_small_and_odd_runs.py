@@ -136,3 +136,12 @@ def test_what_the_check_of_the_tables_has_warned_of_stands_in_the_report_once(
     assert len(asked) == 1
     assert all(f"h{n}.csv" in asked[0] for n in range(3))
     assert page.count("repeats as ids do") == 1
+
+
+def test_a_run_without_a_test_says_of_no_record_that_it_was_tested(
+    trained: Callable[..., tuple[str, dict[str, Any], str]],
+) -> None:
+    _, result, page = trained([table(n) for n in range(3)], "--set=test-fraction=0")
+    assert result["accuracy"] is result["tested_on"] is None
+    assert "What is kept from whom" in page
+    assert "was tested on" not in page
