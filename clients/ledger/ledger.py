@@ -157,17 +157,6 @@ def check_joined(hospital: Hospital, ledger: Ledger) -> None:
         )
 
 
-OTHER_PATIENTS = (
-    "The schema file names a patient-id and did not when the table was first used, or the other way round: rows that "
-    "were kept for evaluation would be trained on. Put the schema file back as it was. If it was wrong, as patients "
-    "have several rows, its operator can end this table's budget: pansvm budget --help"
-)
-LACKS = (
-    "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read otherwise, "
-    "and rows that were kept for evaluation would be trained on. Put the columns back, and in the schema file and node "
-    "config kinds, categories, 'missing', 'below-limit', 'decimal' and 'thousands'; columns may be added. If that "
-    "cannot be, its operator can end this table's budget: pansvm budget --help"
-)
 NOT_LINKED = "This site's table was not looked at when it joined the run. Start a new run."
 BEHIND = (
     "This site's ledger is behind: another hospital has met this one in a run that the ledger does not know. It is an "

@@ -32,9 +32,7 @@ from clients.ledger.cell_digests import BLOCK_ROWS, Digests, cell_digests
 from clients.ledger.home import read_own, write_own
 from clients.ledger.ledger import (
     BEHIND,
-    LACKS,
     LINK,
-    OTHER_PATIENTS,
     Ledger,
     Link,
     ledger_in,
@@ -61,6 +59,18 @@ many digests."""
 
 ONCE = 0.97
 """Share of the digests that only one row has, at the least: by fewer, rows of other patients would be found, too."""
+
+OTHER_PATIENTS = (
+    "The schema file names a patient-id and did not when the table was first used, or the other way round: rows that "
+    "were kept for evaluation would be trained on. Put the schema file back as it was. If it was wrong, as patients "
+    "have several rows, its operator can end this table's budget: pansvm budget --help"
+)
+LACKS = (
+    "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read otherwise, "
+    "and rows that were kept for evaluation would be trained on. Put the columns back, and in the schema file and node "
+    "config kinds, categories, 'missing', 'below-limit', 'decimal' and 'thousands'; columns may be added. If that "
+    "cannot be, its operator can end this table's budget: pansvm budget --help"
+)
 
 
 class KnownTables:

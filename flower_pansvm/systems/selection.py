@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flower_pansvm.arrays import Floats, Ints, blocks
-from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, RowFactors
+from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, rows_in_cuts
 from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion, pieces
 from flower_pansvm.systems.scaling import HEADROOM, scaled
 from flower_pansvm.tasks import COUNT, MOST_ROWS, UNKNOWN, Nothing, Task, summed
@@ -96,10 +96,10 @@ def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
     """
     alpha = np.zeros(len(labels.y))
     if len(duals.beta):
-        factors = RowFactors(labels, Question(duals.points, centre=duals.points[0]))
+        question = Question(duals.points, centre=duals.points[0])
         for block in blocks(len(alpha)):
-            F = mapped(block)
-            rows = factors.of_cuts(F, block, duals.points[:, :-1] @ F.T + duals.points[:, -1:])
-            alpha[rows.rows] += rows.c @ duals.beta
+            decisions = duals.points[:, :-1] @ mapped(block).T + duals.points[:, -1:]
+            near, c = rows_in_cuts(labels, question, block, decisions)
+            alpha[block][near] += c @ duals.beta
     # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
     return np.maximum(alpha, 0.0)

@@ -7,7 +7,6 @@ outside: a plane that touches the hinge max(0, z), z = 1 - y (w.f + b), and lies
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -131,65 +130,56 @@ def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Questi
     return [problem.answer() for problem in sums]
 
 
-class Near(NamedTuple):
-    """The rows of a block that are inside of the margin at some of the points: those with a part in the cuts."""
+def rows_in_cuts(labels: Labels, question: Question, block: slice, decisions: Floats) -> tuple[Ints, Floats]:
+    """Return the rows of a block that are inside of the margin at some of the points: those with a part in the cuts.
 
-    rows: Ints  # (near,): which ones, of all of the site's
-    F: Floats  # (near, rank): mapped
-    c: Floats  # (near, T): the paper's c at every point, times weight
+    ``decisions`` are those at `Question.evaluated_at`, shape (evaluated at, rows).
 
-
-class RowFactors:
-    """The factors of a site's rows in the sums of one problem, block by block."""
-
-    def __init__(self, labels: Labels, question: Question) -> None:
-        self.labels, self.question = labels, question
-        # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
-        members, size = int(np.count_nonzero(labels.y)), question.endpoints.shape[1]
-        self.everywhere = np.zeros(len(labels.y))
-        self.everywhere[:: max(1, members // size)] = EVERYWHERE
-
-    def of_cuts(self, F: Floats, block: slice, decisions: Floats) -> Near:
-        """Return the rows of a block that have a part in the cuts.
-
-        ``decisions`` are those at `Question.evaluated_at`, shape (evaluated at, rows).
-        """
-        y = self.labels.y[block]
-        inside = (y * self.question.at_points(decisions) < 1.0) & (y != 0)
-        near = np.flatnonzero(inside.any(axis=0))
-        weight = self.labels.weight[block][near]
-        return Near(block.start + near, F[near], weight[:, None] * inside[:, near].T)
-
-    def of_curvature(self, block: slice, decisions: Floats) -> Floats:
-        """Return v of a block, shape (rows,): a bump around the margin and a floor; ``decisions`` as of `of_cuts`."""
-        y, width = self.labels.y[block], self.question.width
-        distance = np.abs(1.0 - y * decisions[-1])
-        bump = np.maximum(0.0, 1.0 - distance / width) / width + self.everywhere[block]
-        return np.where(y != 0, bump * self.labels.weight[block], 0.0)
+    Returns
+    -------
+    near : ndarray of shape (near,)
+        Which ones, of the block's.
+    c : ndarray of shape (near, T)
+        The paper's c at every point, times weight.
+    """
+    y = labels.y[block]
+    inside = (y * question.at_points(decisions) < 1.0) & (y != 0)
+    near = np.flatnonzero(inside.any(axis=0))
+    return near, labels.weight[block][near][:, None] * inside[:, near].T
 
 
 class _Sums:
     """The sums of one problem, block by block."""
 
     def __init__(self, labels: Labels, question: Question) -> None:
-        self.factors = RowFactors(labels, question)
-        self.y, self.leading = labels.y, question.leading
+        self.labels, self.question, self.leading = labels, question, question.leading
         count, rank = len(question.points), question.points.shape[1] - 1
         self.a, self.d, self.m = np.zeros((count, rank)), np.zeros(count), np.zeros(count)
         self.triangle = np.zeros((self.leading + 1, self.leading + 1))
         self.diagonal = np.zeros(rank - max(self.leading, 0))
+        # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
+        members = int(np.count_nonzero(labels.y))
+        self.everywhere = np.zeros(len(labels.y))
+        self.everywhere[:: max(1, members // (rank + 1))] = EVERYWHERE
 
     def add_cuts(self, F: Floats, block: slice, decisions: Floats) -> None:
-        """Add a block of mapped rows; ``decisions`` as of `RowFactors.of_cuts`."""
-        near = self.factors.of_cuts(F, block, decisions)
-        signed = self.y[near.rows][:, None] * near.c
-        self.a += signed.T @ near.F
+        """Add a block of mapped rows; ``decisions`` as of `rows_in_cuts`."""
+        near, c = rows_in_cuts(self.labels, self.question, block, decisions)
+        signed = self.labels.y[block][near][:, None] * c
+        self.a += signed.T @ F[near]
         self.d += signed.sum(axis=0)
-        self.m += near.c.sum(axis=0)
+        self.m += c.sum(axis=0)
+
+    def curvature_of(self, block: slice, decisions: Floats) -> Floats:
+        """Return v of a block, shape (rows,): a bump around the margin and a floor; ``decisions`` as above."""
+        y, width = self.labels.y[block], self.question.width
+        distance = np.abs(1.0 - y * decisions[-1])
+        bump = np.maximum(0.0, 1.0 - distance / width) / width + self.everywhere[block]
+        return np.where(y != 0, bump * self.labels.weight[block], 0.0)
 
     def answer(self) -> Answer:
         """Return the sums; the hinge is c z, so that each cut touches the loss."""
-        w, b = self.factors.question.points[:, :-1], self.factors.question.points[:, -1]
+        w, b = self.question.points[:, :-1], self.question.points[:, -1]
         loss = np.maximum(self.m - np.einsum("ij,ij->i", self.a, w) - self.d * b, 0.0)
         curvature = np.empty(0)
         if self.leading >= 0:
@@ -200,12 +190,12 @@ class _Sums:
 def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
     """Add a block of mapped rows to all sums; ``points`` are where they are evaluated, one problem after the other."""
     decisions, curved = points[:, :-1] @ F.T + points[:, -1:], []
-    sizes = [len(problem.factors.question.evaluated_at) for problem in sums]
+    sizes = [len(problem.question.evaluated_at) for problem in sums]
     for problem, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
         problem_decisions = decisions[end - size : end]
         problem.add_cuts(F, block, problem_decisions)
         if problem.leading >= 0:
-            curved.append((problem, problem.factors.of_curvature(block, problem_decisions)))
+            curved.append((problem, problem.curvature_of(block, problem_decisions)))
     if curved:
         _add_curvatures(curved, F.astype(np.float32))
 
