@@ -12,7 +12,7 @@ from urllib.parse import quote
 from clients.hospital import Hospital
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import PRIVATE, lock, write
-from flower_pansvm.private_folder import account_state, is_private, make_private
+from flower_pansvm.private_folder import account_state, made_private
 
 LOCK = "state.lock"
 
@@ -27,16 +27,16 @@ def state_folder(hospital: Hospital) -> Path | None:
     """
     if hospital.simulated:
         return None
-    folder = _folder(hospital)
-    if not folder.is_absolute():
-        raise _refusal(hospital, "is no absolute path")
-    try:
-        make_private(folder)
-        private = is_private(folder)
-    except OSError as error:
-        raise _refusal(hospital, f"cannot be used ({type(error).__name__})") from None
-    if not private:
-        raise _refusal(hospital, "is open to other accounts or belongs to one (chmod 700 closes it)")
+    policy = hospital.policy
+    folder = account_state() / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
+    if policy.state:
+        folder = Path(os.path.expanduser(policy.state))
+    if problem := made_private(folder):
+        raise SettingError(
+            f"The state folder of site '{hospital.name}' {problem}. Write state='/an/absolute/path' into its node "
+            "config: a folder of this SuperNode's account that no other account may enter, and that is kept from run "
+            "to run."
+        )
     return folder
 
 
@@ -68,18 +68,3 @@ def locked(folder: Path) -> Iterator[None]:
                 "config, and XDG_STATE_HOME."
             ) from None
         yield
-
-
-def _folder(hospital: Hospital) -> Path:
-    policy = hospital.policy
-    if policy.state:
-        return Path(os.path.expanduser(policy.state))
-    return account_state() / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
-
-
-def _refusal(hospital: Hospital, problem: str) -> SettingError:
-    return SettingError(
-        f"The state folder of site '{hospital.name}' {problem}. Write state='/an/absolute/path' into its node "
-        "config: a folder of this SuperNode's account that no other account may enter, and that is kept from run to "
-        "run."
-    )

@@ -26,6 +26,22 @@ def make_private(folder: Path) -> None:
         raise NotADirectoryError(20, "it is no folder", str(folder))
 
 
+def made_private(folder: Path) -> str:
+    """Make a folder for this account alone if there is none, and return why it cannot be used; an empty text if it can.
+
+    The text is the end of a sentence about the folder, and does not name it: it may travel.
+    """
+    if not folder.is_absolute():
+        return "is no absolute path"
+    try:
+        make_private(folder)
+        return (
+            "" if is_private(folder) else "is open to other accounts or belongs to one (chmod 700 closes it)"
+        )
+    except OSError as error:
+        return f"cannot be used ({type(error).__name__})"
+
+
 def takes_files(folder: Path) -> bool:
     """Return whether a file can be made in a folder; modes do not tell it of a disk that an error made read-only."""
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from clients.state_folder import read_checked, write_checked
 from flower_pansvm.errors import BudgetError
-from flower_pansvm.private_folder import account_state, is_private, make_private
+from flower_pansvm.private_folder import account_state, made_private
 
 OWNER = "ledger"  # what a file of a ledger's folder calls the name of the folder
 
@@ -14,14 +14,8 @@ OWNER = "ledger"  # what a file of a ledger's folder calls the name of the folde
 def tables_home() -> Path:
     """Return the place of this account's ledgers, made if it is not there; BudgetError if it cannot be used."""
     home = account_state() / "tables"
-    usable = home.is_absolute()  # else each working folder would have ledgers and copies of its own
-    try:
-        if usable:
-            make_private(home)
-            usable = is_private(home) and os.access(home, os.W_OK)
-    except OSError:
-        usable = False
-    if not usable:
+    # In a relative one each working folder would have ledgers and copies of its own.
+    if made_private(home) or not os.access(home, os.W_OK):
         raise BudgetError(
             "The place of the ledgers, pansvm/tables in the account's state folder, cannot be used. It has to belong "
             "to the SuperNode's account and be closed to others (chmod 700), and the SuperNode has to be allowed to "

@@ -21,7 +21,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.files import lock
 from flower_pansvm.log import log
-from flower_pansvm.private_folder import account_state, is_private, make_private
+from flower_pansvm.private_folder import account_state, made_private
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
@@ -159,21 +159,30 @@ class RunMember:
             noted = self._counted(str(stored["counted"]), sum_round, step, least)
             records.put(self.context.state, STATE, {**stored, "counted": noted})
             return
+        state = self.node_text("state")
+        folder = Path(os.path.expanduser(state)) if state else account_state() / "sums"
+        problem = made_private(folder)
         try:
-            folder = self._state_folder()
-            path = folder / f"{self.context.run_id}-{self.context.node_id}.sums"
-            with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
-                lock(file, wait=True)
-                noted = self._counted(file.read(), sum_round, step, least)
-                file.seek(0)
-                file.write(noted)
-                file.flush()
-                os.fsync(file.fileno())
+            if not problem:
+                self._count_in(folder, sum_round, step, least)
         except OSError as error:
+            problem = f"cannot be used ({type(error).__name__})"
+        if problem:
             raise SettingError(
-                f"Site '{self.name}' cannot write the numbers of answered sums ({type(error).__name__}). Write "
+                f"Site '{self.name}' cannot write the numbers of answered sums: its state folder {problem}. Write "
                 "state='/an/absolute/path' into its node config: a folder of this SuperNode's account."
-            ) from None
+            )
+
+    def _count_in(self, folder: Path, sum_round: SumRound, step: int, least: int) -> None:
+        """Note the number in a file; no other process can in the meantime."""
+        path = folder / f"{self.context.run_id}-{self.context.node_id}.sums"
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+            lock(file, wait=True)
+            noted = self._counted(file.read(), sum_round, step, least)
+            file.seek(0)
+            file.write(noted)
+            file.flush()
+            os.fsync(file.fileno())
 
     def _counted(self, noted: str, sum_round: SumRound, step: int, least: int) -> str:
         """Return the note to keep after a sum or step; SumError if the site refuses it."""
@@ -190,14 +199,3 @@ class RunMember:
                 "strategy choose all sites in each round, and set min_available_nodes to their number."
             )
         return f"{sum_round.round_trip:020d} {step:020d} {first[0] if first else sites}"
-
-    def _state_folder(self) -> Path:
-        """Return the folder for the numbers of answered sums, made if need be; OSError if it cannot be used."""
-        state = self.node_text("state")
-        folder = Path(os.path.expanduser(state)) if state else account_state() / "sums"
-        if not folder.is_absolute():
-            raise NotADirectoryError
-        make_private(folder)
-        if not is_private(folder):
-            raise PermissionError
-        return folder

@@ -25,7 +25,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import PRIVATE, complete_file
 from flower_pansvm.log import log
-from flower_pansvm.private_folder import is_private
+from flower_pansvm.private_folder import is_private, made_private
 
 VERSION = 10
 """Part of every key. Raise it when the copies' format changes, or what `read_table` or `perturbed_table` makes."""
@@ -82,9 +82,12 @@ def perturbed_through_cache(path: Path, about: list[str], folder: Path, make: Ca
 def _through_cache(
     path: Path, entry: Path, make: Callable[[], Table], may_be_kept: Callable[[], bool] = lambda: True
 ) -> Table:
-    problem = _problem(entry.parent)
+    folder = entry.parent
+    problem = (
+        made_private(folder) if folder.is_absolute() else "is nowhere, as this account has no home folder"
+    )
     if problem:
-        _warn("no copy of '%s' is kept in the cache folder '%s': %s", path, entry.parent, problem)
+        _warn("no copy of '%s' is kept: the cache folder '%s' %s", path, folder, problem)
         return make()
     table = _load(entry, path)
     if table is None:
@@ -112,17 +115,6 @@ def _key(path: Path, label: str | None, form: TableForm, row_id: str | None) -> 
 
 def _digest(*parts: str | int | None) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
-
-
-def _problem(folder: Path) -> str:
-    """Make the folder if it is not there, and return why it cannot be used; an empty text if it can."""
-    if not folder.is_absolute():
-        return "this account has no home folder"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return "" if is_private(folder) else "it is open to other accounts (chmod 700 closes it)"
-    except OSError as error:
-        return type(error).__name__
 
 
 def _load(entry: Path, path: Path) -> Table | None:
