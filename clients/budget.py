@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from clients.ledger.home import tables_home
 from clients.ledger.ledger import (
     LINK,
     Ended,
@@ -18,7 +19,6 @@ from clients.ledger.ledger import (
     Link,
     change_ledger,
     ledger_in,
-    locked_tables,
     now,
     read_ledger,
     read_link,
@@ -131,7 +131,7 @@ def end_ledger(folder: Path) -> None:
     The key stays, and with it the copy of each record, unless the ledger is lost or damaged.
     """
     link = read_link(folder)
-    with locked_tables() as home:
+    with locked(home := tables_home()):
         table_folder = home / link.table
         if not link.table or not table_folder.exists():
             write_checked(folder / LINK, asdict(Link(link.test_fraction)))

@@ -13,6 +13,6 @@ Bools = NDArray[np.bool_]
 BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
 
 
-def blocks(rows: int) -> Iterator[slice]:
-    """Return the slices of at most `BLOCK` rows that make up all rows."""
-    return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
+def blocks(rows: int, most: int = BLOCK) -> Iterator[slice]:
+    """Return the slices of at most so many rows that make up all rows."""
+    return (slice(start, min(start + most, rows)) for start in range(0, rows, most))

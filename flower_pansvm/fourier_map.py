@@ -16,7 +16,6 @@ EDGES = np.array([0.0, *2.0 ** np.array([-10, -8, -6, -5, -4, -3]), *np.arange(2
 columns are full of it."""
 
 BINS = len(EDGES) + 2
-WIDTHS = np.diff([0.0, *EDGES, 1.0, 1.0])
 MIDDLES = np.array([0.0, *(EDGES + np.append(EDGES[1:], 1.0)) / 2, 1.0])
 """Of the bins: the lower end alone, the bins between, the upper end alone."""
 

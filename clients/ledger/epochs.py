@@ -26,7 +26,7 @@ NUMBER, TAG = 8, 16  # bytes of the run's number, which are first, and of the ta
 
 def enter_run(hospital: Hospital) -> bytes:
     """Enter this run into the hospital's ledger, and return what it publishes: its epoch, and those it has heard."""
-    folder, key = _folder(hospital), _key(hospital)
+    folder, key = state_folder(hospital) or Path(), _key(hospital)
 
     def entered(ledger: Ledger) -> Ledger:
         serial = int(max(ledger.epochs, default="0")[: 2 * NUMBER], 16) + 1
@@ -49,7 +49,7 @@ def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
     BudgetError
         If this site's ledger is behind; it is marked as such.
     """
-    folder, roster, key = _folder(hospital), _roster(hospital), _key(hospital)
+    folder, roster, key = state_folder(hospital) or Path(), _roster(hospital), _key(hospital)
     with locked(folder):  # two runs may begin in the same second
         before, missed = _heard(folder), set()
         heard = dict(before)
@@ -97,7 +97,3 @@ def _heard(folder: Path) -> dict[str, str]:
         return read_checked(folder / HEARD_FILE)
     except (OSError, ValueError):
         return {}
-
-
-def _folder(hospital: Hospital) -> Path:
-    return state_folder(hospital) or Path()

@@ -10,8 +10,7 @@ give each record a second copy. It is on the disk before an answer leaves, whole
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -107,7 +106,7 @@ def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
     link = read_link(folder)
     if not link.table:
         raise BudgetError(NOT_LINKED)
-    with locked_tables() as home:
+    with locked(home := tables_home()):
         before = ledger_in(table_folder := home / link.table)
         if before.missed:
             raise BudgetError(BEHIND)
@@ -177,14 +176,6 @@ def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) 
     )
 
 
-@contextmanager
-def locked_tables() -> Iterator[Path]:
-    """Lock the place of the ledgers, and return it."""
-    home = tables_home()
-    with locked(home):
-        yield home
-
-
 def read_link(folder: Path) -> Link:
     """Return what a state folder has of a ledger; BudgetError if nothing."""
     try:
@@ -231,5 +222,5 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
 
 
 def now() -> str:
-    """Return the time as a ledger has it."""
+    """Return the time, in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

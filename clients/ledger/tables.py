@@ -29,18 +29,17 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from clients.ledger.cell_digests import BLOCK_ROWS, Digests, cell_digests
-from clients.ledger.home import read_own, write_own
+from clients.ledger.home import read_own, tables_home, write_own
 from clients.ledger.ledger import (
     BEHIND,
     LINK,
     Ledger,
     Link,
     ledger_in,
-    locked_tables,
     read_link,
     write_ledger,
 )
-from clients.state_folder import read_checked, write_checked
+from clients.state_folder import locked, read_checked, write_checked
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
@@ -245,7 +244,7 @@ def link_table(
     """
     # Read before the lock is taken, for which all runs of this account wait.
     whole = whole_file() if whole_file and not read_link(folder).table else None
-    with locked_tables() as home:
+    with locked(home := tables_home()):
         link, known = read_link(folder), [KnownTables(home, table)]
         if whole is not None and not link.table:
             known.append(KnownTables(home, whole, WHOLE_FILE))

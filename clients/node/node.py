@@ -32,8 +32,9 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from clients.app import app
 from clients.hospital import site_name
+from clients.ledger.ledger import now
 from clients.node.node_config import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE, NODE_FILE, read_node_config
-from clients.node.node_status import REFUSED, UNUSABLE, NodeStatus, now
+from clients.node.node_status import REFUSED, UNUSABLE, NodeStatus
 from clients.node.superlink import NotLetInError, RunEndedError, SuperLink
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files, run_defaults
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError

@@ -4,10 +4,10 @@ import contextlib
 import json
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
+from clients.ledger.ledger import now
 from flower_pansvm.files import PRIVATE, write
 
 STATUS_FILE, RUNNING_FILE = "supernode.json", "supernode.running"
@@ -15,11 +15,6 @@ STATUS_FILE, RUNNING_FILE = "supernode.json", "supernode.running"
 
 REFUSED, UNUSABLE = 3, 4
 """A SuperNode's exit codes: the coordinator's server does not let it in; something has to be mended here first."""
-
-
-def now() -> str:
-    """Return the time, in UTC, to the second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class NodeStatus:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, blocks
 
 CELL_STEP, LARGEST_CELL = 2.0**-12, 8.0
 FREQUENCY_STEP, LARGEST_FREQUENCY = 2.0**-18, 64.0
@@ -50,8 +50,7 @@ COSINES: Floats = np.cos(2 * np.pi / TURN * np.arange(TURN))
 
 def row_blocks(rows: int, numbers: int) -> Iterator[slice]:
     """Return the slices that make up all rows, of so many numbers a row, each of about `BLOCK_NUMBERS` numbers."""
-    height = max(1, BLOCK_NUMBERS // max(numbers, 1))
-    return (slice(start, min(start + height, rows)) for start in range(0, rows, height))
+    return blocks(rows, max(1, BLOCK_NUMBERS // max(numbers, 1)))
 
 
 def rounded(values: Floats, step: float, largest: float) -> Floats:

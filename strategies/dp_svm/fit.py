@@ -7,9 +7,10 @@ import numpy as np
 from scipy.special import wrightomega
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.fourier_map import BINS, CONSTANT, MIDDLES, WIDTHS, FourierMap
+from flower_pansvm.fourier_map import BINS, CONSTANT, EDGES, MIDDLES, FourierMap
 from flower_pansvm.privacy.exact import in_turns
 
+WIDTHS = np.diff([0.0, *EDGES, 1.0, 1.0])  # of the bins
 PRIOR = WIDTHS / 2 + 0.5 / BINS
 SMOOTHING = 0.05
 

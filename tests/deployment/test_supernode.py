@@ -14,9 +14,9 @@ from clients.deployment import supernode
 from clients.deployment.node_file import set_key
 from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, read_status, status_of
 from clients.deployment.supernode import run_supernode, running_alone
-from clients.ledger.ledger import Charge, Ledger
+from clients.ledger.ledger import Charge, Ledger, now
 from clients.node.node_config import read_node_config
-from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus, now
+from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
 from flower_pansvm.errors import SettingError
 from flower_pansvm.private_folder import takes_files
 from flower_pansvm.study import processes
