@@ -67,7 +67,6 @@ class HospitalPolicy:
     schema: str = setting("", text(), "Schema file, an absolute path.")
     classes: str = setting("", text(), "Labels that may be known, by commas; by default the schema file's.")
     positive: str = setting("", text(), "Labels that count as positive; by default the schema file's.")
-    cache: str = setting("", text(), "Folder for copies of large tables, an absolute path, or none.")
     state: str = setting("", text(), "Folder for what must outlive a run, an absolute path.")
     identity: str = setting("", text(), "File of its lasting private key.")
     roster: str = setting("", text(), "File of all hospitals' public keys.")

@@ -116,7 +116,7 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
         "from clients.hospital import hospital_of\n"
         "from clients.table.opening import open_table\n"
         "for file in sys.argv[1:]:\n"
-        "    node = {'data': file, 'cache': 'none'}\n"
+        "    node = {'data': file}\n"
         "    assert open_table(hospital_of(Context(1, 2, node, RecordDict(), {}))).X.shape == (2, 1)\n",
         *(str(tmp_path / f"table.{kind}") for kind in ("csv", "libsvm")),
     )

@@ -94,7 +94,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     ]
     yield from (finding.text for finding in worth if finding.text not in warned)
     yield from (f"{WARNING}: {text}" for text in warned)
-    yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
+    yield from (f"{WARNING}: {path.name}: {text}" for text in doubts(path, label, form))
 
 
 def hospital_in(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Hospital:

@@ -38,7 +38,7 @@ from flower_pansvm.study.invitation import INVITATION_FILE, Invitation
 from flower_pansvm.study.registration import Registration, check_name
 from flower_pansvm.version import VERSION
 
-IDENTITY_FILE, ROSTER_FILE, STATE_FOLDER, CACHE_FOLDER = "identity.pem", "roster.json", "state", "cache"
+IDENTITY_FILE, ROSTER_FILE, STATE_FOLDER = "identity.pem", "roster.json", "state"
 OWN = "this hospital's private key, made by `pansvm hospital init`"
 
 
@@ -75,7 +75,7 @@ def make_hospital(
     key = generate_private_key(SECP384R1())
     content = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
     write(folder / KEY_FILE, content, mode=PRIVATE)
-    for inner in (STATE_FOLDER, CACHE_FOLDER, FLOWER_FOLDER):
+    for inner in (STATE_FOLDER, FLOWER_FOLDER):
         (folder / inner).mkdir(mode=0o700)
     new_ledger(folder / STATE_FOLDER, test_fraction)
     tables_home()  # systemd lets a SuperNode write into folders only that are there

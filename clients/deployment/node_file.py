@@ -28,8 +28,6 @@ noise = {noise}
 # What must be kept from run to run: the key of the copy, and which of the account's ledgers is this table's. They
 # are in ~/.local/state/pansvm/tables (docs/differential-privacy.md). Back up both.
 state = {state}
-# Copies of large tables, unencrypted. "none" makes none.
-cache = {cache}
 
 # The least it insists on in every run. `pansvm hospital accept` adds min-sites and k, by the number of hospitals.
 colluders = 1
@@ -48,7 +46,7 @@ def node_text(
 
     ``agreed`` has ``privacy``, ``noise``, ``epsilon`` and ``delta``.
     """
-    paths = {"identity": "identity.pem", "roster": "roster.json", "state": "state", "cache": "cache"}
+    paths = {"identity": "identity.pem", "roster": "roster.json", "state": "state"}
     values = {"name": name, "data": data, **agreed, **{key: folder / file for key, file in paths.items()}}
     written = {key: _written(value) for key, value in values.items()}
     return TEXT.format(**written, label=f"label = {_written(label)}\n" if label else "")

@@ -25,7 +25,6 @@ each system and coordinator, after a restart, in another order of rows or column
   multiple of a share of the deviation, copies would tell exact deviation and mean: all but one record's, that one.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,8 +53,6 @@ from flower_pansvm.labels import spelling
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import NOISES
 
-LARGE_COPY = 1_000_000  # cells above which the copy is kept; fewer are perturbed in half a second
-
 
 def public_classes(hospital: Hospital) -> tuple[str, ...]:
     """Return the labels that are known of all sites: those that the hospital lists; of a simulated site the run's."""
@@ -67,19 +64,9 @@ def public_classes(hospital: Hospital) -> tuple[str, ...]:
 
 
 def copy_of(hospital: Hospital, table: Table) -> Table:
-    """Return the copy of a hospital's true table, with the run's noise; a large one is kept for its next messages."""
+    """Return the copy of a hospital's true table, with the run's noise."""
     terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital))
-    label, version = label_column(hospital), str(hospital.remembered("table"))
-
-    def keep(settled: str, make: Callable[[], Table]) -> Table:
-        if hospital.simulated or table.X.size < LARGE_COPY:
-            return make()
-        from clients.table.disk_cache import cache_folder, perturbed_through_cache  # noqa: PLC0415 - few are large
-
-        folder, about = cache_folder(hospital), [version, label, str(terms.noise), settled]
-        return perturbed_through_cache(Path(hospital.policy.data), about, folder, make) if folder else make()
-
-    return perturbed_table(table, label, schema_of(hospital), terms, key_of(hospital), keep)
+    return perturbed_table(table, label_column(hospital), schema_of(hospital), terms, key_of(hospital))
 
 
 def check_copy(hospital: Hospital, table: Table) -> None:
@@ -95,7 +82,6 @@ def perturbed_table(
     schema: TableSchema | None,
     how: PerturbedTerms,
     key: Path | bytes,
-    keep: Callable[[str, Callable[[], Table]], Table] = lambda _, make: make(),
 ) -> Table:
     """Return the copy of a table.
 
@@ -112,8 +98,6 @@ def perturbed_table(
         What is settled already stays, whatever its min-cluster says now.
     key : Path or bytes
         The hospital's folder, which leads to key and deviations; of a simulated site the key itself.
-    keep : callable
-        Returns the copy, which it may have kept, by a digest of key and settled columns and a function that makes it.
 
     Raises
     ------
@@ -129,31 +113,27 @@ def perturbed_table(
     table, written = _spelt_alike(table)
     kept = settled_of(table, label, schema, how, key)
     label = kept.names.get(plain(label), "")
-
-    def copy() -> Table:
-        X, labels = np.empty(table.X.shape), table.labels
-        units, secret, of_label = units_of(table, schema), kept.secret(), b""
+    X, labels = np.empty(table.X.shape), table.labels
+    units, secret, of_label = units_of(table, schema), kept.secret(), b""
+    if labels is not None:
+        of_label = kept.secret(label)
+    words = []
+    for rows, cells, records in blocks_of(table, units):
+        bits, of_block = bits_of_cells(cells, units), words_of(secret, records, len(units), how.noise)
+        X[rows] = features_of(perturbed(cells, bits, kept.features, secret, of_block, how.noise), units)
         if labels is not None:
-            of_label = kept.secret(label)
-        words = []
-        for rows, cells, records in blocks_of(table, units):
-            bits, of_block = bits_of_cells(cells, units), words_of(secret, records, len(units), how.noise)
-            X[rows] = features_of(perturbed(cells, bits, kept.features, secret, of_block, how.noise), units)
-            if labels is not None:
-                words.append(of_block[..., :1])
-        if labels is not None:
-            settled, first = kept.labels[label], np.concatenate(words)
-            codes = label_codes(labels, settled)
-            as_numbers = replace(settled, values=range(len(settled.values)))
-            drawn = perturbed(
-                codes, bits_of_labels(labels, first[:, 0, 0]), [as_numbers], of_label, first, how.noise
-            )
-            labels = np.array(settled.values, dtype=np.str_)[drawn[:, 0].astype(np.int64)]
-            names, inverse = np.unique(labels, return_inverse=True)
-            labels = np.array([written.get(text, text) for text in names.tolist()])[inverse]
-        return replace(table, X=X, labels=labels)
-
-    return keep(kept.digest, copy)
+            words.append(of_block[..., :1])
+    if labels is not None:
+        settled, first = kept.labels[label], np.concatenate(words)
+        codes = label_codes(labels, settled)
+        as_numbers = replace(settled, values=range(len(settled.values)))
+        drawn = perturbed(
+            codes, bits_of_labels(labels, first[:, 0, 0]), [as_numbers], of_label, first, how.noise
+        )
+        labels = np.array(settled.values, dtype=np.str_)[drawn[:, 0].astype(np.int64)]
+        names, inverse = np.unique(labels, return_inverse=True)
+        labels = np.array([written.get(text, text) for text in names.tolist()])[inverse]
+    return replace(table, X=X, labels=labels)
 
 
 def _spelt_alike(table: Table) -> tuple[Table, dict[str, str]]:

@@ -8,7 +8,6 @@ What is settled shows in every copy and averages out, so it must not tell a reco
 as large as its sampling error, or it is computed from copies, which tell nothing that the copies do not.
 """
 
-import hashlib
 import hmac
 import json
 import math
@@ -82,12 +81,6 @@ class Kept:
     labels: dict[str, KeptColumn] = field(default_factory=dict)  # by the first name of the label column
     names: dict[str, str] = field(default_factory=dict)  # this first name by the plain name of a label column
     marks: Marks = field(default_factory=Marks)
-
-    @property
-    def digest(self) -> str:
-        """A digest of all that the copy depends on."""
-        content = replace(self, marks=Marks())
-        return hashlib.sha256(json.dumps(content, default=vars, sort_keys=True).encode()).hexdigest()
 
     def secret(self, label: str | None = None) -> bytes:
         """Return the key of the draws for the features or for a label column, which depends on their settled values."""

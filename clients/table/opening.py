@@ -1,10 +1,9 @@
-"""Opening a site's table, from its file, from its copy in the cache folder, or from a simulation's data set."""
+"""Opening a site's table, from its file or from a simulation's data set."""
 
 from collections.abc import Hashable
 from pathlib import Path
 
 from clients.hospital import Hospital
-from clients.table.disk_cache import cache_folder, read_through_cache
 from clients.table.form import TableForm
 from clients.table.reading import read_table, read_whole_file
 from clients.table.simulated import simulated_tables
@@ -12,9 +11,6 @@ from clients.table.source import schema_of, table_identity
 from clients.table.table import Table
 from flower_pansvm.errors import TableError
 from flower_pansvm.reading_options import ReadingOptions
-
-LARGE = 8_000_000
-"""Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
 
 
 def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
@@ -30,14 +26,11 @@ def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
             "This site's node config names no table. Start the SuperNode with "
             '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
         )
-    path, folder = Path(policy.data), cache_folder(hospital)
-    label, row_id = policy.label or None, policy.row_id or None
+    path = Path(policy.data)
     form = TableForm.of(policy.part(ReadingOptions).said, schema_of(hospital))
     if whole_file:
         return read_whole_file(path, form)
-    if folder is not None and path.is_file() and path.stat().st_size > LARGE:
-        return read_through_cache(path, label, folder, form, row_id)
-    return read_table(path, label, row_id, form)
+    return read_table(path, policy.label or None, policy.row_id or None, form)
 
 
 def open_unchanged(hospital: Hospital, identity: Hashable) -> Table:

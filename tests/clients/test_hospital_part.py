@@ -154,7 +154,6 @@ def test_what_is_loaded_only_when_it_is_needed_is_counted_too() -> None:
     modules = ever_loaded(loaded(*systems))
     assert {
         "clients.table.file",
-        "clients.table.disk_cache",
         "clients.table.sources.sql",
         "flower_pansvm.table_schema",
         "flower_pansvm.secure_sum.identities",

@@ -106,7 +106,7 @@ def variables(values: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def own_account(folder: Path) -> Iterator[None]:
-    """Keep the hospitals' state and caches out of this account's folders, and their logs off the screen."""
-    homes = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CACHE_HOME": str(folder / "cache")}
+    """Keep the hospitals' state out of this account's folders, and their logs off the screen."""
+    homes = {"XDG_STATE_HOME": str(folder / "state")}
     with quieter(logging.CRITICAL), variables(homes):
         yield
