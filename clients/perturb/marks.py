@@ -215,15 +215,18 @@ def check_not_again(
     most = (before + MOVED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(there))
     more = (shares > most) & (shares * len(there) >= LEAST_MOVED)
     # By chance hardly any, even if columns go together and have two thirds of the information that they seem to have.
-    equal = there[:, 0] & (bits[len(gone) :] >= 3 * math.log2(len(prints)))
+    # Without ids equal rows are one record, of which each label has a draw of its own.
+    records, times = np.unique(prints, return_counts=True)
+    again = there[:, 0] | np.isin(as_words([*now]), records[times > 1])
+    equal = again & (bits[len(gone) :] >= 3 * math.log2(len(prints)))
     twice = 0 if by_patients else np.count_nonzero(equal)
     if more[: 1 if by_patients else None].any() or twice >= max(LEAST_MOVED, TWICE * len(there)):
         share = max([twice / len(there), *shares[more]])
         raise TableError(
             CHANGED if marks.rows else TWO_COPIES,
-            f"Of the records {share:.0%} are there twice, with other row ids and all cells or most the same. Was the "
-            "table merged with another source of the same patients, or has a patient several rows? Leave the second "
-            f"rows out; or name a patient-id{', which needs a new budget: pansvm budget --help' * bool(marks.rows)}.",
+            f"Of the records {share:.0%} are there twice, with all cells or most the same. Was the table merged with "
+            "another source of the same patients, or has a patient several rows? Leave the second rows out; "
+            f"or name a patient-id{', which needs a new budget: pansvm budget --help' * bool(marks.rows)}.",
         )
     fewest = dict(zip([*gone, *now], np.minimum(like, had).tolist(), strict=True))
     return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all, like=fewest)

@@ -319,6 +319,17 @@ def test_a_copy_does_not_begin_with_records_that_are_there_under_two_ids(
     copy_of(table if refused else merged, folder)
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_rows_that_a_join_repeats_have_no_label_drawn_once_more(begun: bool, folder: Path) -> None:
+    """Five rows of each record, as of one joined with its visits, were five draws of its label."""
+    table = measured(200, 0, False)
+    if begun:
+        copy_of(table, folder)
+    rows = np.tile(np.arange(200), 5)
+    with pytest.raises(TableError, match="a second copy" if begun else "twice"):
+        copy_of(replace(table, X=table.X[rows], labels=table.labels[rows]), folder)
+
+
 def test_visits_of_known_patients_may_be_alike_and_more(folder: Path) -> None:
     """Half of the columns stay the same from visit to visit."""
     first = measured(100, 0, True)
