@@ -68,7 +68,7 @@ LACKS = (
     "The table lacks columns, or the row ids, that it had when it was first asked, or their cells are read otherwise, "
     "and rows that were kept for evaluation would be trained on. Put the columns back, and in the schema file and node "
     "config kinds, categories, 'missing', 'below-limit', 'decimal' and 'thousands'; columns may be added. If that "
-    "cannot be, its operator can end this table's budget: pansvm budget --help"
+    "cannot be, its operator can end this table's budget, and its perturbed copy if it has one: pansvm budget --help"
 )
 
 
@@ -276,7 +276,9 @@ def link_table(
         by_ids, by_patients = table.ids is not None, table.patients is not None
         lacks = not by_ids if ledger.by_ids else not columns.items() >= ledger.columns.items()
         others = by_patients != ledger.by_patients
-        if ledger.joined and (lacks or others) and (ledger.charges or not ledger.ended):
+        # With a copy of all columns, an order of records by fewer would tell true cells.
+        lasting = ledger.charges or not ledger.ended or (lacks and ledger.copy)
+        if ledger.joined and (lacks or others) and lasting:
             raise BudgetError(OTHER_PATIENTS if others else LACKS)
         if lacks or others or not ledger.joined:
             ledger = replace(

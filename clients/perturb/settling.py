@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.ledger.ledger import Ledger, linked_ledger
+from clients.ledger.ledger import linked_ledger
 from clients.perturb.draws import (
     PerturbedTerms,
     Unit,
@@ -76,9 +76,7 @@ def settled_of(
     """Return the settled values of a table's copy, at first use for good; see `clients.perturb.perturbed_table`."""
 
     def settled(kept: Kept) -> Kept:
-        _check_ids(table, not kept.columns)
-        if isinstance(key, Path) and not kept.columns:
-            _check_first(linked_ledger(key), table)
+        _check_begun(kept, table, key)
         return _settled(kept, table, label, how, schema)
 
     return settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
@@ -88,18 +86,18 @@ def check_settled(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, folder: Path
 ) -> None:
     """Raise the error that a run would end with for a table's copy, and settle nothing."""
-    ledger = linked_ledger(folder)
-    kept = kept_of(ledger)
-    _check_ids(table, not kept.columns)
-    if not kept.columns:
-        _check_first(ledger, table)
+    kept = kept_of(linked_ledger(folder))
+    _check_begun(kept, table, folder)
     _settled(kept, table, label, how, schema)
 
 
-def _check_first(ledger: Ledger, table: Table) -> None:
-    """Raise a TableError unless a table can begin a copy."""
-    _check_tells_apart(ledger, table)
-    if len(table.X) < FEWEST_RECORDS:
+def _check_begun(kept: Kept, table: Table, key: Path | bytes) -> None:
+    """Raise a TableError unless a table can have a copy, and a hospital's begin one if it has none."""
+    _check_ids(table, not kept.columns)
+    if isinstance(key, bytes):
+        return
+    _check_tells_apart(key, table)
+    if not kept.columns and len(table.X) < FEWEST_RECORDS:
         raise TableError(
             f"The table has fewer than {FEWEST_RECORDS} records, too few to begin its copy for level "
             "perturbed: what they settle of deviations and codes stays for good. Begin with the whole table. "
@@ -254,11 +252,12 @@ def _reading_text(table: Table, schema: TableSchema | None) -> str:
     return json.dumps([sorted(table.readings.items()), sorted(others)])
 
 
-def _check_tells_apart(ledger: Ledger, table: Table) -> None:
+def _check_tells_apart(folder: Path, table: Table) -> None:
     """Check that sides and order of records follow from all by which the copy tells them apart; else TableError.
 
     After a run with one column of codes all records of a code are on one side, for good, and next to each other.
     """
+    ledger = linked_ledger(folder)
     if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
         raise TableError(
             "The table was first used with fewer columns, or without row ids, and records that were alike then are on "

@@ -470,6 +470,17 @@ def test_no_copy_begins_where_sides_follow_from_less_than_the_copy(first: str, f
         copy_of(replace(own, ids=None) if first == "one column" else own, key=folder)
 
 
+def test_sides_follow_from_all_that_a_copy_has_when_its_budget_was_ended(folder: Path) -> None:
+    """A run with one column of codes settled sides anew: in the copy's order all records of a code were together."""
+    own = table(np.column_stack([np.resize([0, 1], 60), normal(60, 2)]), ids=ids_of(60))
+    copy_of(replace(own, ids=None), key=folder)
+    end_ledger(folder)
+    with pytest.raises(BudgetError, match="and its perturbed copy"):
+        link_table(folder, replace(own, columns=("c0", "c1"), X=own.X[:, :2], ids=None))
+    with pytest.raises(TableError, match="without row ids"):
+        copy_of(own, key=folder)
+
+
 @pytest.mark.parametrize("kept", [0.1, 0.9, 0.98])
 def test_most_records_without_ids_have_to_be_the_same_as_before(folder: Path, kept: float) -> None:
     """As after an export that writes a code for missing cells."""
