@@ -100,8 +100,8 @@ class Kept:
                 "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, leave "
                 "new ones out (leave-out in the schema file, or drop), and put back in the schema file the kinds, what "
                 "is missing or below a limit, and [reading]. The node config may tell another way of writing the file, "
-                "with the 'missing' and 'thousands' of before. Only a "
-                "person can end the copy (pansvm budget --help says what that costs)."
+                "with the 'missing' and 'thousands' of before: a new code for missing cells has to be an "
+                "empty cell. Only a person can end the copy (pansvm budget --help says what that costs)."
             )
         for name, unit in units.items():
             if self.units.get(name, unit).casefold() != unit.casefold():
@@ -161,7 +161,7 @@ def _check_kept(kept: Kept) -> None:
         and len(kept.marks.again) == len(LEVELS)
         and {**first, **last}.keys() == kept.marks.like.keys()
         and all(len(counts) == len(LEVELS) and min(counts) >= 0 for counts in kept.marks.like.values())
-        and labels.keys() == kept.labels.keys() == {*kept.names.values()}
+        and kept.labels.keys() == {*kept.names.values()} <= labels.keys() <= kept.names.keys()
     )
     for texts_of, cells in marks:
         as_words([*texts_of])

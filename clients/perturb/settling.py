@@ -118,10 +118,9 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     prints = np.concatenate([fingerprints(by, keys) for _, _, keys in blocks_of(table, units)])
     # Which rows settle does not depend on their order.
     settling = np.argsort(prints, kind="stable")[:SETTLING]
-    if kept.columns:
+    has_begun = bool(kept.columns)
+    if has_begun:
         kept.check_columns(columns, stated)
-        cells, words = _words(kept, table, units, settling, how)
-        _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)
     else:
         bits = bits_of(kept.derive(tags.PERTURBED, "columns"))
         noise = noise_of_counts(bits)
@@ -150,6 +149,9 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     by_ids, by_patients = table.ids is not None, table.patients is not None
     marks = check_not_again(kept.marks, now, prints, marked, by_ids, by_patients)
     marks = accepted(marks, now, empty, [unit.name for unit in units], by_ids)
+    if has_begun:
+        cells, words = _words(kept, table, units, settling, how)
+        _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)
     kept = replace(kept, units={**stated, **kept.units}, marks=marks)
     if table.labels is None:
         return kept
@@ -184,9 +186,9 @@ def _check_deviations(
         if column.measured and len(x) >= FEWEST_RECORDS and moments_of(x)[1] > most:
             raise TableError(
                 CHANGED,
-                f"The copy was begun with records whose '{unit.name}' differs less: too little noise. Leave out the "
-                "records that differ more. After a pilot of few records end its copy: the fewer have one, the less "
-                "this costs.",
+                f"The copy was begun with records whose '{unit.name}' differs less: too little noise. Is a missing "
+                "cell written otherwise, as -999? Leave it empty. Else leave out the records that differ more. After a "
+                "pilot of few records end its copy: the fewer have one, the less this costs.",
             )
 
 
@@ -219,25 +221,27 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Word
         times = Counter(record for record, _ in pairs)
         return {record: text for record, text in pairs if times[record] == 1}
 
-    for settled, before in kept.marks.labels.items():
+    # A name that is known has its own marks: of two outcomes that are nearly the same each is compared with itself.
+    known = kept.marks.labels if name not in kept.marks.labels else {name: kept.marks.labels[name]}
+    for other, before in known.items():
         now = marked(as_words([*before]))
-        of_it = kept.names.get(name) == settled
-        same = not labels_moved(before, now) if of_it else same_labels(before, now)
-        if same is None or (of_it and not same):
+        same = not labels_moved(before, now) if other == name else same_labels(before, now)
+        if same is None or (other == name and not same):
             raise TableError(
                 CHANGED,
                 f"Too many labels of column '{label}' have changed. Write them as before; leave records out until "
                 "their outcome is known; put row ids that have moved back."
                 if same is False
-                else f"The labels of column '{label}' follow from those of '{settled}' and would get a second copy. "
+                else f"The labels of column '{label}' follow from those of '{other}' and would get a second copy. "
                 "Write them as before.",
             )
         if same:
+            settled = kept.names[other]
             break
     else:
         settled = name
     # Of the records that are there now: those of the first use may all have gone by the next.
-    marks = {**kept.marks.labels, settled: marked(prints[label_rows(prints, labels)])}
+    marks = {**kept.marks.labels, name: marked(prints[label_rows(prints, labels)])}
     new = None if settled in kept.labels else settled
     return replace(kept, names={**kept.names, name: settled}, marks=replace(kept.marks, labels=marks)), new
 
