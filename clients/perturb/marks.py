@@ -163,7 +163,12 @@ def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
 
 
 def check_not_again(
-    marks: Marks, now: CellMarks, prints: Words, cells: Cells, by_ids: bool, by_patients: bool
+    marks: Marks,
+    now: CellMarks,
+    prints: Words,
+    cells: Cells,
+    by_ids: bool,
+    patients: NDArray[np.str_] | None,
 ) -> Marks:
     """Return marks with how alike rows are; TableError if records are there again, or more alike than they were.
 
@@ -183,12 +188,13 @@ def check_not_again(
         Marks of their cells.
     by_ids : bool
         Whether records are known by ids.
-    by_patients : bool
-        Whether it is known which rows are of one patient. These may be alike.
+    patients : ndarray of shape (rows,) or None
+        The patient of each row, if known: rows of one may be alike.
     """
     known = {**marks.first, **marks.last}
     gone = {record: text for record, text in known.items() if record not in now}
-    like, bits = _likeness({**gone, **now}, prints, cells)
+    whose = prints if patients is None else np.unique(patients, return_inverse=True)[1]
+    like, of_others, bits = _likeness({**gone, **now}, prints, cells, whose)
     never = [np.iinfo(np.int64).max] * len(LEVELS)
     had = np.array([marks.like.get(record, never) for record in [*gone, *now]])
     lost, stayed = np.split(like > had, [len(gone)])
@@ -207,7 +213,7 @@ def check_not_again(
             "copy of its record: at once one in twenty may have one, in all a quarter."
         )
         raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
-    there = like[len(gone) :] > 0
+    there = of_others[len(gone) :] > 0
     shares = there.mean(axis=0)
     before = np.array(marks.again or [1.0] * len(LEVELS))
     growth = max(1.0, len(prints) / (marks.rows or np.inf))
@@ -217,23 +223,25 @@ def check_not_again(
     # By chance hardly any, even if columns go together and have two thirds of the information that they seem to have.
     # Without ids equal rows are one record, of which each label has a draw of its own.
     records, times = np.unique(prints, return_counts=True)
-    again = there[:, 0] | np.isin(as_words([*now]), records[times > 1])
-    equal = again & (bits[len(gone) :] >= 3 * math.log2(len(prints)))
-    twice = 0 if by_patients else np.count_nonzero(equal)
-    if more[: 1 if by_patients else None].any() or twice >= max(LEAST_MOVED, TWICE * len(there)):
+    again = there[:, 0] | (np.isin(as_words([*now]), records[times > 1]) & (patients is None))
+    twice = np.count_nonzero(again & (bits[len(gone) :] >= 3 * math.log2(len(prints))))
+    if more.any() or twice >= max(LEAST_MOVED, TWICE * len(there)):
         share = max([twice / len(there), *shares[more]])
         raise TableError(
             CHANGED if marks.rows else TWO_COPIES,
             f"Of the records {share:.0%} are there twice, with all cells or most the same. Was the table merged with "
-            "another source of the same patients, or has a patient several rows? Leave the second rows out; "
-            f"or name a patient-id{', which needs a new budget: pansvm budget --help' * bool(marks.rows)}.",
+            "another source of the same patients, or has a patient several rows? Leave the second rows out"
+            + "; or name a patient-id, which needs a new budget: pansvm budget --help" * (patients is None)
+            + ".",
         )
     fewest = dict(zip([*gone, *now], np.minimum(like, had).tolist(), strict=True))
     return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all, like=fewest)
 
 
-def _likeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Ints, Ints]:
+def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Words | Ints) -> tuple[Ints, Ints, Ints]:
     """Return how many other rows lack at most a share of each record's information, by `LEVELS`, and the information.
+
+    Second, the same of other patients' rows.
 
     A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
     """
@@ -248,14 +256,16 @@ def _likeness(known: CellMarks, prints: Words, cells: Cells) -> tuple[Ints, Ints
     bits = np.rint(np.log2(n / rows_with.clip(1))).astype(np.uint16)
     whole: Ints = bits.sum(axis=0, dtype=np.int64).clip(1)
     least = np.ceil(whole[:, None] * (1 - np.array(LEVELS))).astype(np.uint16)
-    like = np.empty((len(of), len(LEVELS)), np.int64)
+    like, of_others = np.empty((2, len(of), len(LEVELS)), np.int64)
     for index, (record, mine) in enumerate(zip(as_words([*known]).tolist(), of, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
         for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
             shared += (column == cell) * worth
-        shared[prints == record] = 0
-        like[index] = [np.count_nonzero(shared >= enough) for enough in least[index]]
-    return like, whole
+        own = prints == record
+        for counts, same in (like, own), (of_others, np.isin(whose, whose[own][:1])):
+            shared[same] = 0
+            counts[index] = [np.count_nonzero(shared >= enough) for enough in least[index]]
+    return like, of_others, whole
 
 
 def _more_alike(gone: NDArray[np.bool_], there: NDArray[np.bool_]) -> float:

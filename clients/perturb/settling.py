@@ -146,8 +146,8 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     rows = rows_to_mark(prints, kept.marks)
     now = dict(zip(as_texts(prints[rows]), written(marked[rows]), strict=True))
     (empty,) = written(marks_in(np.full((1, len(units)), np.nan)))
-    by_ids, by_patients = table.ids is not None, table.patients is not None
-    marks = check_not_again(kept.marks, now, prints, marked, by_ids, by_patients)
+    by_ids = table.ids is not None
+    marks = check_not_again(kept.marks, now, prints, marked, by_ids, table.patients)
     marks = accepted(marks, now, empty, [unit.name for unit in units], by_ids)
     if has_begun:
         cells, words = _words(kept, table, units, settling, how)

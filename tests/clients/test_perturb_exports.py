@@ -178,6 +178,29 @@ def test_a_second_source_of_the_same_patients_is_refused(again: int, refused: bo
     copy_of(table if refused else merged, folder)
 
 
+@pytest.mark.parametrize("visits", [1, 3])
+def test_a_second_source_is_refused_where_visits_of_known_patients_may_be_alike(
+    visits: int, folder: Path
+) -> None:
+    """Under another patient-id and row-id, with another code, half of the patients had a second copy."""
+    first = measured(100, 0, True)
+    X, whose = np.tile(first.X, (visits, 1)), np.tile([f"M{number}" for number in range(100)], visits)
+    X[:, 0] = np.random.default_rng(1).normal(50, 7, len(X)).round(1)
+    ids = np.array([f"V{7 * number}" for number in range(len(X))])
+    table = replace(first, X=X, labels=np.tile(first.labels, visits), ids=ids, patients=whose)
+    copy_of(table, folder)
+    again = np.flatnonzero(np.arange(len(X)) % 100 < 50)
+    merged = {
+        name: np.concatenate([values, np.char.add("Z", values[again])])
+        for name, values in (("ids", ids), ("patients", whose))
+    }
+    cells = X[again].copy()
+    cells[:, 6] = (cells[:, 6] + 1) % 3
+    labels = np.concatenate([table.labels, table.labels[again]])
+    with pytest.raises(TableError, match="a second copy"):
+        copy_of(replace(table, X=np.vstack([X, cells]), labels=labels, **merged), folder)
+
+
 @pytest.mark.parametrize("values", [2, 6, 12])
 def test_rows_that_are_alike_by_chance_are_no_second_source(values: int, folder: Path) -> None:
     """A pilot of few rows has hardly two that are equal, the whole table many."""
