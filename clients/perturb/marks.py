@@ -313,7 +313,12 @@ def same_labels(before: CellMarks, now: CellMarks) -> bool | None:
         for pair, other in combinations(filter(counted, pairs), 2)
         if pair[0] != other[0] and pair[1] != other[1] and _follow(pairs, pair, other)
     ]
-    return all(a == b and c == d for a, b, c, d in alike) or None if alike else False
+
+    def kept(before: str, now: str) -> bool:
+        """Tell whether a label is written as before, though that of some records is pending now."""
+        return before == now or pairs[before, before] > pairs[before, now]
+
+    return all(kept(a, b) and kept(c, d) for a, b, c, d in alike) or None if alike else False
 
 
 def _follow(pairs: Counter[tuple[str, str]], pair: tuple[str, str], other: tuple[str, str]) -> bool:

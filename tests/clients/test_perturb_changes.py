@@ -18,6 +18,7 @@ from clients.ledger.ledger import FILE, read_ledger
 from clients.ledger.tables import link_table
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.kept import FEWEST_RECORDS, KeptColumn, bits_of, noise_of_counts, settled_column
+from clients.perturb.marks import same_labels
 from clients.state_folder import read_checked, write_checked
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, TableError
@@ -200,6 +201,14 @@ def test_labels_under_other_names_have_one_copy_whichever_records_are_pending(
         labels[generator.permutation(600)[:pending]] = "pending"
         copy_of(replace(table, labels=labels), folder, label=f"outcome {number}")
     assert len(read_ledger(folder).copy["labels"]) == 1
+
+
+@pytest.mark.parametrize(("turned", "told"), [(0, True), (8, True), (20, None)])
+def test_labels_of_which_some_are_pending_now_are_written_as_before(turned: int, told: bool | None) -> None:
+    """Of 32 marked records of a label eight or more pend now, and by chance few of the other's: it was refused."""
+    before = dict(zip(map(str, range(64)), ["0"] * 32 + ["1"] * 32, strict=True))
+    now = before | dict.fromkeys(map(str, range(turned)), "2")
+    assert same_labels(before, now) is told
 
 
 def test_two_outcomes_that_are_nearly_the_same_are_each_compared_with_itself(folder: Path) -> None:
