@@ -6,7 +6,7 @@ precision. That of a row is the sum over some columns: all; each one, two and th
 values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
 and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
 differ: of the file, and not only of the columns that a study has. One sketch has no names, for a file in which all are
-new. What it does not notice: a file in which nearly all columns have other cells; one in which all have other names and
+new. What it does not notice: a file in which most measurements have other cells; one in which all have other names and
 some other cells, and none has another number in each row; less than a thirtieth of a large table; and a table under
 another account. Where all rows look alike, other patients' tables count as it; so do those with the same column of
 numbers of which each row has another, unless it is a counter.

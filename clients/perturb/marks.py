@@ -138,17 +138,15 @@ def accepted(marks: Marks, now: CellMarks, empty: str, names: Sequence[str], by_
         raise TableError(
             CHANGED,
             f"In {which}, {(changed / filled.sum(axis=0).clip(1))[moved].min():.0%} or more of the cells have changed. "
-            f"{cause}, or calibrated, rounded, coded anew, or filled or scaled by what all rows are? Convert it back; "
-            "leave missing cells empty, and export an age as it was at a fixed day.",
+            f"{cause}, or calibrated, shifted, rounded, coded anew, or filled or scaled by what all rows are? "
+            "Convert it back; leave missing cells empty, and export an age as it was at a fixed day.",
         )
     lasting = np.where(after == _cells([empty], len(names)), before, after)
     now = now | {record: row.tobytes().hex() for record, row in zip(there, lasting, strict=True)}
     order = sorted(now)
     first = {record: now.get(record, "") or marks.first[record] for record in marks.first or order[:MARKED]}
     last = {record: now[record] for record in order[-MARKED:]}
-    return replace(
-        marks, first=first, last=last, like={record: marks.like[record] for record in {**first, **last}}
-    )
+    return replace(marks, first=first, last=last)
 
 
 def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:

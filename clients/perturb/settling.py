@@ -147,8 +147,11 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     now = dict(zip(as_texts(prints[rows]), written(marked[rows]), strict=True))
     (empty,) = written(marks_in(np.full((1, len(units)), np.nan)))
     by_ids = table.ids is not None
+    # First what names columns: cells that were rounded make rows more alike.
+    after = accepted(kept.marks, now, empty, [unit.name for unit in units], by_ids)
     marks = check_not_again(kept.marks, now, prints, marked, by_ids, table.patients)
-    marks = accepted(marks, now, empty, [unit.name for unit in units], by_ids)
+    like = {record: marks.like[record] for record in {**after.first, **after.last}}
+    marks = replace(marks, first=after.first, last=after.last, like=like)
     if has_begun:
         cells, words = _words(kept, table, units, settling, how)
         _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)

@@ -54,6 +54,18 @@ def times(table: Table, factor: float, column: int = 0) -> Table:
     return replace(table, X=X)
 
 
+def test_columns_that_are_rounded_are_named_and_no_second_source_is(folder: Path) -> None:
+    """Rounded rows are more alike: the text was of patients that are there twice."""
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.lognormal(1, 1, (300, 5)).round(2), generator.integers(0, 3, (300, 3))])
+    ids = np.array([f"P{7 * number}" for number in range(300)])
+    table = Table(tuple("abcdefgh"), X, np.where(X[:, 0] > 3, "yes", "no"), ids=ids)
+    copy_of(table, folder)
+    with pytest.raises(TableError) as failure:
+        perturbed_table(replace(table, X=X.round()), "label", None, PerturbedTerms(0.5), folder)
+    assert "In column 'a', 'b', 'c', 'd', 'e'" in failure.value.detail
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_results_that_come_later_are_no_other_unit(share: float, folder: Path) -> None:
     table = own_table()
