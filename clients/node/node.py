@@ -101,8 +101,9 @@ class HospitalNode:
         try:
             begun = time.monotonic()
             reply = self._reply(head, tree)
-            self._link.push(reply, time.monotonic() - begun)
-            _say(f"replied to {task}")
+            taken = self._link.push(reply, time.monotonic() - begun)
+            untaken = f"The reply to {task} was not taken: it came too late, or the run has ended"
+            _say(f"replied to {task}" if taken else untaken)
         except RunEndedError:
             _say(f"The run was stopped; its question for {task} is given up")
             self._runs.pop(run_id, None)

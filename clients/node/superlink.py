@@ -33,9 +33,9 @@ from clients.node.http_client import MOST_BYTES, HttpClient, flower_error
 from flower_pansvm.errors import FederationError, PanSVMError
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
-UNKNOWN_SECONDS, MOST_SECONDS_AHEAD = 120.0, 240.0
+UNKNOWN_SECONDS, LEAST_SECONDS_AHEAD, MOST_SECONDS_AHEAD = 120.0, -240.0, 5.0
 """How long a server may refuse this hospital's key: it takes in keys after its start, and takes a SuperNode that was
-killed for connected for a minute."""
+killed for connected for a minute. And which clocks it takes: it refuses a signature of its future, or an old one."""
 
 CONTENT_SECONDS, WAIT_SECONDS, PART_BYTES = 120.0, 0.1, 2**15
 """How long the coordinator may take to hand a question's parts to its server, which it does after the question itself;
@@ -172,8 +172,8 @@ class SuperLink:
         bundle = self._call("GetFab", fab_pb2.GetFabRequest, hash_str=run.fab_hash, run_id=run_id)
         return run, fab_from_proto(bundle.fab).content
 
-    def push(self, reply: Message, seconds: float) -> None:
-        """Send a reply, which took so many seconds to make; RunEndedError if its run has ended."""
+    def push(self, reply: Message, seconds: float) -> bool:
+        """Send a reply, made in so many seconds, and tell whether it was taken; RunEndedError if its run has ended."""
         run_id = reply.metadata.run_id
         reply.metadata.__dict__["_message_id"] = reply.object_id
         with objects.no_object_id_recompute():
@@ -184,9 +184,10 @@ class SuperLink:
                 "message_object_trees": [tree],
                 "clientapp_runtime_list": [seconds],
             }
-            stored = False
+            taken = stored = False
             while not stored:  # a server that was started again meanwhile wants all of it again
                 wanted = self._call("PushMessages", fleet_pb2.PushMessagesRequest, **asked)
+                taken |= bool(wanted.objects_to_push)  # of a new reply it has none yet
                 of = {"run_id": run_id, "session_id": wanted.session_id}
                 pushes = (
                     {**of, "object_id": object_id, "object_content": parts[object_id].deflate()}
@@ -195,6 +196,7 @@ class SuperLink:
                 stored = all(
                     self._call("PushObject", messages.PushObjectRequest, **fields).stored for fields in pushes
                 )
+        return taken
 
     def _call(self, method: str, request: type[Any], **fields: Any) -> Any:
         """Return the server's answer, however long that takes; RunEndedError if the run has ended.
@@ -273,7 +275,7 @@ def _reason_of_answer(address: str, response: Any) -> str:
         )
     if status == NO_SIGNATURE:
         ahead = _seconds_ahead(response.headers.get("date", ""))
-        if abs(ahead) > MOST_SECONDS_AHEAD:
+        if not LEAST_SECONDS_AHEAD <= ahead <= MOST_SECONDS_AHEAD:
             return f"The clock of this machine is {round(ahead, -1):+.0f} s off the server's, which refuses that."
         return f"The server at {address} does not know this SuperNode by its number. It connects anew."
     return (

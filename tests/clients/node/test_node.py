@@ -45,7 +45,7 @@ class Link:
         self.questions: list[Message] = []
         self.replies: list[Message] = []
         self.ended: set[int] = set()
-        self.node_id, self.active, self.stuck = 1, False, False
+        self.node_id, self.active, self.stuck, self.taken = 1, False, False, True
 
     def __call__(self, *_: Any) -> "Link":
         return self
@@ -74,8 +74,9 @@ class Link:
         run = replace(Run.create_empty(run_id), fab_version=self.version, primary_task_type=self.task_type)
         return replace(run, override_config={"sites": 1, "strategy": "svm-admm"}), self.bundle
 
-    def push(self, reply: Message, seconds: float) -> None:
+    def push(self, reply: Message, seconds: float) -> bool:
         self.replies.append(reply)
+        return self.taken
 
 
 @pytest.fixture(scope="session")
@@ -132,6 +133,16 @@ def test_a_question_is_answered_by_the_installed_software(folder: Path, link: Li
     assert status["question"]["task"] == "join"
     assert status["connected_since"]
     assert not status["answering"]
+
+
+def test_a_reply_that_was_not_taken_is_not_called_one(
+    folder: Path, link: Link, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link.taken = False
+    serve(folder, link, question())
+    said = capsys.readouterr().out
+    assert "The reply to join was not taken" in said
+    assert "replied" not in said
 
 
 def test_each_run_has_a_state_of_its_own(folder: Path, link: Link) -> None:
