@@ -38,22 +38,26 @@ def run_supernode(folder: Path, show: Callable[[str], None]) -> None:
     """
     command, never = [sys.executable, "-P", "-m", "clients.node.node", str(folder)], threading.Event()
 
+    def forget() -> None:
+        with contextlib.suppress(OSError):
+            (folder / STATUS_FILE).unlink(missing_ok=True)
+
     def run() -> int:
         # Of each start: between two of them another version may have been installed.
         invitation = accepted(folder)
         check_software(invitation)
         address = invitation.address
-        with contextlib.suppress(OSError):  # what the last SuperNode wrote is not this one's status
-            (folder / STATUS_FILE).unlink(missing_ok=True)
+        forget()  # what the last SuperNode wrote is not this one's status
         # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
         environment = flower_environment(folder / FLOWER_FOLDER) | proxy_variables(address)
         with started_process([*command, address], folder, environment) as process:
             code = follow(process, show, never, _Watch(folder, process, show).look)
+        forget()
         if code == REFUSED:
             raise SettingError(
-                "The coordinator does not let this SuperNode in; the line above says why. Ask the coordinator whether "
-                f"its server was started with invitation {invitation.number} or a later one, and whether this hospital "
-                "is in that."
+                "The coordinator does not let this SuperNode in; the line above says why. Unless that is a clock or a "
+                f"release, ask the coordinator whether its server was started with invitation {invitation.number} or a "
+                "later one, and whether this hospital is in that."
             )
         if code == UNUSABLE:
             raise SettingError("The SuperNode cannot run; the line above says what to mend.")

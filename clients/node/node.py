@@ -241,7 +241,8 @@ def _leave(signum: int, _frame: FrameType | None) -> None:
 
 def main(arguments: list[str]) -> None:
     """Run the SuperNode of a hospital's folder; it ends with one sentence and an exit code, or by a signal."""
-    signal.signal(signal.SIGTERM, _leave)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _leave)
     folder, address = Path(arguments[0]), arguments[1]
     try:
         key: Any = load_ssh_private_key((folder / KEY_FILE).read_bytes(), None)

@@ -157,8 +157,9 @@ def keep_running(
 def _how_ended(code: int) -> str:
     if code == -signal.SIGKILL:
         return "was ended by force: by somebody, or by the system because it had used up its memory"
-    if code < 0:
-        return f"was ended by the signal {signal.Signals(-code).name}"
+    number = -code if code < 0 else code - 128  # it leaves by itself, as it was asked to
+    if number in tuple(signal.Signals):
+        return f"was ended by the signal {signal.Signals(number).name}"
     return f"ended by itself with exit code {code}; the lines above say why"
 
 

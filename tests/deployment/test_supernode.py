@@ -60,9 +60,12 @@ def run(
 def test_one_that_ends_is_started_again_and_the_line_says_how_it_has_ended(
     hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, said = run(hospital, joined, monkeypatch, "kill -9 $$", "exit 7", "exit 0", f"exit {UNUSABLE}")
+    _, said = run(
+        hospital, joined, monkeypatch, "kill -9 $$", "exit 7", "exit 143", "exit 200", f"exit {UNUSABLE}"
+    )
     ended = [line for line in said if "started again" in line]
-    assert len(ended) == 3
+    assert len(ended) == 4
+    assert "SIGTERM" in ended[2]
     assert "by force" in ended[0]
     assert "exit code 7" in ended[1]
 
@@ -154,6 +157,22 @@ def test_one_that_is_started_has_no_status_of_the_last_one(
     NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z")
     _, said = run(hospital, joined, monkeypatch, f"ls {STATUS_FILE}; exit {UNUSABLE}")
     assert any("No such file" in line for line in said)
+
+
+def test_one_that_has_ended_is_not_connected_in_the_pause_before_its_next_start(
+    hospital: Path, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z")
+    (hospital / STATUS_FILE).rename(hospital / "kept")
+    seen: list[str] = []
+    monkeypatch.setattr(
+        supernode, "keep_running", lambda _, run, *__: seen.append(f"{run()} {lines_of(hospital)}")
+    )
+    command = ["sh", "-c", f"cp kept {STATUS_FILE}; exit 7"]
+    original = supernode.started_process
+    monkeypatch.setattr(supernode, "started_process", lambda _, *others: original(command, *others))
+    run_supernode(hospital, seen.append)
+    assert "starting, or standing still" in seen[-1]
 
 
 def test_a_full_disk_is_critical_and_one_that_lives_beside_it_does_not_stand_still(
