@@ -1,6 +1,7 @@
 """What keeps a SuperNode running: a unit for systemd."""
 
 import getpass
+import shlex
 import sys
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def unit(folder: Path, name: str) -> str:
     """Return the systemd unit of a hospital."""
     return UNIT.format(
         name=name,
-        file=folder / "pansvm-hospital.service",
+        file=shlex.quote(str(folder / "pansvm-hospital.service")),
         folder=_quoted(folder),
         unquoted=str(folder).replace("%", "%%"),  # where systemd knows no quotation marks
         python=_quoted(sys.executable),

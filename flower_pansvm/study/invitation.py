@@ -32,7 +32,10 @@ ENTRIES = {
 }
 SOFTWARE_ENTRIES = {"version": str, "hash": str}
 SCHEMA_ENTRIES = {"name": str, "text": str}
-ADDRESS = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?):([1-9][0-9]{0,4})")
+# An empty label of a name, or one of more than 63 characters, Python does not look up.
+ADDRESS = re.compile(
+    r"(?!.*(?:\.\.|[^.:]{64}))([A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?):([1-9][0-9]{0,4})"
+)
 INVITATION_FILE = "invitation.json"
 SCHEMA_NAME = re.compile(r"schema\.[a-z]{2,5}")
 """What the schema file is called in a hospital's folder, where it must be taken for no other file."""

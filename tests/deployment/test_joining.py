@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -22,6 +23,7 @@ from clients.checking.finding import WARNING, Finding
 from clients.deployment.checks import hospital_in
 from clients.deployment.hospital import accept, make_hospital
 from clients.deployment.node_file import set_key
+from clients.deployment.service_files import unit
 from clients.ledger.epochs import enter_run
 from clients.ledger.home import tables_home
 from clients.ledger.ledger import FILE as LEDGER
@@ -150,6 +152,11 @@ def test_systemd_takes_the_unit(tmp_path: Path, hospital_files: list[Path]) -> N
     command = ["systemd-analyze", "verify", str(folder / "pansvm-hospital.service")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_the_command_in_a_units_first_lines_is_one_for_a_shell() -> None:
+    line = next(line for line in unit(Path("/a b"), "north").splitlines() if " cp " in line)
+    assert shlex.split(line)[2] == "/a b/pansvm-hospital.service"
 
 
 def test_the_server_certificate_is_signed_by_the_authority_and_names_the_address(tmp_path: Path) -> None:

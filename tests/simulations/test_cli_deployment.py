@@ -54,6 +54,8 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
         (["hospital", "check"], "is no hospital's folder"),
         (["hospital", "check", "--folder", "ours.toml"], "is no hospital's folder"),
         (["coordinator", "init", "--address", "https://a:1"], "is no address"),
+        (["coordinator", "init", "--address", "a..b:443"], "is no address"),
+        (["coordinator", "init", "--address", f"{64 * 'a'}.b:443"], "is no address"),
         (["coordinator", "init", "--address", "a:1", "--port", "70000"], "The port 70000 is invalid"),
         (["coordinator", "invite", "a.json"], "is no coordinator's folder"),
         (["coordinator", "start"], "is no coordinator's folder"),
