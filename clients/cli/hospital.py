@@ -147,7 +147,7 @@ def start(folder: Folder = FOLDER) -> None:
     """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
     from clients.deployment.hospital import accepted  # noqa: PLC0415
     from clients.deployment.own_folder import own_folder  # noqa: PLC0415
-    from clients.deployment.supernode import run_supernode  # noqa: PLC0415
+    from clients.deployment.supernode import run_supernode, running_alone  # noqa: PLC0415
     from flower_pansvm.study.connection import wait_for_coordinator  # noqa: PLC0415
     from flower_pansvm.study.log_lines import say  # noqa: PLC0415
 
@@ -158,9 +158,12 @@ def start(folder: Folder = FOLDER) -> None:
     if checked.returncode != 0:
         raise typer.Exit(checked.returncode)
     invitation = accepted(folder)
-    wait_for_coordinator(invitation.address, invitation.authority, say)
-    say(f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it.")
-    run_supernode(folder, say)
+    with running_alone(folder):
+        wait_for_coordinator(invitation.address, invitation.authority, say)
+        say(
+            f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it."
+        )
+        run_supernode(folder, say)
 
 
 class Monitoring(TyperCommand):

@@ -107,7 +107,7 @@ def _connection(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
     if not is_running(folder):
         yield Line("connection", "not running: pansvm hospital start, or the system's service", CRITICAL)
     elif not status or time.time() - seen > SILENT_SECONDS:
-        yield Line("connection", "starting, or standing still", CRITICAL)
+        yield Line("connection", "starting, waiting for the coordinator, or standing still", CRITICAL)
     elif status["connected_since"]:
         yield Line("connection", f"connected since {status['connected_since']}")
         answers = bool(status.get("answering"))

@@ -32,27 +32,23 @@ SILENT_SECONDS = 120.0
 
 
 def run_supernode(folder: Path, show: Callable[[str], None]) -> None:
-    """Run the SuperNode of a hospital until this process is told to end.
+    """Run the SuperNode of a hospital until this process is told to end; who calls it makes sure that it runs alone.
 
-    SettingError if another one runs in the folder, the coordinator does not let it in, or something has to be mended.
+    SettingError if the coordinator does not let it in, or something has to be mended.
     """
     command, never = [sys.executable, "-P", "-m", "clients.node.node", str(folder)], threading.Event()
-
-    def forget() -> None:
-        with contextlib.suppress(OSError):
-            (folder / STATUS_FILE).unlink(missing_ok=True)
 
     def run() -> int:
         # Of each start: between two of them another version may have been installed.
         invitation = accepted(folder)
         check_software(invitation)
         address = invitation.address
-        forget()  # what the last SuperNode wrote is not this one's status
+        _forget(folder)
         # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
         environment = flower_environment(folder / FLOWER_FOLDER) | proxy_variables(address)
         with started_process([*command, address], folder, environment) as process:
             code = follow(process, show, never, _Watch(folder, process, show).look)
-        forget()
+        _forget(folder)
         if code == REFUSED:
             raise SettingError(
                 "The coordinator does not let this SuperNode in; the line above says why. Unless that is a clock or a "
@@ -63,8 +59,14 @@ def run_supernode(folder: Path, show: Callable[[str], None]) -> None:
             raise SettingError("The SuperNode cannot run; the line above says what to mend.")
         return code
 
-    with exit_on_signals(), running_alone(folder):
+    with exit_on_signals():
         keep_running("The SuperNode", run, show, never)
+
+
+def _forget(folder: Path) -> None:
+    """Remove what the last SuperNode wrote, which is not the next one's status."""
+    with contextlib.suppress(OSError):
+        (folder / STATUS_FILE).unlink(missing_ok=True)
 
 
 class _Watch:
@@ -99,4 +101,5 @@ def running_alone(folder: Path) -> Iterator[None]:
                 f"The SuperNode of {folder} runs already, in another window or as a service of the system. One is "
                 "enough; to start it anew, end that one first."
             )
+        _forget(folder)
         yield

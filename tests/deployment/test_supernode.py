@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from clients.cli import hospital as command
 from clients.cli.hospital import UNKNOWN
 from clients.deployment import supernode
 from clients.deployment.node_file import set_key
@@ -19,7 +20,7 @@ from clients.node.node_config import read_node_config
 from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
 from flower_pansvm.errors import SettingError
 from flower_pansvm.private_folder import takes_files
-from flower_pansvm.study import processes
+from flower_pansvm.study import connection, processes
 from flower_pansvm.study.invitation import INVITATION_FILE
 from tests.command_line import Run
 from tests.deployment.conftest import Study
@@ -31,8 +32,20 @@ def test_a_second_supernode_of_a_folder_is_refused_and_the_first_goes_on(tmp_pat
         with pytest.raises(SettingError, match="already"), running_alone(tmp_path):
             pass
     assert not is_running(tmp_path)
+    (tmp_path / STATUS_FILE).write_text("of the last one")
     with running_alone(tmp_path):
-        pass
+        assert not (tmp_path / STATUS_FILE).exists()
+
+
+def test_one_that_waits_for_the_coordinator_runs(
+    hospital: Path, pansvm: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(connection, "wait_for_coordinator", lambda *_: seen.append(str(lines_of(hospital))))
+    monkeypatch.setattr(supernode, "run_supernode", lambda *_: None)
+    monkeypatch.setattr(command.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    pansvm("hospital", "start", "--folder", str(hospital))
+    assert "waiting for the coordinator" in seen[0]
 
 
 @pytest.fixture
@@ -171,8 +184,9 @@ def test_one_that_has_ended_is_not_connected_in_the_pause_before_its_next_start(
     command = ["sh", "-c", f"cp kept {STATUS_FILE}; exit 7"]
     original = supernode.started_process
     monkeypatch.setattr(supernode, "started_process", lambda _, *others: original(command, *others))
-    run_supernode(hospital, seen.append)
-    assert "starting, or standing still" in seen[-1]
+    with running_alone(hospital):
+        run_supernode(hospital, seen.append)
+    assert "standing still" in seen[-1]
 
 
 def test_a_full_disk_is_critical_and_one_that_lives_beside_it_does_not_stand_still(
@@ -239,6 +253,7 @@ def test_the_run_of_a_supernode_that_runs_no_longer_is_its_last(hospital: Path) 
     assert "run" not in found
     assert found["last run"].text == "17"
     with running_alone(hospital):
+        NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z", question=question, answering=True)
         assert lines_of(hospital)["run"].text == "17, answering"
         NodeStatus(hospital).set(connected_since="2026-01-02T03:04:05Z", question=question)
         assert lines_of(hospital)["last run"].text == "17"
