@@ -44,8 +44,10 @@ def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
     frame, label = read_frame(path, form), label_of(form.schema, label)
     table, all_findings = _read(frame, label, path.name, form)
     all_findings += _of_frame(frame, table, label, path.name, form)
-    if table is not None:
-        all_findings += of_level(table, form.schema)
+    try:
+        all_findings += of_level(table, form.schema) if table is not None else []
+    except TableError as error:
+        all_findings.append(Finding(WARNING, f"Level perturbed refuses this table. {error.detail or error}"))
     return sorted(all_findings, key=lambda finding: (ERROR, WARNING, NOTE).index(finding.level))
 
 

@@ -12,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from clients.checking.cells import FEW
 from clients.checking.finding import NOTE, WARNING, Finding
 from clients.checking.labels import telling_columns
+from clients.patients import count_patients, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.draws import cells_of, units_of
 from clients.perturb.kept import FEWEST_RECORDS, settled_column
@@ -109,7 +110,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]
 def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
     """Return some columns of some rows, both drawn at random, of a small table all; and which of them count.
 
-    Where rows are too few no column counts.
+    Where patients are too few no column counts.
     """
     generator = np.random.default_rng(0)
     units = units_of(table, schema)
@@ -120,7 +121,11 @@ def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
     rows = generator.permutation(len(table.X))[: max(FEW, MOST_CELLS // len(places))]
     names = tuple(table.columns[index] for index in places)
     sample = replace(table, columns=names, X=table.X[np.ix_(rows, places)], labels=None, ids=None)
-    return sample, varied(sample.X) & ~told_by_others(sample, schema) & (len(sample.X) >= FEW)
+    if table.patients is not None:
+        sample = replace(sample, patients=table.patients[rows])
+    return sample, varied(sample.X) & ~told_by_others(sample, schema) & (
+        count_patients(patient_numbers(sample)) >= FEW
+    )
 
 
 def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at: int) -> Finding:
@@ -214,12 +219,12 @@ def filter_errors(Z: Floats, noise: float) -> Floats:
 def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> float:
     """Return how well an attacker who knows records tells those with a copy from others, by the nearest copy.
 
-    Half of a table's records get copies, with a key of no hospital's; of a small one all but a tenth, ten times
+    Half of a table's patients get copies, with a key of no hospital's; of a small one all but a tenth, ten times
     over, or a wide one four times.
     The attacker goes by the distance to the nearest copy, or by how much nearer it is than the second: by what tells
     more. 0.5 is guessing, 1 is always right.
     """
-    columns, rows = varied(table.X), np.arange(len(table.X))
+    columns, whose = varied(table.X), patient_numbers(table)
     mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)
 
     def scaled(X: Floats) -> Floats:
@@ -227,7 +232,8 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
         return Z
 
     def scores(others: Bools, key: bytes) -> tuple[Bools, Floats]:
-        members = replace(table, X=table.X[~others])
+        of_members = None if table.patients is None else table.patients[~others]
+        members = replace(table, X=table.X[~others], patients=of_members)
         copy = perturbed_table(members, LABEL, schema, PerturbedTerms(noise), key).X
         nearest = NearestNeighbors(n_neighbors=2).fit(scaled(copy))
         tried = [members.X[:MOST_TRIED], table.X[others][:MOST_TRIED]]
@@ -235,11 +241,11 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
         nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)
         return np.arange(len(first)) < len(tried[0]), np.stack([first, nearer])
 
-    if len(rows) >= SMALL:
-        parts = [scores(rows >= len(rows) // 2, bytes(32))]
+    if count_patients(whose) >= SMALL:
+        parts = [scores(whose >= count_patients(whose) // 2, bytes(32))]
     else:
         times = TIMES if table.X.size <= WIDE else TIMES_WIDE
-        parts = [scores(rows % TIMES == rest, bytes([rest] * 32)) for rest in range(times)]
+        parts = [scores(whose % TIMES == rest, bytes([rest] * 32)) for rest in range(times)]
     took_part, distances = np.concatenate([part[0] for part in parts]), np.hstack([part[1] for part in parts])
     return float(max(roc_auc_score(took_part, -score) for score in distances))
 

@@ -229,7 +229,8 @@ def check_not_again(
             CHANGED if marks.rows else TWO_COPIES,
             f"Of the records {share:.0%} are there twice, with all cells or most the same. Was the table merged with "
             "another source of the same patients, or has a patient several rows? Leave the second rows out"
-            + "; or name a patient-id, which needs a new budget: pansvm budget --help" * (patients is None)
+            + "; or name a patient-id" * (patients is None)
+            + ", which needs a new budget: pansvm budget --help" * (patients is None and bool(marks.rows))
             + ".",
         )
     fewest = dict(zip([*gone, *now], np.minimum(like, had).tolist(), strict=True))

@@ -60,6 +60,18 @@ def test_what_level_perturbed_is_worth_is_told_of_a_table_that_can_be_read(tmp_p
         assert any("AUC" in one.text for one in findings(path, None, TableForm())) == told
 
 
+def test_a_table_that_level_perturbed_refuses_keeps_its_other_findings(tmp_path: Path) -> None:
+    """The error ended the command, with --json too; a budget was to be asked for where nothing was begun."""
+    measured = {name: np.random.default_rng(at).normal(size=ROWS).round(3) for at, name in enumerate("abc")}
+    pd.concat([ward(**measured, patient=[f"P{n:03}" for n in range(ROWS)])] * 2).to_csv(
+        tmp_path / "ward.csv", index=False
+    )
+    everything = findings(tmp_path / "ward.csv", None, TableForm(drop=("patient",)))
+    assert any(one.text.startswith("Level perturbed refuses this table. Of the rec") for one in everything)
+    assert any("repeats as ids do" in one.text for one in everything)
+    assert not any("budget" in one.text for one in everything)
+
+
 def test_labels_that_are_doubtful(tmp_path: Path) -> None:
     words = ward()["label"].map({0: "benign", 1: "malignant"}).tolist()
     once = texts(tmp_path, ward(label=["malingnant", *words[1:]]))

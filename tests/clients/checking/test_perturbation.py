@@ -97,6 +97,20 @@ def test_a_small_table_is_weak_and_with_less_noise_a_larger_one() -> None:
     assert membership_auc(replace(table(X[:30]), labels=None), None, 0.5) > 0.7
 
 
+@pytest.mark.parametrize(("patients", "visits"), [(5, 40), (30, 2), (200, 2)])
+def test_rows_of_a_patient_are_on_one_side_of_who_took_part(patients: int, visits: int) -> None:
+    """Others whose visits had part look like members; the columns are looked at with whose each row is."""
+    generator = np.random.default_rng(0)
+    whose = np.repeat(np.arange(patients), visits)
+    X = generator.normal(size=(patients, 30))[whose] + generator.normal(0, 0.05, (len(whose), 30))
+    order = generator.permutation(len(X))
+    shuffled = replace(table(X[order]), patients=whose[order].astype(str))
+    found = [finding.text for finding in of_level(shuffled, None) if "took part" in finding.text]
+    assert len(found) == (patients > 5)
+    if found:
+        assert membership_auc(replace(shuffled, labels=None), None, 0.25) > 0.95
+
+
 def test_of_a_table_without_columns_that_differ_nothing_is_said() -> None:
     nothing = np.column_stack([np.full(50, 3.0), np.full(50, np.nan)])
     assert told(nothing) == []
