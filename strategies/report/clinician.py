@@ -65,6 +65,8 @@ def accuracy(result: Result) -> str:
         columns=COLUMNS if counted else COLUMNS[:1],
         values=bool(classes) and classes[0].ppv is not None,
         clustered=_clustered(result),
+        # Of a threshold that pansvm predict uses in place of the model's own boundary.
+        chosen=chosen_point(result) if of_two else None,
         balanced=balanced_interval(result),
     )
 
@@ -160,6 +162,8 @@ def _lines(result: Result) -> dict[str, str]:
     about = (result.get("privacy") or {}).get("rows")
     chosen, every = result.get("selected"), result.get("ranking")
     columns = f"{len(chosen)} of {len(every)}: {some(chosen)}" if chosen and every else None
+    # A category is one column of the table, though several features.
+    needed = len(result.get("predictors") or ()) or result["features"]
     files = result["config"].get("data", "").split(SEPARATOR)
     data = f"{some(files)}, " + (
         "each the table of one simulated hospital"
@@ -174,7 +178,7 @@ def _lines(result: Result) -> dict[str, str]:
         "classes": some(result["classes"] or []),
         f"{noun}s for training": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
         f"{noun}s for the test": "none" if tried is None else count(tried.of),
-        f"columns per {noun}": columns or _number(result["features"]),
+        f"columns per {noun}": columns or _number(needed),
     }
     if result.get("patient_id"):
         lines["patients for training"], lines["patients for the test"] = patient_counts(result)

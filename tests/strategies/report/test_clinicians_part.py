@@ -228,6 +228,27 @@ def test_columns_that_were_selected_are_named() -> None:
     assert "columns per patient 2 of 3: age, <b>" in text
 
 
+def test_a_category_is_one_column_as_in_the_list_of_predictors() -> None:
+    """Five predictors were listed, and six columns counted above them."""
+    assert (
+        "columns per patient 2 " in text_of("patients", predictors=[{"name": "age"}, {"name": "sex"}]) + " "
+    )
+
+
+@pytest.mark.parametrize("asked", [{"sensitivity": 0.9}, {"threshold": 0.5}])
+def test_figures_at_another_threshold_than_predictions_say_so(asked: dict[str, float]) -> None:
+    """The first table told a sensitivity of 68%; the run had asked for 99.9%, and predict found all."""
+    assert "at the model’s own boundary" not in text_of("accuracy")
+    probable = [
+        [
+            {**one, "probability": p, "least": p}
+            for one, p in zip(TWO["decision_groups"][0], (0.1, 0.7), strict=True)
+        ]
+    ]
+    text = text_of("accuracy", config={**TWO["config"], **asked}, decision_groups=probable)
+    assert "its sensitivity is 90%, its specificity 80%" in text
+
+
 def test_names_from_tables_are_never_markup(tmp_path: Path) -> None:
     evil = "<script>alert(1)</script>"
     result = {
