@@ -328,6 +328,8 @@ class _Reading:
             raise self.error("names no column. Write [columns.NAME] for each feature.")
         if len(set(schema.features)) < len(schema.features):
             raise self.error("has two columns of one name, or one named like another's category.")
+        if schema.label and schema.label == schema.patient_id:
+            raise self.error(f"has column '{schema.label}' as label and as patient-id. Correct one of them.")
         names = {column.name for column in schema.columns}
         for key, name in (
             ("label", schema.label),

@@ -130,6 +130,7 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("[columns.sex]\nkind = 'category'\ncategories = ['m', 'm']", "wrong value for categories"),
         ("[columns.sex]\nkind = 'category'\ncategories = 'm'", "wrong value for categories"),
         ("label = 'age'\n[columns.age]", "column 'age' as label and as a feature"),
+        ("label = 'ill'\npatient-id = 'ill'\n[columns.age]", "column 'ill' as label and as patient-id"),
         ("patient-id = 'age'\n[columns.age]", "column 'age' as patient-id and as a feature"),
         ("leave-out = ['age']\n[columns.age]", "column 'age' as leave-out and as a feature"),
         ("classes = ['a']\n[columns.age]", "invalid classes"),
