@@ -199,10 +199,9 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
         agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
     )
     if slope is None:
-        text = (
-            "How they hold for true ones was not measured. Beside copies, in which some classes are wrong, they look "
-            "too extreme"
-        )
+        text = "How they hold for true ones was not measured"
+        if result.get("tested_on") == "perturbed records":
+            text += ". Beside copies, in which some classes are wrong, they look too extreme"
     else:
         value, low, high = slope
         text = (

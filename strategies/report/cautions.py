@@ -130,6 +130,8 @@ def _not_calibrated(result: Result) -> str:
         reason = f"all test {unit(result)}s are of one class"
     elif max(given) - min(given) < ALIKE:
         reason = f"the model gives all test {unit(result)}s about the same one"
+    elif result.get("bin_noise"):
+        reason = f"the noise of the test is too large beside its number of {unit(result)}s"
     else:
         reason = (
             f"the probabilities tell the test {unit(result)}s apart without error, or nearly so: there are too few of "

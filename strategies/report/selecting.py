@@ -109,7 +109,8 @@ def advice(result: Mapping[str, Any]) -> str:
     if result["config"]["features"] != "auto":
         return ""
     if len(result["selected"]) == len(result["ranking"]):
-        return "No smaller number is as accurate. --features 10 takes ten."
+        fewer = max(min(10, len(result["ranking"]) // 2), 1)
+        return f"No smaller number is as accurate. --features {fewer} takes {fewer} all the same."
     every, *others = (point["accuracy"] for point in result["accuracy_by_count"])
     if result["filters"] and every > max(others) + ROUNDING:
         return (

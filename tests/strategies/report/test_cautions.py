@@ -79,7 +79,15 @@ def test_a_good_run_has_none() -> None:
             {"agreement": {"slope": None}, "decision_groups": [[{"probability": 0.1}, {"probability": 0.9}]]},
             "apart without error",
         ),
-        ({**COPIES}, "was not measured"),
+        (
+            {
+                "agreement": {"slope": None},
+                "bin_noise": 9.7,
+                "decision_groups": [[{"probability": 0.1}, {"probability": 0.9}]],
+            },
+            "as the noise of the test is too large",
+        ),
+        ({**COPIES}, "was not measured. Take"),
         ({**COPIES, "tested_on": "perturbed records", **sloped(0.5)}, "was not measured"),
         (
             {**COPIES, **sloped(1.6)},

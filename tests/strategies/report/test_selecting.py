@@ -92,7 +92,8 @@ def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
 
 def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() -> None:
     assert selecting.advice(selection(30, 12)) == ""
-    assert "--features" in selecting.advice(selection(30, 30))
+    assert "--features 10 takes 10" in selecting.advice(selection(30, 30))
+    assert "--features 3 takes 3" in selecting.advice(selection(6, 6)), "ten of six were offered"
     filtered = selection(100, 12, left=30)
     assert selecting.advice(filtered) == ""
     filtered["accuracy_by_count"][0]["accuracy"] = 0.99
