@@ -70,7 +70,7 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
             nearest_text(label, frame.columns),
         )
     named = [TableColumn(name) for name in frame.columns if name not in (label, *form.drop)]
-    columns = cells_of(frame, named, form)
+    columns = [_with_limits(cells, frame, form) for cells in cells_of(frame, named, form)]
     commas = [cells.name for cells in columns if cells.another_form == COMMAS and not cells.is_measurement]
     if commas:
         raise TableError(
@@ -109,7 +109,7 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
             "\n# How the file is written; a site whose file is another says so in its node config.\n[reading]"
         )
         lines += [f"{key} = {_text(value)}" for key, value in reading]
-    described = [_with_limits(cells, frame, form) for cells in columns if cells.name not in left_out]
+    described = [cells for cells in columns if cells.name not in left_out]
     text = "\n".join([*lines, *map(_column, described)]) + "\n"
     if not described:
         return Draft(text, ())
@@ -138,6 +138,9 @@ def _why_left_out(cells: Cells) -> str:
     mostly_numbers = np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text)
     if mostly_numbers and not cells.is_measurement and not cells.hinted:
         return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
+    refused = np.count_nonzero(cells.is_text | (np.abs(cells.values) > LARGEST))
+    if cells.is_measurement and refused > len(cells.there) / 10:
+        return f"limits whose decimals have another form, or numbers above {LARGEST:g}: none can be added up"
     if cells.identifies:
         return (
             "dates" if cells.is_date else "says who a patient is, by its name or as nearly all cells differ"
