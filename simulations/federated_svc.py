@@ -54,7 +54,8 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         'balanced': both sides of each binary problem have equal weight; or the weight of each label, by default 1.
         With weights and more than two labels, training is one-vs-one, as in ``SVC``.
     probability : bool
-        Whether to enable ``predict_proba``.
+        Whether to enable ``predict_proba``. ``predict`` goes by the decision values, as ``SVC`` does: with weights it
+        need not be the label with the largest probability.
     aggregation : str
         The secure sum; it does not change the model.
     privacy : {'auto', 'exact', 'perturbed'}

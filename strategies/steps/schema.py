@@ -15,18 +15,20 @@ from flower_pansvm.table_schema import TableSchema
 
 # fmt: off
 USUALLY_NEGATIVE = frozenset({
-    "0", "-1", "absent", "absence", "alive", "asymptomatic", "benign", "clear", "control", "controls", "ctl", "ctrl",
-    "cn", "discharged", "free", "gesund", "hc", "healed", "healthy", "kein", "keine", "kontrolle", "lebt", "lebend",
-    "low", "lowrisk", "nao", "não", "nc", "nee", "nein", "nej", "nem", "never", "nie", "nil", "non", "none", "norm",
-    "normal", "not", "nothing", "reference", "sain", "sano", "survived", "survivor", "temoin", "témoin", "unaffected",
-    "vivant", "vivo", "well", "wildtype", "wt", "нет",
+    "-1", "0", "absence", "absent", "alive", "asymptomatic", "benign", "benigno", "bénin", "clear", "cn", "control",
+    "controls", "ctl", "ctrl", "discharged", "free", "frisk", "gesund", "gezond", "gutartig", "hc", "healed",
+    "healthy", "kein", "keine", "kontrolle", "lebend", "lebt", "low", "lowrisk", "nao", "nc", "nee", "negativ",
+    "negativo", "nein", "nej", "nem", "never", "nie", "nil", "non", "none", "norm", "normal", "not", "nothing", "não",
+    "négatif", "reference", "sain", "sano", "survived", "survivor", "temoin", "témoin", "unaffected", "unauffällig",
+    "vivant", "vivo", "well", "wildtype", "wt", "überlebt", "нет",
 })
 # fmt: on
 """Labels of patients without the condition, as :func:`spelling` returns them."""
 
 NEGATED = re.compile(
-    r"(no|non|not|without|kein|keine|nicht|sans|sin|un|nein|não|absen[ct]e?|alive|asymptomatic|benign|controls?|ctr?l|"
-    r"gesund|healthy|kontrolle|low|neg(ative)?\.?|never|none|normal|reference|survived|survivor|unaffected|wild|0)"
+    r"(no|non|not|without|kein|keine|nicht|ohne|sans|sem|senza|sin|un|nein|não|absen[ct]e?|alive|asymptomatic|benign|"
+    r"controls?|ctr?l|gesund|healthy|kontrolle|low|neg(ative)?\.?|never|none|normal|reference|survived|survivor|"
+    r"unaffected|wild|0)"
     r"[ _(:=-].*\S.*|non[a-z]{4,}.*|[a-z]+[ _-](0|free)",
     re.IGNORECASE,
 )

@@ -164,6 +164,12 @@ def test_positive_labels_make_two_classes() -> None:
             ("benign", "atypical"),
             ("0 events", "-9"),
         ),
+        *(
+            ("unauffällig", "Befund"),
+            ("ohne Befund", "mit Befund"),
+            ("negativo", "covid"),
+            ("überlebt", "gestorben"),
+        ),
     ],
 )
 def test_a_class_that_looks_negative_is_not_the_positive_one(negative: str, positive: str) -> None:
