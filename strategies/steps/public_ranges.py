@@ -34,12 +34,14 @@ def ranges_of(public: TableSchema, schema: Schema) -> tuple[Floats, Floats]:
     ends = public.public_ends
     missing = [column for column in schema.columns if column not in ends]
     if missing:
+        # A column that the file describes, but for its range, has no other name there.
+        hint = near_matches(missing[0], ends) if ends else "the file has no range."
+        other = "" if missing[0] in public.features else f" If it has another name there: {hint}"
         more = f" (and for {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise SettingError(
             f"{public.name} has no public range for the column '{missing[0]}'{more}. Write the range of possible "
             f"values, from public knowledge and not from the rows: 'range = [LOW, HIGH]' below "
-            f'[columns."{missing[0]}"]. '
-            f"If it has another name there: {near_matches(missing[0], ends) if ends else 'the file has no range.'}"
+            f'[columns."{missing[0]}"].{other}'
         )
     low, high = np.array([ends[column] for column in schema.columns]).T
     return low, high

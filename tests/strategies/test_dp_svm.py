@@ -327,6 +327,11 @@ def test_a_column_without_a_public_range_is_named(tmp_path: Path) -> None:
     told = r"no public range for the column 'dose'.*'range = \[LOW, HIGH\]'.*Did you mean 'Does'"
     with pytest.raises(SettingError, match=told):
         ranges_of(TableSchema.read(path), Schema(("age", "dose"), ("0", "1")))
+    path.write_text("[columns.age]\n[columns.sex]\nkind = 'category'\ncategories = ['f', 'm']\n")
+    with pytest.raises(
+        SettingError, match=r"below \[columns.\"age\"\]\.$"
+    ):  # "Choose one of: sex=f, sex=m." it said
+        ranges_of(TableSchema.read(path), Schema(("age", "sex=f", "sex=m"), ("0", "1")))
 
 
 def test_categories_have_the_ends_of_zero_and_one(tmp_path: Path) -> None:
