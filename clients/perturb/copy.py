@@ -66,7 +66,16 @@ def public_classes(hospital: Hospital) -> tuple[str, ...]:
 def copy_of(hospital: Hospital, table: Table) -> Table:
     """Return the copy of a hospital's true table, with the run's noise."""
     terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital))
-    return perturbed_table(table, label_column(hospital), schema_of(hospital), terms, key_of(hospital))
+    # A researcher's own rows may be there twice, as those of one patient may.
+    patients = np.zeros(len(table.X), np.str_) if hospital.simulated else table.patients
+    copy = perturbed_table(
+        replace(table, patients=patients),
+        label_column(hospital),
+        schema_of(hospital),
+        terms,
+        key_of(hospital),
+    )
+    return replace(copy, patients=table.patients)
 
 
 def check_copy(hospital: Hospital, table: Table) -> None:

@@ -74,9 +74,6 @@ def settled_of(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
 ) -> Kept:
     """Return the settled values of a table's copy, at first use for good; see `clients.perturb.perturbed_table`."""
-    if isinstance(key, bytes):
-        # A researcher's own rows may be there twice, as those of one patient may.
-        table = replace(table, patients=np.zeros(len(table.X), np.str_))
 
     def settled(kept: Kept) -> Kept:
         _check_begun(kept, table, key)

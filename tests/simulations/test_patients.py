@@ -123,3 +123,12 @@ def test_a_run_asks_about_a_patient_id_that_no_two_rows_have(data: dict[str, Any
 def test_sites_too_small_for_a_copy_are_told_of(sites: int, level: str, warned: int) -> None:
     told = doubts_of(make_settings(data="wine", sites=sites, privacy=level))
     assert sum("fewer than 30 records" in line for line in told) == warned
+
+
+def test_a_researchers_rows_may_be_there_twice_at_level_perturbed(tmp_path: Path) -> None:
+    for site in range(3):
+        own = visits(60, site, each=1).drop(columns="mrn")
+        pd.concat([own, own]).to_csv(tmp_path / f"{site}.csv", index=False)
+    files = "|".join(str(tmp_path / f"{site}.csv") for site in range(3))
+    settings = make_settings(data=files, sites=3, privacy="perturbed", landmarks="10")
+    assert train_in_process(settings).outcome.model is not None
