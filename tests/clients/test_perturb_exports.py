@@ -305,7 +305,7 @@ def check_again(
     """Check that an export is refused that has records again, under other ids or with a few other cells.
 
     ``share`` is that of the records, and ``other`` are the columns in which they differ. They come instead of the first
-    ones, or if ``merged`` beside them. Without ids, and without other cells, they have the same copies.
+    ones, or if ``merged`` beside them. Without ids, and without other cells, they are the same records.
     """
     table = measured(200, seed, with_ids)
     again = np.random.default_rng(seed).permutation(200)[: int(200 * share)]
@@ -318,7 +318,7 @@ def check_again(
         ids = np.concatenate([table.ids, ids[again]]) if with_ids else None
     second = replace(table, X=X, labels=labels, ids=ids)
     copy = copy_of(table, folder)
-    if with_ids or other:
+    if with_ids or other or merged:
         with pytest.raises(TableError):
             copy_of(second, folder)
     else:

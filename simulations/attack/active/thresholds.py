@@ -37,7 +37,11 @@ def play(folder: Path) -> Attempt:
     generator, right = np.random.default_rng(1), np.zeros(len(KINDS))
     for index in range(TABLES):
         more = generator.random((len(KINDS), COLUMNS)) < 0.5
-        columns = [make(bool(flag)) for (make, _), flags in zip(KINDS, more, strict=True) for flag in flags]
+        columns = [
+            generator.permutation(make(bool(flag)))  # else rows would be alike, and be refused
+            for (make, _), flags in zip(KINDS, more, strict=True)
+            for flag in flags
+        ]
         table = pd.DataFrame(dict(enumerate(columns))).add_prefix("c").assign(**{LABEL: np.arange(ROWS) % 2})
         others = {name: table.sample(rows, random_state=1) for name, rows in OTHERS.items()}
         hospitals = Hospitals(folder / str(index), {"first": table, **others}, asked_at("perturbed"))
