@@ -166,7 +166,8 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             (f"Is it {missing}? Then add" if {*codes} <= {*LIKELY} else f"Most likely it is {missing}. Add")
             + f" it to the schema file: missing = [{texts}].",
         )
-    there = np.concatenate([without(measured, codes), cells.values[cells.is_limit]])
+    measured = without(measured, codes)
+    there = np.concatenate([measured, cells.values[cells.is_limit]])
     there = there[~np.isnan(there)]
     if asked := beside_scale(there):
         texts = ", ".join(f"{code:g}" for code in asked)
@@ -178,7 +179,7 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
             f"missing = [{texts}]. If it is a step of the scale, leave it.",
         )
-    for value, may_be_limit in piled_up(without(measured, codes)):
+    for value, may_be_limit in piled_up(measured):
         yield ColumnFinding(
             NOTE if may_be_limit else WARNING,
             cells.name,

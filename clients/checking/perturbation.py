@@ -225,6 +225,7 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     more. 0.5 is guessing, 1 is always right.
     """
     columns, whose = varied(table.X), patient_numbers(table)
+    patients = count_patients(whose)
     mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)
 
     def scaled(X: Floats) -> Floats:
@@ -241,8 +242,8 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
         nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)
         return np.arange(len(first)) < len(tried[0]), np.stack([first, nearer])
 
-    if count_patients(whose) >= SMALL:
-        parts = [scores(whose >= count_patients(whose) // 2, bytes(32))]
+    if patients >= SMALL:
+        parts = [scores(whose >= patients // 2, bytes(32))]
     else:
         times = TIMES if table.X.size <= WIDE else TIMES_WIDE
         parts = [scores(whose % TIMES == rest, bytes([rest] * 32)) for rest in range(times)]

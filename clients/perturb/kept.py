@@ -113,7 +113,7 @@ class Kept:
                 )
 
 
-def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:
+def settle(folder: Path, settled: Callable[[Kept, Ledger], Kept]) -> Kept:
     """Return the kept values of a hospital's table after a function has checked them, and added those not settled yet.
 
     BudgetError if the table's ledger is missing, damaged or of an older kind, or the table was not looked at when the
@@ -122,7 +122,7 @@ def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:
 
     # Two processes may be the first at the same time, but only one at a time changes a ledger.
     def change(ledger: Ledger) -> Ledger:
-        content = asdict(settled(kept_of(ledger)))
+        content = asdict(settled(kept_of(ledger), ledger))
         del content["key"]
         return replace(ledger, copy=content)
 

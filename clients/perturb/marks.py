@@ -191,7 +191,7 @@ def check_not_again(
     """
     known = {**marks.first, **marks.last}
     gone = {record: text for record, text in known.items() if record not in now}
-    whose = prints if patients is None else np.unique(patients, return_inverse=True)[1]
+    whose = None if patients is None else np.unique(patients, return_inverse=True)[1]
     like, of_others, bits = _likeness({**gone, **now}, prints, cells, whose)
     never = [np.iinfo(np.int64).max] * len(LEVELS)
     had = np.array([marks.like.get(record, never) for record in [*gone, *now]])
@@ -237,10 +237,10 @@ def check_not_again(
     return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all, like=fewest)
 
 
-def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Words | Ints) -> tuple[Ints, Ints, Ints]:
+def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Ints | None) -> tuple[Ints, Ints, Ints]:
     """Return how many other rows lack at most a share of each record's information, by `LEVELS`, and the information.
 
-    Second, the same of other patients' rows.
+    Second, the same of other patients' rows, where ``whose`` they are is known, shape (rows,).
 
     A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
     """
@@ -255,15 +255,18 @@ def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Words | Ints
     bits = np.rint(np.log2(n / rows_with.clip(1))).astype(np.uint16)
     whole: Ints = bits.sum(axis=0, dtype=np.int64).clip(1)
     least = np.ceil(whole[:, None] * (1 - np.array(LEVELS))).astype(np.uint16)
-    like, of_others = np.empty((2, len(of), len(LEVELS)), np.int64)
+    like = np.empty((len(of), len(LEVELS)), np.int64)
+    of_others = like if whose is None else np.empty_like(like)
     for index, (record, mine) in enumerate(zip(as_words([*known]).tolist(), of, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
         for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
             shared += (column == cell) * worth
         own = prints == record
-        for counts, same in (like, own), (of_others, np.isin(whose, whose[own][:1])):
-            shared[same] = 0
-            counts[index] = [np.count_nonzero(shared >= enough) for enough in least[index]]
+        shared[own] = 0
+        like[index] = [np.count_nonzero(shared >= enough) for enough in least[index]]
+        if whose is not None:
+            shared[np.isin(whose, whose[own][:1])] = 0
+            of_others[index] = [np.count_nonzero(shared >= enough) for enough in least[index]]
     return like, of_others, whole
 
 

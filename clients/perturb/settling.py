@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.ledger.ledger import linked_ledger
+from clients.ledger.ledger import Ledger, linked_ledger
 from clients.perturb.draws import (
     PerturbedTerms,
     Unit,
@@ -75,8 +75,8 @@ def settled_of(
 ) -> Kept:
     """Return the settled values of a table's copy, at first use for good; see `clients.perturb.perturbed_table`."""
 
-    def settled(kept: Kept) -> Kept:
-        _check_begun(kept, table, key)
+    def settled(kept: Kept, ledger: Ledger | None = None) -> Kept:
+        _check_begun(kept, table, ledger)
         return _settled(kept, table, label, how, schema)
 
     return settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
@@ -86,17 +86,18 @@ def check_settled(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, folder: Path
 ) -> None:
     """Raise the error that a run would end with for a table's copy, and settle nothing."""
-    kept = kept_of(linked_ledger(folder))
-    _check_begun(kept, table, folder)
+    ledger = linked_ledger(folder)
+    kept = kept_of(ledger)
+    _check_begun(kept, table, ledger)
     _settled(kept, table, label, how, schema)
 
 
-def _check_begun(kept: Kept, table: Table, key: Path | bytes) -> None:
-    """Raise a TableError unless a table can have a copy, and a hospital's begin one if it has none."""
+def _check_begun(kept: Kept, table: Table, ledger: Ledger | None) -> None:
+    """Raise a TableError unless a table can have a copy, and a hospital's, which has a ledger, begin one."""
     _check_ids(table, not kept.columns)
-    if isinstance(key, bytes):
+    if ledger is None:
         return
-    _check_tells_apart(key, table)
+    _check_tells_apart(ledger, table)
     if not kept.columns and len(table.X) < FEWEST_RECORDS:
         raise TableError(
             f"The table has fewer than {FEWEST_RECORDS} records, too few to begin its copy for level "
@@ -259,12 +260,11 @@ def _reading_text(table: Table, schema: TableSchema | None) -> str:
     return json.dumps([sorted(table.readings.items()), sorted(others)])
 
 
-def _check_tells_apart(folder: Path, table: Table) -> None:
+def _check_tells_apart(ledger: Ledger, table: Table) -> None:
     """Check that sides and order of records follow from all by which the copy tells them apart; else TableError.
 
     After a run with one column of codes all records of a code are on one side, for good, and next to each other.
     """
-    ledger = linked_ledger(folder)
     if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
         raise TableError(
             "The table was first used with fewer columns, or without row ids, and records that were alike then are on "
