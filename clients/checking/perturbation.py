@@ -17,7 +17,7 @@ from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.draws import cells_of, units_of
 from clients.perturb.kept import FEWEST_RECORDS, settled_column
 from clients.table.table import LABEL, Table, columns_text
-from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.table_schema import CATEGORY, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, replaced_share
 
@@ -118,7 +118,9 @@ def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
         index for unit in generator.permutation(len(units))[:MOST_COLUMNS] for index in units[unit].places
     ]
     places = np.sort(chosen)
-    rows = generator.permutation(len(table.X))[: max(FEW, MOST_CELLS // len(places))]
+    whose = patient_numbers(table)
+    order = np.argsort(generator.permutation(count_patients(whose))[whose], kind="stable")
+    rows = order[: max(FEW, MOST_CELLS // len(places))]  # whole patients, but for one
     names = tuple(table.columns[index] for index in places)
     sample = replace(table, columns=names, X=table.X[np.ix_(rows, places)], labels=None, ids=None)
     if table.patients is not None:
@@ -129,8 +131,8 @@ def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
 
 
 def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at: int) -> Finding:
-    Z = standardised(table.X[:, columns])
-    errors = np.array([filter_errors(Z, noise) for noise in NOISES])
+    Z, whose = standardised(table.X[:, columns]), patient_numbers(table)
+    errors = np.array([filter_errors(Z, noise, whose) for noise in NOISES])
     of_all = np.sqrt(np.mean(errors**2, axis=1))
     aucs = [membership_auc(table, schema, noise) for noise in NOISES]
     true = " and ".join(f"{1 - replaced_share(noise):.0%}" for noise in NOISES)
@@ -140,6 +142,9 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at
         f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing. A code in the copy, a rare one, "
         f"too, is the true one with at least {true}."
     )
+    if many := len(Z) // count_patients(whose) - 1:
+        told += f" A patient has {many + 1} rows or more on average: what they share, a label or a code, too, has as "
+        told += "many copies, of which the mean or most tell it. Fewer rows of each, as one, protect more."
     if len(table.columns) < of:
         told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
     share = of_all[at] / NOISES[at]
@@ -147,11 +152,12 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at
         return Finding(
             WARNING,
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
-            f"many for so few records, as genes are. {told} Use level dp, with fewer columns than rows.",
+            "many for so few records, as genes are, or the same in a patient's many rows. "
+            f"{told} Use level dp, with fewer columns than rows.",
         )
     near = errors[at] <= TWO_COPIES * NOISES[at]
     names = [table.columns[index] for index in np.flatnonzero(columns)[near]]
-    more = f" Less protected, as correlated with others: {columns_text(names)}." if names else ""
+    more = f" Less protected, as others or other rows tell them: {columns_text(names)}." if names else ""
     if share <= TWO_COPIES or aucs[at] > SURELY:
         return Finding(WARNING, f"Level perturbed is weak on this table. {told}{more}")
     return Finding(NOTE, f"Level perturbed. {told}{more}")
@@ -162,7 +168,8 @@ def error_of(table: Table, schema: TableSchema | None, noise: float) -> float:
     looked_at, columns = _sample(table, schema)
     if not columns.any():
         return noise
-    return float(np.sqrt(np.mean(filter_errors(standardised(looked_at.X[:, columns]), noise) ** 2)))
+    Z = standardised(looked_at.X[:, columns])
+    return float(np.sqrt(np.mean(filter_errors(Z, noise, patient_numbers(looked_at)) ** 2)))
 
 
 def _both(values: tuple[float, ...] | list[float] | Floats) -> str:
@@ -193,27 +200,52 @@ def standardised(X: Floats) -> Floats:
     return Z
 
 
-def filter_errors(Z: Floats, noise: float) -> Floats:
+def filter_errors(Z: Floats, noise: float, whose: Ints) -> Floats:
     """Return the root mean square error of the best linear guess of each column from noisy ones, shape (columns,).
 
     With the covariance C of standardised columns, and noise of variance σ² in each, it is the root of the diagonal of
     C - C (C + σ² I)^-1 C (Wiener 1949). C is that of these very records: a bound, which an attacker comes near to where
     rows are many more than columns. Where they are not, it takes a large table of the same columns from elsewhere.
+    The means of each patient's rows, times the root of their number, and what rows differ from them have a C each.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (rows, columns)
+        The standardised columns.
+    noise : float
+        σ, in deviations.
+    whose : ndarray of shape (rows,)
+        Number of each row's patient, from 0.
 
     Examples
     --------
     Columns that have nothing to do with each other give σ / sqrt(1 + σ²); a column that is there twice, less.
 
     >>> Z = np.array([[1.0, 1, 1], [1, 1, -1], [-1, -1, 1], [-1, -1, -1]])
-    >>> filter_errors(Z, 0.5).round(3).tolist()
+    >>> filter_errors(Z, 0.5, np.arange(4)).round(3).tolist()
     [0.333, 0.333, 0.447]
+
+    So does one that is the same, or the opposite, in two rows of each patient.
+
+    >>> filter_errors(Z, 0.5, np.array([0, 0, 1, 1])).round(3).tolist()
+    [0.243, 0.243, 0.333]
     """
-    # The triangle has the same singular values and axes; genes have fewer rows than columns anyway.
-    triangle = np.linalg.qr(Z, mode="r") if len(Z) > Z.shape[1] else Z
-    _, singular, axes = np.linalg.svd(triangle, full_matrices=False)
-    variances = singular**2 / len(Z)
-    left: Floats = np.sqrt((variances * noise**2 / (variances + noise**2)) @ axes**2)
-    return left
+    rows = np.bincount(whose)
+    sums = np.zeros((len(rows), Z.shape[1]))
+    np.add.at(sums, whose, Z)
+    left = np.zeros(Z.shape[1])
+    for part, many in (
+        (sums / np.sqrt(rows)[:, None], len(rows)),
+        ((Z - (sums / rows[:, None])[whose]), len(Z) - len(rows)),
+    ):
+        if many:
+            # The triangle has the same singular values and axes; genes have fewer rows than columns anyway.
+            triangle = np.linalg.qr(part, mode="r") if len(part) > part.shape[1] else part
+            _, singular, axes = np.linalg.svd(triangle, full_matrices=False)
+            variances = singular**2 / many
+            left += many * ((variances * noise**2 / (variances + noise**2)) @ axes**2)
+    errors: Floats = np.sqrt(left / len(Z))
+    return errors
 
 
 def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> float:

@@ -28,7 +28,7 @@ def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
     table = replace(load_dataset(data, data_dir=data_dir), labels=None)
     Z = standardised(table.X[:, varied(table.X)])
     for noise in NOISES:
-        error = float(np.sqrt(np.mean(filter_errors(Z, noise) ** 2)))
+        error = float(np.sqrt(np.mean(filter_errors(Z, noise, np.arange(len(Z))) ** 2)))
         yield {
             "data": data,
             "genes": data in GENES,

@@ -32,14 +32,14 @@ def test_the_filters_error_is_that_of_a_filter_on_a_copy(noise: float) -> None:
     covariance = Z.T @ Z / len(Z)
     guesses = noisy @ np.linalg.solve(covariance + noise**2 * np.eye(8), covariance)
     found = np.sqrt(np.mean((guesses - Z) ** 2, axis=0))
-    assert found == pytest.approx(filter_errors(Z, noise), rel=0.08)
+    assert found == pytest.approx(filter_errors(Z, noise, np.arange(len(Z))), rel=0.08)
 
 
 def test_with_more_columns_than_rows_the_error_is_the_same_as_by_the_covariance() -> None:
     Z = standardised(genes())
     C = Z.T @ Z / len(Z)
     left = np.diag(C - C @ np.linalg.solve(C + 0.25 * np.eye(len(C)), C))
-    assert filter_errors(Z, 0.5) == pytest.approx(np.sqrt(left), abs=1e-6)
+    assert filter_errors(Z, 0.5, np.arange(len(Z))) == pytest.approx(np.sqrt(left), abs=1e-6)
 
 
 def told(X: np.ndarray, schema: TableSchema | None = None) -> list[Finding]:
@@ -75,6 +75,40 @@ def test_the_features_of_a_category_do_not_follow_each_other() -> None:
     sound = replace(table(X), columns=schema.features)
     assert "'sex" in next(of_level(sound, None)).text
     assert "'sex" not in next(of_level(sound, schema)).text
+
+
+@pytest.mark.parametrize(("noise", "visits"), [(0.25, 4), (0.5, 8)])
+def test_what_a_patients_rows_share_is_told_by_their_copies(noise: float, visits: int) -> None:
+    """A table of eight visits was called as sound as one of one."""
+    generator, patients = np.random.default_rng(5), 500
+    whose = np.repeat(np.arange(patients), visits)
+    lasting = generator.normal(size=(patients, 3))[whose]
+    X = np.column_stack([lasting, generator.normal(size=len(whose))])
+    own = replace(table(X), patients=whose.astype(str), ids=(7 * np.arange(len(X))).astype(str), labels=None)
+    copy = perturbed_table(own, "label", None, PerturbedTerms(noise), bytes(32)).X
+    noisy, errors = (copy - X.mean(axis=0)) / X.std(axis=0), filter_errors(standardised(X), noise, whose)
+    means = np.array([noisy[whose == one, :3].mean(axis=0) for one in range(patients)])[whose]
+    guesses = means * visits / (visits + noise**2)
+    found = np.sqrt(np.mean((guesses - standardised(X)[:, :3]) ** 2, axis=0))
+    assert errors[:3] == pytest.approx(found, rel=0.08)
+    assert errors[3] == pytest.approx(noise / np.sqrt(1 + noise**2), rel=0.03)
+    (of_visits,), (of_rows,) = of_level(own, None), of_level(replace(own, patients=None), None)
+    assert [of_visits.level, of_rows.level] == [WARNING, NOTE]
+    assert f"{visits} rows" in of_visits.text
+
+
+def test_most_copies_tell_a_label_that_eight_rows_of_a_patient_share() -> None:
+    whose = np.repeat(np.arange(1000), 8)
+    labels = np.where(whose % 2, "yes", "no")
+    X = np.random.default_rng(5).normal(size=(len(whose), 1))
+    own = replace(
+        table(X), patients=whose.astype(str), ids=(7 * np.arange(len(X))).astype(str), labels=labels
+    )
+    copy = perturbed_table(own, "label", None, PerturbedTerms(0.5), bytes(32)).labels
+    told = (copy == "yes").reshape(1000, 8).sum(axis=1)
+    right = np.where(np.arange(1000) % 2, told > 4, told < 4) + (told == 4) / 2
+    assert right.mean() == pytest.approx(0.995, abs=0.005)
+    assert np.mean(copy == labels) == pytest.approx(0.875, abs=0.02)
 
 
 def test_who_took_part_is_told_where_columns_are_many() -> None:
