@@ -165,10 +165,9 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         bits = bits_of(kept.derive(tags.PERTURBED, f"label {new}"))
         column = settled_labels(table.labels, classes, how.min_cluster, bits)
         kept = replace(kept, labels={**kept.labels, new: column})
-        words = _words(kept, table, units, settling, how)[1][..., :1]
         drawing = label_codes(table.labels, column)[settling], bits_of_labels(table.labels, prints)[settling]
         as_numbers = replace(column, values=range(len(column.values)))
-        (begun,) = settled_draws([as_numbers], *drawing, kept.secret(new), words, how, bits)
+        (begun,) = settled_draws([as_numbers], *drawing, kept.secret(new), words[..., :1], how, bits)
         kept = replace(kept, labels={**kept.labels, new: replace(begun, values=column.values)})
     return kept
 
