@@ -184,17 +184,40 @@ def result_of(model: Model, folder: Path) -> Mapping[str, Any]:
 
 def caution_of(model: Model, result: Mapping[str, Any]) -> str:
     """Return what to keep in mind of a model's probabilities, as far as the result of its run tells."""
-    return caution_of_copies(result) if hasattr(model, "predict_proba") else ""
+    return caution_of_probabilities(result) if hasattr(model, "predict_proba") else ""
 
 
 UNTOLD = 1.0
 """Width of a calibration slope's interval from which on it tells nothing."""
 
+TOO_MODERATE = "they are too moderate: those near 0 or 1 should be nearer"
+TOO_EXTREME = "they are too extreme: those near 0 or 1 should be less so"
 
-def caution_of_copies(result: Mapping[str, Any]) -> str:
-    """Return what to keep in mind of probabilities that were fitted on perturbed records; nothing of others."""
-    if result.get("level") != "perturbed" or not (result.get("config") or {}).get("probability"):
+
+def caution_of_probabilities(result: Mapping[str, Any]) -> str:
+    """Return what to keep in mind of a run's probabilities; empty if the test finds no fault in them.
+
+    Of those that were fitted on perturbed records there is always something.
+    """
+    if result.get("level") == "perturbed" and (result.get("config") or {}).get("probability"):
+        return _caution_of_copies(result)
+    if (result.get("agreement") or {}).get("slope") is None:
         return ""
+    slope = agreement_intervals(result)["slope"]
+    if slope[1] <= 1 <= slope[2]:
+        return ""
+    return (
+        f"Take the order of probabilities, not their size: in the test {TOO_MODERATE if slope[1] > 1 else TOO_EXTREME}"
+        f"{_in_numbers(slope)}."
+    )
+
+
+def _in_numbers(slope: tuple[float, float, float]) -> str:
+    value, low, high = slope
+    return f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"
+
+
+def _caution_of_copies(result: Mapping[str, Any]) -> str:
     slope = (
         agreement_intervals(result).get("slope") if result.get("tested_on") != "perturbed records" else None
     )
@@ -203,19 +226,19 @@ def caution_of_copies(result: Mapping[str, Any]) -> str:
         if result.get("tested_on") == "perturbed records":
             text += ". Beside copies, in which some classes are wrong, they look too extreme"
     else:
-        value, low, high = slope
+        _, low, high = slope
         text = (
-            "For true ones they are too moderate: those near 0 or 1 should be nearer"
+            f"For true ones {TOO_MODERATE}"
             if low > 1
             else "For true ones they look too extreme, but the noise of the test makes them look so"
             if high < 1 and result["agreement"].get("slope_noise")
-            else "For true ones they are too extreme: those near 0 or 1 should be less so"
+            else f"For true ones {TOO_EXTREME}"
             if high < 1
             else "The test is too small, or its noise too large, to tell"
             if high - low > UNTOLD
             else "The test finds no fault in them, but is too small to find a slight one"
         )
-        text += f" (calibration slope {value:.2f}, 95% interval {low:.2f} to {high:.2f}; 1 is ideal)"
+        text += _in_numbers(slope)
     return (
         "Probabilities were fitted on perturbed records, and corrected for the noise that is known to be in these. "
         f"{text}. Take their order, or fit them again on true records of your own."

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
-from flower_pansvm.thresholds import caution_of_copies
+from flower_pansvm.thresholds import caution_of_probabilities
 from strategies.report.section import quoted, some, unit
 from strategies.report.shares import class_figures, count, percent
 from strategies.report.words.system import cautions_of_sums, every_system
@@ -39,7 +39,7 @@ def _of_test(result: Result) -> Iterator[str]:
             "The model was tried on perturbed copies of patients’ records, in which some classes are wrong. How good "
             "it is for true records was not measured; most likely it is better."
         )
-    yield caution_of_copies(result)
+    yield caution_of_probabilities(result)
     yield _not_calibrated(result)
     yield _positive_by_order(result)
     yield _never_named(result)

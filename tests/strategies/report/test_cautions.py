@@ -42,7 +42,7 @@ def sloped(slope: float) -> dict[str, Any]:
 
 
 def test_a_good_run_has_none() -> None:
-    assert cautions(GOOD) == []
+    assert cautions(GOOD) == cautions({**GOOD, **sloped(1.1)}) == []
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,11 @@ def test_a_good_run_has_none() -> None:
             "too extreme: those near 0 or 1 should be less so (calibration slope 0.60",
         ),
         ({**COPIES, **sloped(1.1)}, "finds no fault in them"),
+        (
+            sloped(0.4),
+            "too extreme: those near 0 or 1 should be less so (calibration slope 0.40, 95% interval 0.20",
+        ),
+        (sloped(1.4), "not their size: in the test they are too moderate"),
         ({"count_noise": 3.2}, "each is off by about 3.2"),
         ({"disclosed": [{"task": "cuts", "how": "exact"}]}, "can be computed from these"),
         ({"disclosed": [{"task": "rff_cuts", "how": "exact"}]}, "can be computed from these"),
