@@ -49,13 +49,26 @@ def grid_table(chosen: Mapping[str, Any]) -> Table:
 
 
 def edges(chosen: Mapping[str, Any]) -> list[str]:
-    """Return ``C`` and ``gamma`` where the best value is the smallest or largest of several that were tried."""
-    at_edge = []
+    """Return ``C`` and ``gamma`` where the best value is the smallest or largest of several that were tried.
+
+    Not where another value is as accurate: beyond an edge that only its order made the best, nothing is to be found.
+    """
+    at_edge, grid = [], chosen["grid"]
     for name in ("C", "gamma"):
-        tried = sorted({point[name] for point in chosen["grid"]})
-        if len(tried) > 1 and chosen[name] in (tried[0], tried[-1]):
+        tried = sorted({point[name] for point in grid})
+        as_good = {point[name] for point in grid if point["accuracy"] == grid[0]["accuracy"]}
+        if len(tried) > 1 and as_good == {chosen[name]} <= {tried[0], tried[-1]}:
             at_edge.append(name)
     return at_edge
+
+
+def tells_little(result: Mapping[str, Any]) -> str:
+    """Return that no setting is clearly better than who always names the largest class; empty if one is."""
+    rows, best = result.get("rows_train_by_class"), result["chosen"]["grid"][0]
+    if not rows or best["accuracy"] - best["deviation"] > max(rows) / sum(rows):
+        return ""
+    always = f"who always says “{result['classes'][rows.index(max(rows))]}” is right for {max(rows) / sum(rows):.2%}"
+    return f"No setting is more accurate than no model by more than its deviation ({always}): the choice tells little."
 
 
 def command(result: Mapping[str, Any]) -> str:
@@ -86,6 +99,8 @@ def print_choice(result: Mapping[str, Any], engine_option: str) -> None:
         f"\nAccuracy over {result['config']['cv-folds']} folds of the training rows, mean ± deviation:\n"
     )
     console.print(grid_table(chosen))
+    if doubt := tells_little(result):
+        console.print(f"\n{doubt}", soft_wrap=True)
     for name in edges(chosen):
         console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --{name} ...")
     console.print(f"\nBest setting: {command(result)}{engine_option}", soft_wrap=True)

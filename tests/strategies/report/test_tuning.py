@@ -58,7 +58,25 @@ def test_the_table_has_a_line_for_each_point_and_says_why_one_failed() -> None:
 def test_a_best_value_at_the_edge_of_the_grid_is_told(
     grid: list[tuple[float, float | None]], at_the_edge: list[str]
 ) -> None:
-    assert tuning.edges(chosen(*(point(C, gamma, 0.9) for C, gamma in grid))) == at_the_edge
+    assert (
+        tuning.edges(chosen(*(point(*one, 0.9 - 0.1 * place) for place, one in enumerate(grid))))
+        == at_the_edge
+    )
+
+
+def test_an_edge_is_not_told_where_another_value_is_as_accurate() -> None:
+    settings = [(1.0, 0.5), (4.0, 0.5), (16.0, 0.1)]
+    assert tuning.edges(chosen(*(point(C, gamma, 0.9) for C, gamma in settings))) == []
+    tied = [point(1.0, 0.5, 0.9), point(1.0, 0.1, 0.9), point(4.0, 0.1, 0.8), point(16.0, 0.5, 0.8)]
+    assert tuning.edges(chosen(*tied)) == ["C"]
+
+
+def test_a_choice_among_settings_that_are_no_better_than_no_model_is_told() -> None:
+    few = {"classes": ["no", "yes"], "rows_train_by_class": [98, 2]}
+    found = {**few, "chosen": chosen(point(1.0, 0.5, 0.98), point(4.0, 0.5, 0.98))}
+    assert "who always says “no” is right for 98.00%" in tuning.tells_little(found)
+    assert tuning.tells_little({**found, "chosen": chosen(point(1.0, 0.5, 0.995))}) == ""
+    assert tuning.tells_little({**found, "rows_train_by_class": None}) == ""
 
 
 @pytest.mark.parametrize(
