@@ -12,6 +12,7 @@ import numpy as np
 from clients.checking.patients import FEW, another_in_every_row
 from clients.label_check import check_labels
 from clients.perturb.kept import FEWEST_RECORDS
+from clients.table.table import Table
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
@@ -116,6 +117,8 @@ def doubts_of(settings: Settings) -> list[str]:
         form = replace(form, drop=(*form.drop, plain_name(settings.split.removeprefix("by:"))))
     folder = Path(settings.data_dir) if settings.data_dir else None
     paths = [path for source in settings.data.split(SEPARATOR) if (path := locate(source, folder))]
+    if len(paths) > 1:
+        together += _at_several_sites(tables)
     if not paths:
         return together
     from clients.checking.findings import doubts  # noqa: PLC0415 - of files, and its imports take a while
@@ -125,6 +128,20 @@ def doubts_of(settings: Settings) -> list[str]:
         for text in doubts(path, settings.label or None, form):
             files_with[text].append(path.name)
     return [*together, *(f"{', '.join(names)}: {text}" for text, names in files_with.items())]
+
+
+def _at_several_sites(tables: Sequence[Table]) -> list[str]:
+    """Return a warning of patients in several sites' files, which a check of each file cannot see; none without."""
+    from clients.checking.copies import of_sites  # noqa: PLC0415 - as in doubts_of
+
+    columns = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
+    rows = np.vstack([table.X[:, [table.columns.index(name) for name in columns]] for table in tables])
+    twice = of_sites(rows, np.repeat(np.arange(len(tables)), [len(table.X) for table in tables]))
+    told = (
+        f"{twice} of {len(rows)} rows are the same in all features as one of another file. If patients are in several "
+        "files, take the copies out: one copy may be trained on, the other tested on, and hospitals would not notice."
+    )
+    return [told] if twice else []
 
 
 def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:

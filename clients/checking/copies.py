@@ -8,7 +8,7 @@ import pandas as pd
 
 from clients.checking.cells import Cells
 from clients.checking.finding import WARNING, Finding
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 
 LEAST_NEARLY, NEARLY, BY_CHANCE, OF_ONE = 5, 0.01, 10, 10
 """Rows that are nearly there twice, and their share, of which something is said; how often as many as by chance; and
@@ -30,11 +30,7 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
     # As bytes, in which equal numbers are the same once -0.0 is 0.0: of thousands of columns pandas takes long.
     rows = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns]) + 0.0
     rows[np.isnan(rows)] = np.nan
-    owners: Sequence[object] = range(len(rows)) if whose is None else whose
-    first: dict[bytes, object] = {}
-    twice = sum(
-        first.setdefault(row.tobytes(), owner) != owner for row, owner in zip(rows, owners, strict=True)
-    )
+    twice = _copies(rows, range(len(rows)) if whose is None else whose)
     small = rows.size <= MOST_CELLS
     marks, alike = _marked(rows) if small else (np.empty(0, np.uint64), np.empty(0))
     if twice and not (small and _by_chance(marks, alike, twice)):
@@ -53,6 +49,22 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
             "far more than by chance. If patients are there twice, corrected or seen again, keep one row of each, or "
             "name a column of their ids as patient-id in the schema file: else they are trained on and tested on.",
         )
+
+
+def of_sites(rows: Floats, sites: Ints) -> int:
+    """Return how many rows, shape (rows, columns), are the same as one of another site; 0 if that may be by chance."""
+    rows = rows + 0.0
+    rows[np.isnan(rows)] = np.nan
+    twice = _copies(rows, sites.tolist()) if rows.shape[1] > 1 else 0
+    return 0 if twice and rows.size <= MOST_CELLS and _by_chance(*_marked(rows), twice) else twice
+
+
+def _copies(rows: Floats, owners: Sequence[object]) -> int:
+    """Return how many rows are the same as an earlier one of another owner."""
+    first: dict[bytes, object] = {}
+    return sum(
+        first.setdefault(row.tobytes(), owner) != owner for row, owner in zip(rows, owners, strict=True)
+    )
 
 
 def _marked(rows: Floats) -> tuple[np.ndarray, Floats]:

@@ -125,6 +125,23 @@ def test_sites_too_small_for_a_copy_are_told_of(sites: int, level: str, warned: 
     assert sum("fewer than 30 records" in line for line in told) == warned
 
 
+@pytest.mark.parametrize("of_codes", [False, True])
+def test_patients_in_several_files_are_asked_about_unless_rows_are_alike_by_chance(
+    tmp_path: Path, of_codes: bool
+) -> None:
+    draw = np.random.default_rng(0)
+    drawn = draw.integers(2, size=(3, 60, 3)) if of_codes else draw.normal(size=(3, 60, 3))
+    if not of_codes:
+        drawn[1, :20] = drawn[0, 20:40]
+    for site, cells in enumerate(drawn):
+        frame = pd.DataFrame(cells, columns=["age", "dose", "pulse"]).assign(label=[0, 1] * 30)
+        # Sites need not write their columns in one order.
+        frame[frame.columns[:: 1 - 2 * (site == 1)]].to_csv(tmp_path / f"{site}.csv", index=False)
+    files = "|".join(str(tmp_path / f"{site}.csv") for site in range(3))
+    told = [line for line in doubts_of(make_settings(data=files, sites=3)) if "another file" in line]
+    assert [line.startswith("20 of 180 rows") for line in told] == [True] * (not of_codes)
+
+
 def test_a_researchers_rows_may_be_there_twice_at_level_perturbed(tmp_path: Path) -> None:
     for site in range(3):
         own = visits(60, site, each=1).drop(columns="mrn")
