@@ -194,6 +194,12 @@ class SecureAggregation(Strategy):
                 "common sum. Use a strategy that sends the same content to all nodes."
             )
         chosen = [message.metadata.dst_node_id for message in messages]
+        kinds = {kind for kind, _ in distinct}
+        if not {kind.partition(".")[0] for kind in kinds} <= {"train", "evaluate"}:
+            raise SettingError(
+                f"{type(self.strategy).__name__} sends messages of type {', '.join(sorted(kinds))}, and only replies "
+                "to 'train' and 'evaluate', such as 'train.mine', leave in secure sums. Have it send one of these."
+            )
         run, (task,) = grid.run.run_id, tasks
         if run != self._run:
             self.sites.joined.clear()
@@ -201,7 +207,7 @@ class SecureAggregation(Strategy):
         self.sites.join(grid, chosen, self.timeout, late=self._opened > 0)
         messages = [message for message in messages if message.metadata.dst_node_id in self.sites.joined]
         nodes = [message.metadata.dst_node_id for message in messages]
-        self._check_enough(nodes)
+        self._check_enough(nodes, len(chosen))
         REQUESTED[run] += 1
         sum_round, groups = self.sites.sum_of(str(run), task, REQUESTED[run], nodes)
         for message in messages:
@@ -209,8 +215,14 @@ class SecureAggregation(Strategy):
         self._sum = grid, sum_round
         return messages
 
-    def _check_enough(self, nodes: list[int]) -> None:
-        """Raise a SumError if a site would refuse a sum over so few sites."""
+    def _check_enough(self, nodes: list[int], chosen: int) -> None:
+        """Raise a SumError if no chosen node has joined, or a site would refuse a sum over those that have."""
+        least = max((self.sites.joined[node].min_sites for node in nodes), default=1)
+        if len(nodes) < min(least, chosen):
+            raise SumError(
+                f"{len(nodes)} of {chosen} chosen nodes have joined, too few for a sum. The others could not be "
+                "reached, or their ClientApp failed or is none of secure_client_app: the nodes' logs say which."
+            )
         for node in nodes:
             site = self.sites.joined[node]
             if len(nodes) < site.min_sites:

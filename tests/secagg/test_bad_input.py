@@ -311,6 +311,34 @@ def test_too_few_nodes_in_flowers_simulation_are_told_with_the_option_for_more()
         run(secure(FedAvg()), secured(sites=2))
 
 
+@pytest.mark.parametrize("plain", [range(SITES), [2, 3, 4]], ids=len)
+def test_nodes_whose_app_has_no_secure_sums_are_told(plain: Iterable[int]) -> None:
+    """The first mistake: only the ServerApp was changed."""
+    grid, apps = secured(), [with_handlers(ClientApp()), secured().app]
+    grid.app = lambda message, context: apps[context.node_config["partition-id"] not in plain](  # type: ignore
+        message, context
+    )
+    with pytest.raises(
+        SumError, match=f"{SITES - len(list(plain))} of 5 chosen .* none of secure_client_app"
+    ):
+        run(secure(FedAvg(**ALL_NODES)), grid)
+
+
+class Asking(FedAvg):
+    """Trains by a query, whose answers are masked by nothing."""
+
+    def configure_train(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Any) -> Any:
+        messages = super().configure_train(server_round, arrays, config, grid)
+        return [Message(message.content, message.metadata.dst_node_id, "query.fit") for message in messages]
+
+
+def test_a_strategy_that_trains_by_queries_is_refused_before_anything_is_sent() -> None:
+    grid = secured()
+    with pytest.raises(SettingError, match=r"Asking sends messages of type query\.fit"):
+        run(secure(Asking(**ALL_NODES)), grid)
+    assert not grid.replies
+
+
 class Personal(FedAvg):
     """Asks each node something else."""
 
