@@ -32,11 +32,13 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
     """
     if isinstance(result, tuple) and len(result) in (2, 3):
         X, y, names = (*result, None)[:3]
-        if names is None and isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X):
+        if names is None and all(isinstance(column, str) for column in getattr(X, "columns", [None])):
             names = X.columns
         try:
             if np.ndim(y) != 1:
                 raise ValueError("labels of shape (rows, 1)")
+            # NumPy takes what is masked for what lies below.
+            X, y = (one.astype(object).filled(np.nan) if np.ma.isMaskedArray(one) else one for one in (X, y))
             cells = np.asarray(X)
             columns = [f"x{i + 1}" for i in range(cells.shape[1])] if names is None else list(names)
             if label in columns:

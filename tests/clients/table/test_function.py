@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -183,6 +184,28 @@ def test_columns_keep_their_names_and_numbered_ones_get_some() -> None:
     assert list(as_frame((named, [0, 1]), "rows", "label").columns) == ["age", "dose", "label"]
     for X in (named.to_numpy(), pd.DataFrame(named.to_numpy())):
         assert list(as_frame((X, [0, 1]), "rows", "label").columns) == ["x1", "x2", "label"]
+
+
+class Polars:
+    """Cells with names that are no frame of pandas."""
+
+    columns: ClassVar = ["dose", "age"]
+
+    def __array__(self, *_: object, **__: object) -> Any:
+        return np.array([[3.0, 1.0], [4.0, 2.0]])
+
+
+def test_any_frame_tells_its_columns_names() -> None:
+    """Else a site with another order would mix columns up."""
+    assert list(as_frame((Polars(), [0, 1]), "rows", "label").columns) == ["dose", "age", "label"]
+
+
+def test_masked_cells_are_missing_whatever_lies_below() -> None:
+    X, y = np.ma.masked_equal([[1, 2], [3, 9]], 9), np.ma.masked_equal([0, 9], 9)
+    frame = as_frame((X, y), "rows", "label")
+    assert frame.isna().to_numpy().tolist() == [[False] * 3, [False, True, True]]
+    with pytest.raises(TableError, match="without a label"):
+        table_from_frame(frame, "label", "rows", TableForm())
 
 
 @pytest.mark.parametrize(
