@@ -191,6 +191,7 @@ class _Tables:
 
     def _table(self) -> Table:
         context = copy.copy(_context.get())
+        context.node_config, context.run_config = dict(context.node_config), dict(context.run_config)
         context.state = RecordDict()
         form, label = _form(), self._label_column
         frame = as_frame(call(self.rows, self.name, context, logged=True), self.name, label)

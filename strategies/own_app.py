@@ -65,6 +65,7 @@ def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -
             )
     read_by_sites = {
         "label",
+        "schema",
         *setting_fields(Terms),
         *(key for name in usable(PROTOCOLS) for key in setting_fields(options_class(name))),
     }

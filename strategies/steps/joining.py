@@ -207,7 +207,8 @@ def _nodes_by_name(answers: Mapping[int, JoinAnswer]) -> dict[str, int]:
         name = check_join(answer, node)
         if name in nodes:
             raise FederationError(
-                f"Two sites have the name '{name}'. Give each SuperNode another name: --node-config 'name=\"…\"'."
+                f"Two sites have the name '{name}'. Give each SuperNode another name: --node-config 'name=\"…\"'; in "
+                "an app of your own another partition-id."
             )
         nodes[name] = node
     return nodes

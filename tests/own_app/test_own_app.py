@@ -279,6 +279,23 @@ def test_on_a_real_node_the_text_of_its_errors_stays(where: str, real: bool) -> 
     assert ("node" in str(caught.value)) is real
 
 
+def test_nodes_of_one_number_are_told_to_have_others() -> None:
+    """Commands that were copied start several SuperNodes with the first one's number."""
+    nodes = [{"partition-id": number, "num-partitions": 3} for number in (0, 0, 1)]
+    with pytest.raises(PanSVMError, match="another partition-id"):
+        PanSVM.from_context(context()).start(InProcessGrid(client_app(data=wine), nodes, OURS))
+
+
+def test_what_a_function_writes_into_its_context_stays_there() -> None:
+    def numbering(context: Context) -> pd.DataFrame:
+        rows = wine(context)
+        context.node_config["partition-id"] = 7
+        context.run_config["pansvm.privacy"] = "perturbed"
+        return rows
+
+    assert trained(client_app(data=numbering)).model is not None
+
+
 def test_rows_that_change_within_a_run_are_refused() -> None:
     calls = iter(range(1000))
 
@@ -291,7 +308,15 @@ def test_rows_that_change_within_a_run_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"privacy": "perturbed"}, {"aggregation": "k-secure"}, {"label": "x"}, {"cc": 1}, {"C": "many"}]
+    "given",
+    [
+        {"privacy": "perturbed"},
+        {"aggregation": "k-secure"},
+        {"label": "x"},
+        {"schema": __file__},
+        {"cc": 1},
+        {"C": "many"},
+    ],
 )
 def test_settings_that_cannot_be_given_in_code_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
