@@ -27,6 +27,8 @@ class Registry(UserDict[str, T]):
         Group of the entry points by which installed packages add to it; none if it is empty.
     fits : callable
         Tells whether what a package adds is one of these things.
+    needs : tuple of str
+        Attributes that it must have besides.
 
     Examples
     --------
@@ -39,11 +41,16 @@ class Registry(UserDict[str, T]):
     """
 
     def __init__(
-        self, kind: str, table: Mapping[str, str], group: str = "", fits: Callable[[Any], bool] = callable
+        self,
+        kind: str,
+        table: Mapping[str, str],
+        group: str = "",
+        fits: Callable[[Any], bool] = callable,
+        needs: tuple[str, ...] = (),
     ) -> None:
         super().__init__()
         self.data: dict[str, Any] = {**table}
-        self.kind, self.group, self.fits = kind, group, fits
+        self.kind, self.group, self.fits, self.needs = kind, group, fits, needs
 
     def __getitem__(self, name: str) -> T:
         """Return the thing of a name; SettingError if there is none, with the near matches, or it cannot be loaded."""
@@ -57,10 +64,11 @@ class Registry(UserDict[str, T]):
 
     def _load(self, point: EntryPoint) -> Any:
         try:
-            thing, why, detail = point.load(), f"it is no {self.kind}", ""
+            thing, detail = point.load(), ""
+            why = self._misfit(thing, point.name)
         except (Exception, SystemExit) as error:  # anybody's module
-            thing, why, detail = None, type(error).__name__, str(error)
-        if thing is None or not self.fits(thing):
+            why, detail = type(error).__name__, str(error)
+        if why:
             package = point.dist.name if point.dist else "an installed package"
             raise SettingError(
                 f"The {self.kind} '{point.name}' of {package}, {point.value}, cannot be loaded: {why}. Install "
@@ -68,6 +76,16 @@ class Registry(UserDict[str, T]):
                 detail,
             )
         return thing
+
+    def _misfit(self, thing: Any, name: str) -> str:
+        """Return why what a package adds by a name cannot be used; an empty text if it can."""
+        if not self.fits(thing):
+            return f"it is no {self.kind}"
+        missing = [key for key in self.needs if not hasattr(thing, key)]
+        if lacking := sorted([*getattr(thing, "__abstractmethods__", ()), *missing]):
+            return f"it lacks {', '.join(lacking)}"
+        own = getattr(thing, "name", name)
+        return "" if own == name else f"it calls itself '{own}'"
 
     def name_of(self, thing: type) -> str | None:
         """Return the name of a class; None if it has none."""

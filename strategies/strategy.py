@@ -9,6 +9,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, MetricRecord
 from flwr.serverapp import Grid
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import SettingError
 from flower_pansvm.log import log
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
@@ -149,6 +150,11 @@ class PhasedStrategy(ABC):
         self.federation = Federation(grid, self.settings, self.checkpoint, after)
         show = showing_rounds(self.federation.costs, on_round)
         self.outcome = self.fit(self.federation)
+        if not isinstance(self.outcome, Outcome):
+            kind = type(self.outcome).__name__
+            raise SettingError(
+                f"{type(self).__name__}.fit returns {kind}. End it with: return Outcome(model, evaluation)."
+            )
         if self.settings.test_epsilon > 0 and self.outcome.model is not None:
             self.outcome = tested_on_true_records(
                 test_budget(self.federation), self.settings, self.outcome.model, self.outcome

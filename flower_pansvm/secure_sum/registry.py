@@ -9,5 +9,6 @@ PROTOCOLS: Registry[type[SecureSum]] = Registry(
     OWN_PROTOCOLS,
     "flower_pansvm.protocols",
     lambda thing: isinstance(thing, type) and issubclass(thing, SecureSum),
+    ("name", "protected"),
 )
 """Each is loaded only when a run names it."""

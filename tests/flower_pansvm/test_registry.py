@@ -113,6 +113,43 @@ def test_a_package_that_cannot_be_used_stops_no_run_that_does_not_name_it(
             settings_from({key: "ghost"})
 
 
+HALF = """
+from flower_pansvm.secure_sum.contract import SecureSum
+from strategies.api import NystroemSettings, PhasedStrategy
+
+class NoMethods(SecureSum):
+    name, protected = "half", True
+
+class NoName(SecureSum):
+    def contribute(self, *_): ...
+    def total(self, *_): ...
+
+class OtherName(NoName):
+    name, protected = "whole", True
+
+class NoFit(PhasedStrategy):
+    settings_class = NystroemSettings
+"""
+
+
+@pytest.mark.parametrize(
+    ("registry", "kind", "why"),
+    [
+        (PROTOCOLS, "NoMethods", "it lacks contribute, total"),
+        (PROTOCOLS, "NoName", "it lacks name, protected"),
+        (PROTOCOLS, "OtherName", "it calls itself 'whole'"),
+        (STRATEGIES, "NoFit", "it lacks fit"),
+    ],
+)
+def test_a_class_that_lacks_something_is_told_what(
+    registry: Registry[object], kind: str, why: str, package: Path
+) -> None:
+    package.parents[1].joinpath("circles.py").write_text(HALF)
+    package.write_text(f"[{registry.group}]\nhalf = circles:{kind}\n")
+    with pytest.raises(SettingError, match=why):
+        _ = registry["half"]
+
+
 def test_a_name_is_given_once(package: Path) -> None:
     package.write_text(f"[{GROUP}]\nfraction = circles:Circle\n")
     with pytest.raises(SettingError, match="circles:Circle"):

@@ -347,6 +347,15 @@ def test_a_subclass_that_looks_at_results_is_the_strategy() -> None:
     assert "moments" in Looking.seen
 
 
+def test_a_strategy_of_ones_own_that_returns_no_outcome_is_told_what_to_return() -> None:
+    class Forgetful(PanSVM):
+        def fit(self, federation: Any) -> Any:
+            super().fit(federation)
+
+    with pytest.raises(SettingError, match=r"Forgetful.fit returns NoneType.*Outcome"):
+        Forgetful.from_context(context(), C=10).start(grid_of(client_app(data=wine)))
+
+
 def test_a_setting_that_the_sites_read_may_be_given_as_they_read_it() -> None:
     assert PanSVM.from_context(context(), privacy="exact").settings.level == "exact"
 
