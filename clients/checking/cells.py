@@ -54,6 +54,9 @@ OTHER_FORMS = {
     UNIT: r"[+-]?[0-9][0-9.,]* ?[^\W\d_][^0-9]*",
 }
 
+PAIR = re.compile(r"[0-9]+([.,][0-9]+)? ?[/:] ?[0-9]+([.,][0-9]+)?(:[0-9]+)?( ?[a-z]+)?")
+"""Two numbers in one cell, such as 120/80 mmHg, 7:05 or 03/2021; in small letters."""
+
 GROUPED = r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}"
 """A number of which nobody knows whether its point or comma is for decimals or for thousands."""
 
@@ -122,6 +125,13 @@ class Cells:
         """Whether most cells hold a day."""
         dates = [bool(DATE.search(text)) for text in self.texts[self.there]]
         return sum(dates) > len(dates) / 2
+
+    @cached_property
+    def is_pair(self) -> bool:
+        """Whether nearly all cells hold two numbers, and more different ones than a code has."""
+        alike = sum(count for text, count in self.words.items() if PAIR.fullmatch(text))
+        filled = np.count_nonzero(self.is_text | ~np.isnan(self.values))
+        return len(self.words) > FEW and bool(alike >= MEASURED * filled)
 
     @property
     def hinted(self) -> bool:

@@ -70,7 +70,13 @@ def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
             "Little can be learnt from it: leave it out at all sites.",
             f" ({1 - there / rows:.0%})",
         )
-    if column.kind != CATEGORY and cells.identifies:
+    if column.kind == NUMBER and cells.is_pair:
+        yield say(
+            ERROR,
+            "holds two numbers in a cell, as a blood pressure, a time of day or a month is written",
+            "Write each into a column of its own; or leave it out.",
+        )
+    elif column.kind != CATEGORY and cells.identifies:
         yield say(
             WARNING,
             "looks like one that says who a patient is (an id, a name, a date, a running number)",
@@ -84,7 +90,9 @@ def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
             WARNING,
             "is constant: the same in all rows where it is not empty",
             "That tells nothing at this site. If it is so at all sites, leave it out; if it is a mistake of the "
-            "export, correct it.",
+            "export, correct it."
+            + " If empty cells mean no, write no: they count as missing."
+            * (there < rows),
         )
     if column.kind == NUMBER and cells.is_code and not cells.identifies:
         yield say(

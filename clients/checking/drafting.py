@@ -40,6 +40,10 @@ GRID = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 ROOM = 0.25
 """Share of a column's spread that is added at either end."""
 
+DATES, PAIRS = "dates", "two numbers in a cell: write each into a column of its own"
+IDENTIFIES = "says who a patient is, by its name or as nearly all cells differ"
+"""Why a column is left out."""
+
 HEAD = """\
 # A first schema file, made from the table of one site. Look at every line, and give all sites the same file.
 # Ranges are guesses, far rounded: write what the measurement CAN be, from what is known of it and not from the rows.
@@ -141,10 +145,8 @@ def _why_left_out(cells: Cells) -> str:
     refused = np.count_nonzero(cells.is_text | (np.abs(cells.values) > LARGEST))
     if cells.is_measurement and refused > len(cells.there) / 10:
         return f"limits whose decimals have another form, or numbers above {LARGEST:g}: none can be added up"
-    if cells.identifies:
-        return (
-            "dates" if cells.is_date else "says who a patient is, by its name or as nearly all cells differ"
-        )
+    if cells.identifies or cells.is_pair:
+        return DATES if cells.is_date else PAIRS if cells.is_pair else IDENTIFIES
     return _common(cells, MOST_CATEGORIES)[1] if _is_category(cells) else ""
 
 
@@ -165,7 +167,9 @@ def _common(cells: Cells, most: int) -> tuple[list[str], str]:
     texts = [str(name) for name in names[counts >= COMMON]]
     spelt = {name if is_number(name) else spelling(name): name for name in reversed(texts)}
     texts = list(spelt.values())[::-1]
-    if len(texts) < 2:
+    if len(texts) == 1:
+        return texts, f"text: one alone is in {COMMON} rows; if an empty cell means no, write no"
+    if not texts:
         return texts, f"text: no two are in {COMMON} rows each"
     if len(texts) > most:
         return texts, f"text: more than {most} are in {COMMON} rows each"

@@ -141,4 +141,6 @@ def _unknown(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Findi
 def _empty_rows(frame: pd.DataFrame, name: str) -> Iterator[Finding]:
     empty = frame.attrs.get(EMPTY_ROWS, 0)
     if empty:
-        yield Finding(NOTE, f"Between the rows of '{name}' are {empty} without any cell, which do not count.")
+        yield Finding(
+            NOTE, f"Of the rows of '{name}', {empty} are empty or the column names again, and do not count."
+        )

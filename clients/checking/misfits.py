@@ -33,8 +33,9 @@ def misfits(frame: pd.DataFrame, schema: TableSchema, form: TableForm) -> Iterat
     labels = [label for label in named if label is not None]
     if len(labels) < len(named):
         yield (
-            f"{len(named) - len(labels)} rows have no label, and 'pansvm check' will refuse the table. Leave them out "
-            "of it until their outcome is known."
+            f"{len(named) - len(labels)} rows have no label, and 'pansvm check' will refuse the table. If that means "
+            "no, as of a date of death, write yes and no; else leave them out of it until their outcome is known, or "
+            "as a footer (skip-footer)."
         )
     others = np.count_nonzero(~np.isin(labels, schema.classes)) if schema.classes else 0
     if others:

@@ -122,7 +122,7 @@ def _notes(predictions: "Predictions") -> Iterator[str]:
     if predictions.unused:
         yield f"The model does not need {columns_text(predictions.unused)} of the file."
     if predictions.empty:
-        yield f"{predictions.empty} rows without any cell have no prediction."
+        yield f"{predictions.empty} rows that are empty, or the column names again, have no prediction."
     if predictions.ambiguous:
         yield (
             f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for "

@@ -190,9 +190,10 @@ def _labels(column: "pd.Series[str]", label: str, name: str, classes: Sequence[s
     missing = np.array([text is None for text in texts])
     if missing.any():
         raise TableError(
-            f"In '{name}', there are rows without a label in column '{label}'. Fill the labels in (where a patient has "
-            "several rows, as from REDCap, often one alone has it), or leave these rows out. To predict rows that have "
-            "no labels, leave the column out. If a class is called NA or the like, list the classes in a schema file.",
+            f"In '{name}', there are rows without a label in column '{label}'. If that means no, as of a date of "
+            "death, write yes and no; else fill them in (of a patient's rows from REDCap often one has it), or leave "
+            "them out. To predict such rows, leave the column out. If NA or the like is a class, list the classes in a "
+            "schema file.",
             detail=_which_rows(missing),
         )
     return np.array(texts, dtype=np.str_)

@@ -339,9 +339,26 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
         PREDICT, HANDLED, "Of column 'age' nobody knows",
     ),
     "rows without a cell among new patients": (
-        changed(RAW, "P3,", ",,,\nP3,"), PREDICT, HANDLED, "1 rows without any cell have no prediction",
+        changed(RAW, "P3,", ",,,\nP3,"), PREDICT, HANDLED, "1 rows that are empty",
     ),
     # Text among numbers.
+    "blood pressures": (
+        ward(pressure=[f"{110 + n}/{60 + n}" for n in range(ROWS)]),
+        "check ward.csv", ERROR, "'pressure' holds two numbers in a cell",
+    ),
+    "times of day": (
+        ward(drawn=[f"{n % 24}:{n:02d}" for n in range(ROWS)]), "schema ward.csv", HANDLED, "# two numbers in a cell",
+    ),
+    "a box that is ticked or empty": (
+        ward(smoker=["x", None, None]), "schema ward.csv", HANDLED, '"smoker",  # text: one alone .* write no',
+    ),
+    "1 or empty": (ward(smoker=[1, None]), "check ward.csv", WARNED, "constant.*If empty cells mean no, write no"),
+    "a day of death as label": (
+        as_csv(ward(label=["2024-01-03", None, None])), "check ward.csv", ERROR, "as of a date of death, write yes",
+    ),
+    "the names again on each page": (
+        changed(GOOD, "47,1", "age,sex,label\n47,1"), "check ward.csv", HANDLED, "1 are empty or the column names",
+    ),
     "percentages": (ward(crp=["7%", "9%"]), "check ward.csv --drop age", ERROR, "with a percent sign"),
     "decimal commas, schema": (
         as_csv(ward(), sep=";", decimal=","),

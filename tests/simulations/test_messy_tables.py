@@ -133,6 +133,8 @@ READ = {
     "remarks": read(
         csv("# made by SAS", "crp,label", "1,a", "# and so on, and on", "2,b"), 1, 2, comment="#"
     ),
+    "names again": read(csv("crp,label", "1,a", "crp,label", "2,b"), 1, 2),
+    "columns of nothing at the end": read(csv("crp,label,,", "1,a,,", "2,b,,"), 1, 2),
     "empty rows": read(csv("crp,label", "1,a", ",", "", "2,b", ",", ","), 1, 2),
     "all of it": read(
         "sep=;\r\nWard 7;\r\ncrp;label\r\n<5;ä\r\n;\r\n1.234,5;b\r\nNULL;b\r\nk. A.;b\r\nTotal;4\r\n".encode(

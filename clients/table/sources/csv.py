@@ -53,6 +53,9 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
             f"'{name}' is not proper CSV: a double quote is never closed or stands inside a field, or a field is "
             "extremely long. Export the file again."
         ) from None
+    # Spreadsheets end each line with separators of columns that hold nothing.
+    while len(header) > 1 and not header[-1].strip() and (frame.iloc[:, -1] == "").all():
+        header, frame = header[:-1], frame.iloc[:, :-1]
     frame.attrs[EMPTY_ROWS] = empty
     return frame.set_axis(header, axis=1).copy()  # in one block: of thousands of columns all is slow else
 
@@ -127,5 +130,5 @@ def _check_separator(header: Sequence[str], name: str, separator: str, is_given:
         raise TableError(
             f"'{name}' does not separate its fields by {SEPARATORS.get(separator, 'the given separator')}: most "
             f"likely by {word}. Set it in the node config or the schema file: separator={word} (pansvm check: "
-            f"--separator {word}). Such files often have decimal commas: decimal=','."
+            f"--separator {word}). Such files often have decimal commas: decimal=comma."
         )
