@@ -17,11 +17,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clients.table.cells import LARGEST
 from clients.table.table import LABEL
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
+from flower_pansvm.lists import first_of
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.sites import join_data
 from simulations.engines.flower_log import quieter
@@ -31,6 +33,7 @@ from strategies.settings import Settings, make_settings
 
 LARGEST_SEED = 2**31 - 1
 PATIENT = "patient"
+MOST_NAMED = 20
 FILE_SETTINGS = ("audit", "data-dir", "drop", "label", "out", "positive", "resume", "schema")
 """Settings of runs with files; ``fit`` has none."""
 
@@ -139,7 +142,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         PanSVMError
             If a setting is invalid, a site has too few rows, or the training fails.
         ValueError
-            If rows, labels, sites and groups do not fit together.
+            If rows, labels, sites and groups do not fit together, or a number is too large.
         """
         cells, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         if pd.isna(labels).any():
@@ -147,6 +150,12 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"y is None or NaN in {np.count_nonzero(pd.isna(labels))} rows. Fill them in, or leave these rows out."
             )
         check_classification_targets(labels)
+        too_large = (np.abs(cells) > LARGEST).any(axis=0)
+        if too_large.any():
+            raise ValueError(
+                f"X has numbers above {LARGEST:g}, too large to add up, in columns {self._names(too_large)}. Are they "
+                "mistyped, or ids? Correct them, divide them all, or leave the columns out."
+            )
         site_codes, patient_codes = _codes("sites", sites, len(cells)), _codes("groups", groups, len(cells))
         if site_codes is not None and site_codes.max(initial=0) == 0:
             raise ValueError(
@@ -167,9 +176,9 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check(settings)
             strategy = train_in_process(settings)
         if constant := strategy.outcome.figures.get("constant_columns"):
-            indices = ", ".join(name.removeprefix("x") for name in constant)
+            names = self._names(np.isin(frame.columns[:-1], constant))
             warnings.warn(
-                f"The model learns nothing of columns {indices} of X: they are empty, the same in all rows, or differ "
+                f"The model learns nothing of columns {names} of X: they are empty, the same in all rows, or differ "
                 "by less than a millionth of their numbers. Of the last, such as dates, subtract a fixed number.",
                 UserWarning,
                 stacklevel=2,
@@ -205,6 +214,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         del parameters["random_state"]
         return with_sites_of_data(make_settings(**{**parameters, **fixed, **more}))
+
+    def _names(self, marked: Bools) -> str:
+        """Return the names of some columns of X, or their indices where they have none."""
+        names = getattr(self, "feature_names_in_", np.arange(len(marked)))
+        return first_of([str(name) for name in names[marked]], MOST_NAMED)
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values, as :meth:`flower_pansvm.models.pan_svc.PanSVC.decision_function` does."""

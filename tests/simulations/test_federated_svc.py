@@ -194,3 +194,15 @@ def test_weights_of_classes_are_not_overruled() -> None:
     y = np.append(y[:-10], [2] * 10)
     with pytest.raises(PanSVMError, match="multi-class"):
         FederatedSVC(class_weight={0: 2}, settings={"multi-class": "ovr"}).fit(X, y)
+
+
+def test_columns_of_x_are_called_by_their_names() -> None:
+    X, y = make_moons(90, noise=0.1, random_state=0)
+    frame = pd.DataFrame(X, columns=["age", "dose"]).assign(site=1.0)
+    model = FederatedSVC(sites=3, landmarks=10, random_state=0)
+    with pytest.warns(UserWarning, match="columns site of X"):
+        model.fit(frame, y)
+    with pytest.warns(UserWarning, match="columns 2 of X"):
+        model.fit(frame.to_numpy(), y)
+    with pytest.raises(ValueError, match="in columns dose"):
+        model.fit(frame.assign(dose=1e13), y)
