@@ -142,7 +142,9 @@ class Cells:
     @cached_property
     def identifies(self) -> bool:
         """Whether the column tells who a patient is: by its name, or as nearly all its cells differ."""
-        if self.another_form and not self.is_date:
+        # Ids as a program writes them that takes them for numbers, such as 4711.0, whatever the decimals of the file.
+        as_floats = bool(self.words) and all(re.fullmatch(r"[0-9]+\.0", text) for text in self.words)
+        if self.another_form and not self.is_date and not as_floats:
             return False
         if not self.is_measurement:
             rows, different = int(self.there.sum()), len(self.distinct)

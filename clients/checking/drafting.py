@@ -75,7 +75,13 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
         )
     named = [TableColumn(name) for name in frame.columns if name not in (label, *form.drop)]
     columns = [_with_limits(cells, frame, form) for cells in cells_of(frame, named, form)]
-    commas = [cells.name for cells in columns if cells.another_form == COMMAS and not cells.is_measurement]
+    owners = list(candidates(frame, label))
+    commas = [
+        cells.name
+        for cells in columns
+        if cells.another_form == COMMAS
+        and not (cells.is_measurement or cells.identifies or cells.name in owners)
+    ]
     if commas:
         raise TableError(
             f"'{path.name}' holds numbers with {COMMAS}, which a schema file would leave out as text. For a comma "
@@ -83,11 +89,11 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
             "thousands=comma (or point, blank, apostrophe). If they are codes, --drop the column, and describe it.",
             detail=f"Look at {columns_text(commas)}.",
         )
-    owners = list(candidates(frame, label))
     left_out = dict.fromkeys(form.drop, "as asked for")
     left_out |= {cells.name: reason for cells in columns if (reason := _why_left_out(cells))}
     for name in owners:
-        left_out.setdefault(name, "repeats as ids do: the patient-id, else describe it")
+        if COMMAS in left_out.get(name, COMMAS):
+            left_out[name] = "repeats as ids do: the patient-id, else describe it"
     lines = [HEAD, f"label = {_text(label)}"]
     classes, why_not = _classes(cells_of(frame, [TableColumn(label)], form)[0])
     if why_not:
@@ -137,7 +143,7 @@ def _why_left_out(cells: Cells) -> str:
     """Return why a column is no feature; empty if it is one."""
     if not cells.there.any() or cells.is_yes_no:
         return ""
-    if cells.another_form and not cells.is_measurement:
+    if cells.another_form and not (cells.is_measurement or cells.identifies):
         return f"numbers with {cells.another_form}: write the numbers only, and describe it"
     mostly_numbers = np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text)
     if mostly_numbers and not cells.is_measurement and not cells.hinted:

@@ -160,3 +160,16 @@ def test_numbers_that_joining_refuses_in_many_rows_are_left_out(cells: list[obje
     text, schema = drafted(tmp_path, ward().assign(odd=np.random.default_rng(0).permutation(several)))
     assert "odd" in schema.leave_out
     assert "none can be added up" in text
+
+
+def test_ids_that_are_written_as_decimals_are_ids_and_no_numbers_in_another_form(tmp_path: Path) -> None:
+    """The draft was refused: of a file with decimal commas, 4711.0 has another point than is said."""
+    ids = 4711 + np.random.default_rng(0).permutation(ROWS)
+    frame = ward().assign(case=[f"{one}.0" for one in ids], mrn=[f"{one // 3}.0" for one in ids])
+    frame = frame.drop(columns="temperature change")
+    frame.to_csv(tmp_path / "ward.csv", sep=";", decimal=",", index=False)
+    form = TableForm.of({"separator": ";", "decimal": ","}, None)
+    text = draft(tmp_path / "ward.csv", "outcome", form).text
+    assert '"case",  # says who a patient is' in text
+    assert '"mrn",  # repeats as ids do' in text
+    assert '# patient-id = "mrn"' in text
