@@ -26,7 +26,7 @@ privacy = {privacy}
 noise = {noise}
 
 # What must be kept from run to run: the key of the copy, and which of the account's ledgers is this table's. They
-# are in ~/.local/state/pansvm/tables (docs/differential-privacy.md). Back up both.
+# are in pansvm/tables of $XDG_STATE_HOME or ~/.local/state (docs/differential-privacy.md). Back up both.
 state = {state}
 
 # The least it insists on in every run. `pansvm hospital accept` adds min-sites and k, by the number of hospitals.

@@ -75,7 +75,8 @@ def check_authority(pem: str, where: str) -> None:
         raise SettingError(
             f"The certificate of the authority in {where} is valid from {authority.not_valid_before_utc:%Y-%m-%d} to "
             f"{authority.not_valid_after_utc:%Y-%m-%d}, and today is {now:%Y-%m-%d}. Is this machine's clock right? "
-            "If so, ask the coordinator for a new invitation."
+            "If so, the study goes on in new folders only: `pansvm coordinator init`, then `pansvm hospital init` at "
+            "each hospital, whose ledger goes on."
         )
 
 

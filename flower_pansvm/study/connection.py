@@ -145,7 +145,7 @@ def _not_there(host: str, address: str, error: Exception) -> NotThereError:
 def _text(address: str, error: ssl.SSLCertVerificationError) -> str:
     reason = error.verify_message
     if error.verify_code in (9, 10):  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
-        who = "Is this machine's clock right? If so, the coordinator has to make new certificates."
+        who = "Is this machine's clock right? If so, coordinator and hospitals have to make new folders."
     elif error.verify_code in (62, 64):  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
         who = "The coordinator's certificate is for another name than the invitation's address: ask the coordinator."
     else:

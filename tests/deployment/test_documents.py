@@ -1,7 +1,9 @@
 """The files that are handed over: each entry that is changed, cut, added or of another kind is noticed."""
 
 import json
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,11 @@ from clients.deployment.hospital import make_hospital
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.study import certificates
 from flower_pansvm.study.documents import CODE_GROUP, code_of, is_code, is_signed_by, signed
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.study.registration import Registration
-from strategies.deployment.coordinator import LONGEST_SCHEMA
+from strategies.deployment.coordinator import LONGEST_SCHEMA, Coordinator
 from tests.deployment.conftest import Study
 
 Change = Callable[[dict[str, Any]], object]
@@ -198,6 +201,19 @@ def test_a_servers_own_certificate_is_no_authority(invited: Study) -> None:
     server = (invited.coordinator.folder / "server.pem").read_text()
     with pytest.raises(SettingError, match="authority"):
         Invitation.read(forged(invited, lambda it: it.update(authority=server)))
+
+
+def test_expired_certificates_are_told_with_the_way_that_is_left(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator itself cannot renew them: its own last invitation holds them, too."""
+    monkeypatch.setattr(certificates, "VALID", timedelta(seconds=2))
+    study.coordinator = Coordinator.make(tmp_path / "old", "localhost:9093", 9093)
+    study.invite()
+    time.sleep(2.1)
+    for refused in (lambda: study.invite(renew=True), lambda: study.accept("north")):
+        with pytest.raises(SettingError, match=r"pansvm coordinator init.*pansvm hospital init"):
+            refused()
 
 
 def test_a_signature_on_one_kind_is_none_on_another(tmp_path: Path) -> None:
