@@ -62,9 +62,8 @@ class Predictions:
     no_class: int = 0
     # Columns of which nobody knows whether points or commas are for decimals, as they were read, or thousands.
     ambiguous: tuple[str, ...] = ()
-    empty: int = (
-        0  # rows without any cell, or with the names again, between the others: they have no prediction
-    )
+    # Rows without any cell, or with the names again, between the others: they have no prediction.
+    empty: int = 0
     # From what probability or decision value on the positive class is predicted, in words.
     threshold: str = ""
     caution: str = ""  # what to keep in mind of the probabilities
