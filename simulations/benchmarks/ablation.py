@@ -1,4 +1,4 @@
-"""What PAN-SVM owes to its landmarks: ``python -m simulations.benchmarks.ablation --data-dir DIR``.
+"""What PAN-SVM owes to its landmarks: ``python -m simulations.benchmarks ablation --data-dir DIR``.
 
 The same linear SVM on maps of as many features: PAN-SVM's, of k-means at each site and then of all centres; k-means of
 all rows in one place; rows drawn at random; random Fourier features. PAN-SVM also with smaller clusters, and with the
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from simulations.benchmarks.comparison import figures_of, means_of
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
 
 DATA = ("breast_cancer", "diabetes", "ionosphere", "spambase")
@@ -46,10 +45,4 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
             }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Compare feature maps of as many features."""
-    write_results("ablation", {"maps": list(lines(data_dir))}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"maps": lines}

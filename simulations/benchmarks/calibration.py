@@ -1,4 +1,4 @@
-"""How far probabilities agree with outcomes: ``python -m simulations.benchmarks.calibration --data-dir DIR``.
+"""How far probabilities agree with outcomes: ``python -m simulations.benchmarks calibration --data-dir DIR``.
 
 Of true test records, at each level. At level `perturbed` probabilities are fitted on copies, in which labels were drawn
 anew and cells have noise, and are corrected for both.
@@ -10,7 +10,6 @@ from typing import Any
 
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.level_costs import NOISES
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.engines.running import train_in_process
 from strategies.results import describe
 from strategies.settings import settings_from
@@ -38,10 +37,4 @@ def lines(data_dir: Path, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
                 }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Measure all sets."""
-    write_results("calibration", {"splits": list(lines(data_dir))}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"splits": lines}

@@ -1,4 +1,4 @@
-"""Systems on the same data, splits and seeds: ``python -m simulations.benchmarks.comparison --data-dir DIR``.
+"""Systems on the same data, splits and seeds: ``python -m simulations.benchmarks comparison --data-dir DIR``.
 
 Federated systems train at level `exact`, ``dp-svm`` at `dp`, and baselines on true records. ``pansvm compare`` runs
 the same comparisons of whatever is named.
@@ -12,7 +12,6 @@ from typing import Any
 
 import pandas as pd
 
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
 from simulations.comparison.run import line_of, run_case
 from simulations.comparison.summary import frame, named, overview, summary
@@ -73,10 +72,4 @@ def runs_of(plan: Plan) -> pd.DataFrame:
     return frame([line_of(case, result) for case, result in ended])
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Compare all systems, FedAvg and central baselines among them."""
-    write_results("comparison", {"systems": lines(data_dir)}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"systems": lines}

@@ -1,7 +1,6 @@
 """What a run costs at a real SuperLink with hospitals' own SuperNodes.
 
-``python -m simulations.benchmarks.deployment --data-dir DIR``: hospitals with drawn tables, and those of UCI Heart
-Disease, whose figures are written into a file of their own.
+``python -m simulations.benchmarks deployment``: hospitals with drawn tables; ``deployment_heart`` has others.
 
 All are on this machine, connected by TLS, as `pansvm demo` starts them. CPU seconds and memory are read from ``/proc``,
 so this needs Linux. Hospitals are connected before the first run, and stay connected until the last one ends.
@@ -19,8 +18,6 @@ from typing import Any
 from clients.deployment.node_file import set_key
 from flower_pansvm.result_file import read_result
 from flower_pansvm.terms import Scalar
-from simulations.benchmarks.hospitals import HOSPITALS as HEART
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.running_study import processes_about
 from simulations.trial import SCHEMA, generated_tables, set_up, started_study
 from strategies.deployment.coordinator import Coordinator
@@ -36,45 +33,22 @@ SETTINGS: Mapping[str, Scalar] = {
     "landmarks": "20",
     "tol": 0.01,
 }
-SYSTEMS: Mapping[str, Mapping[str, Scalar]] = {
-    "pan-svm": {"strategy": "pan-svm", "privacy": "perturbed", "noise": 0.5},
-    "dp-svm": {"strategy": "dp-svm"},
-}
-"""Settings for the four heart hospitals, all others as they are without a choice."""
-
 SERVER, NODE = "flower-superlink", "clients.node.node"
 """What is in the command line of the SuperLink, and of a hospital's SuperNode."""
 
 WORK = re.compile(r"work on '(?!relay)\w+': ([\d.]+) s")
-HEART_RUNS = 3
-RANGES = {
-    **{"age": (0, 120), "sex": (0, 1), "cp": (1, 4), "trestbps": (0, 250), "chol": (0, 700), "fbs": (0, 1)},
-    **{"restecg": (0, 2), "thalach": (40, 220), "exang": (0, 1), "oldpeak": (-4, 8), "slope": (1, 3)},
-    **{"ca": (0, 3), "thal": (3, 7)},
-}
-HEART_SCHEMA = "classes = [0, 1, 2, 3, 4]\npositive = [1, 2, 3, 4]\n" + "".join(
-    f"columns.{name}.range = [{low}, {high}]\n" for name, (low, high) in RANGES.items()
-)
 
 
-def lines(hospitals: int, runs: int = RUNS) -> Iterator[dict[str, Any]]:
-    """Yield the costs of each of so many runs, one after the other, of a study of so many hospitals."""
-    with tempfile.TemporaryDirectory() as name:
-        tables = generated_tables(Path(name), hospitals)
-        for line in _runs(Path(name), tables, SETTINGS, SCHEMA, runs):
-            yield {"hospitals": hospitals, **line}
-
-
-def heart(data_dir: Path, runs: int = HEART_RUNS) -> Iterator[dict[str, Any]]:
-    """Yield the costs of each of so many runs of each system at the four heart hospitals."""
-    tables = {name: (data_dir / f"heart-{name}.csv.gz").absolute() for name in HEART}
-    for system, settings in SYSTEMS.items():
+def lines(runs: int = RUNS) -> Iterator[dict[str, Any]]:
+    """Yield the costs of each of so many runs, one after the other, of studies of so many hospitals."""
+    for hospitals in HOSPITALS:
         with tempfile.TemporaryDirectory() as name:
-            for line in _runs(Path(name), tables, settings, HEART_SCHEMA, runs):
-                yield {"system": system, **line}
+            tables = generated_tables(Path(name), hospitals)
+            for line in costs_of_study(Path(name), tables, SETTINGS, SCHEMA, runs):
+                yield {"hospitals": hospitals, **line}
 
 
-def _runs(
+def costs_of_study(
     folder: Path, tables: Mapping[str, Path], settings: Mapping[str, Scalar], schema: str, runs: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the costs of each run of a study of hospitals with these tables."""
@@ -146,11 +120,4 @@ def gigabytes(folder: Path, program: str) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Measure the four heart hospitals, and studies of three and of ten hospitals."""
-    write_results("deployment_heart", {"runs": list(heart(data_dir))}, out)
-    write_results("deployment", {"runs": [line for count in HOSPITALS for line in lines(count)]}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"runs": lines}

@@ -1,4 +1,4 @@
-"""Messages of both ends after each fault, and the time to recover: ``python -m simulations.benchmarks.faults``.
+"""Messages of both ends after each fault, and the time to recover: ``python -m simulations.benchmarks faults``.
 
 All are real processes on this machine, with drawn tables, so this needs Linux. One fault comes after the other in one
 study, and the last line is a training after all of them.
@@ -15,12 +15,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from flower_pansvm.terms import Scalar
-from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 from simulations.disturbance import variables_for
 from simulations.running_study import COORDINATOR, RunningStudy, RunningTraining
 from simulations.trial import CONNECTED, READY
@@ -236,8 +233,9 @@ def telling(log: str) -> str:
     return line if len(line) <= LONGEST else short
 
 
-def lines(stalls: tuple[float, ...] = (STALL,)) -> Iterator[Line]:
-    """Yield the messages after each fault in a study of three hospitals."""
+def lines(long: bool = False) -> Iterator[Line]:
+    """Yield the messages after each fault in a study of three hospitals, with ``long`` also one of ten minutes."""
+    stalls = (STALL, LONG_STALL) if long else (STALL,)
     with tempfile.TemporaryDirectory() as name:
         now, environment = variables_for(Path(name))
         study = RunningStudy(Path(name), SETTINGS, HOSPITALS, environment)
@@ -245,13 +243,4 @@ def lines(stalls: tuple[float, ...] = (STALL,)) -> Iterator[Line]:
             yield from FaultBench(study, now).lines(stalls)
 
 
-def main(
-    out: Out = RESULTS,
-    long: Annotated[bool, typer.Option("--long", help="Also a stall of ten minutes.")] = False,
-) -> None:
-    """Cause one fault after the other."""
-    write_results("faults", {"faults": list(lines((STALL, LONG_STALL) if long else (STALL,)))}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"faults": lines}

@@ -1,4 +1,4 @@
-"""What is left of the noise of level `perturbed`: ``python -m simulations.benchmarks.filters --data-dir DIR``.
+"""What is left of the noise of level `perturbed`: ``python -m simulations.benchmarks filters --data-dir DIR``.
 
 An attacker who knows the columns' covariance filters the copy, and one who has records looks for their copies.
 """
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from clients.checking.perturbation import NOISES, filter_errors, membership_auc, standardised, varied
-from simulations.attack.active.levels import TABLES
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
+from simulations.attack.active.levels import TABLES as ATTACKED
 from simulations.data.datasets import load_dataset
 
 OTHERS = ("fourclass", "german.numer", "letter", "pendigits", "satimage", "spambase", "splice", "vowel")
@@ -20,7 +19,13 @@ GENES = ("breast-gravier", "colon", "dlbcl", "leukemia")
 """Tables of genes: more columns than rows."""
 
 
-def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
+def lines(data_dir: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines of 20 tables."""
+    for data in (*ATTACKED, *OTHERS, *GENES):
+        yield from lines_of(data, data_dir)
+
+
+def lines_of(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
     """Return the error of the best linear filter, in deviations, and the area of membership inference, by noise.
 
     Membership is not measured on genes, of which each record is alone.
@@ -41,11 +46,4 @@ def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
         }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Filter the copies of 20 tables."""
-    figures = [line for data in (*TABLES, *OTHERS, *GENES) for line in lines(data, data_dir)]
-    write_results("filters", {"filters": figures}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"filters": lines}

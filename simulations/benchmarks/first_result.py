@@ -1,4 +1,4 @@
-"""Seconds to a first result, here and at an earlier commit: ``python -m simulations.benchmarks.first_result``.
+"""Seconds to a first result, here and at an earlier commit: ``python -m simulations.benchmarks first_result``.
 
 Run it in a clone with git's history. Both commits run in this Python, each from its own folder. ``flwr run .`` installs
 the packages in ``pyproject.toml`` from an index. *Imports alone* are the packages of others that a run needs.
@@ -18,7 +18,6 @@ from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 from flower_pansvm.study.processes import flower_environment, free_port
-from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 from strategies.app import superlink_processes
 
 BEFORE, REPEATS = "aa2db2f5", 5
@@ -76,9 +75,8 @@ def bundle_of(clone: Path, folder: Path) -> Path:
     return folder / "app"
 
 
-def main(out: Out = RESULTS) -> None:
-    """Measure a clone of this commit and one of an earlier commit."""
-    lines: list[dict[str, Any]] = []
+def lines() -> Iterator[dict[str, Any]]:
+    """Yield the figures of a clone of this commit and of one of an earlier commit."""
     for version in ("HEAD", BEFORE):
         with tempfile.TemporaryDirectory() as name:
             clone, other = Path(name) / "clone", Path(name) / "other"
@@ -90,9 +88,7 @@ def main(out: Out = RESULTS) -> None:
                 flwr_run(clone, "flwr run ."),
                 flwr_run(bundle_of(clone, other), "of a bundle"),
             ]
-            lines += [{"version": version, **line} for line in measured]
-    write_results("first_result", {"commands": lines}, out)
+            yield from ({"version": version, **line} for line in measured)
 
 
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"commands": lines}

@@ -1,4 +1,4 @@
-"""How unlike hospitals may be: ``python -m simulations.benchmarks.heterogeneity --data-dir DIR``.
+"""How unlike hospitals may be: ``python -m simulations.benchmarks heterogeneity --data-dir DIR``.
 
 The same systems on the same data over five sites of which each has another mix of classes, or another number of rows.
 """
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from simulations.benchmarks.comparison import figures_of, means_of
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
 
 DATA = ("breast_cancer", "heart", "ionosphere", "diabetes")
@@ -44,10 +43,4 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
         }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Compare systems over splits."""
-    write_results("heterogeneity", {"splits": list(lines(data_dir))}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"splits": lines}

@@ -1,4 +1,4 @@
-"""Each of four heart hospitals left out in turn: ``python -m simulations.benchmarks.hospitals --data-dir DIR``.
+"""Each of four heart hospitals left out in turn: ``python -m simulations.benchmarks hospitals --data-dir DIR``.
 
 The model of the other three is evaluated on all patients of the one: `pansvm compare --leave-out` does the same with
 any files. The hospitals are those of UCI Heart Disease; any disease counts as positive.
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from simulations.benchmarks.comparison import figures_of, means_of
-from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.plan import Plan
 from strategies.settings import SEPARATOR
 
@@ -47,10 +46,4 @@ def lines(
     return rows
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Evaluate systems on each hospital that took no part."""
-    write_results("hospitals", {"left_out": lines(data_dir)}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"left_out": lines}

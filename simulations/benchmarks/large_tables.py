@@ -1,10 +1,10 @@
-"""Training on large tables beside central solvers: ``python -m simulations.benchmarks.large_tables --data-dir DIR``.
+"""Training on large tables beside central solvers: ``python -m simulations.benchmarks large_tables --data-dir DIR``.
 
 Every contestant has its own process, the same rows, C, gamma and number of landmarks. Five sites are in one process.
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,17 +15,7 @@ import pandas as pd
 
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
-from simulations.benchmarks.results import (
-    RESULTS,
-    DataDir,
-    Out,
-    accuracy_of,
-    in_new_process,
-    pool_of,
-    run_benchmark,
-    timed,
-    write_results,
-)
+from simulations.benchmarks.results import accuracy_of, in_new_process, pool_of, timed
 from simulations.engines.running import train_in_process
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import settings_from
@@ -41,7 +31,7 @@ class LargeTable:
     test: str = ""  # data set to test on; else a fifth of the rows
 
 
-TABLES = {
+SETS = {
     "a9a": LargeTable({"data": "a9a", "landmarks": "300", "gamma": "0.05", "scaling": "none"}, "a9a.t"),
     "ijcnn1-like": LargeTable({"landmarks": "1000", "C": "32", "gamma": str(1 / 22)}),
     "cod-rna": LargeTable(
@@ -88,15 +78,12 @@ def train(table: LargeTable, contestant: str, data_dir: Path) -> dict[str, Any]:
         }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Measure time, memory, bytes and accuracy on large tables, one contestant after the other."""
-    lines = [
-        {"data": name, "system": contestant, **in_new_process(train, table, contestant, data_dir)}
-        for name, table in TABLES.items()
-        for contestant in CONTESTANTS
-    ]
-    write_results("large_tables", {"contestants": lines}, out)
+def lines(data_dir: Path) -> Iterator[dict[str, Any]]:
+    """Yield time, memory, bytes and accuracy on large tables, one contestant after the other."""
+    for name, table in SETS.items():
+        for contestant in CONTESTANTS:
+            used = in_new_process(train, table, contestant, data_dir)
+            yield {"data": name, "system": contestant, **used}
 
 
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"contestants": lines}

@@ -1,4 +1,4 @@
-"""What level `perturbed` costs some systems, tested on true records: ``python -m simulations.benchmarks.level_costs``.
+"""What level `perturbed` costs some systems, tested on true records: ``python -m simulations.benchmarks level_costs``.
 
 It takes hours, and goes on where it was stopped.
 """
@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simulations.benchmarks.comparison import figures_of, means_of
-from simulations.benchmarks.results import (
-    RESULTS,
-    DataDir,
-    Out,
-    Table,
-    in_parts,
-    run_benchmark,
-    write_results,
-)
+from simulations.benchmarks.results import Table, in_parts
 from simulations.comparison.plan import Plan
 
 NINE = (
@@ -59,14 +51,13 @@ def at_levels(
             }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Compare the levels on all data sets."""
+def levels(data_dir: Path, out: Path) -> Table:
+    """Return the lines of all data sets."""
 
     def of_data(data: str) -> Table:
         return list(at_levels(data_dir, data, AT_LEVELS[data], REPEATS))
 
-    write_results("level_costs", {"levels": in_parts("level_costs", AT_LEVELS, of_data, out)}, out)
+    return in_parts("level_costs", AT_LEVELS, of_data, out)
 
 
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"levels": levels}

@@ -1,4 +1,4 @@
-"""Accuracy of differentially private models: ``python -m simulations.benchmarks.private_accuracy --data-dir DIR``.
+"""Accuracy of differentially private models: ``python -m simulations.benchmarks private_accuracy --data-dir DIR``.
 
 Accuracy is counted on the held-out rows in one place, without the noise of a run's own evaluation. The file is written
 after each data set, since all of them take hours.
@@ -15,17 +15,7 @@ import numpy as np
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
-from simulations.benchmarks.results import (
-    RESULTS,
-    DataDir,
-    Out,
-    Table,
-    accuracy_of,
-    in_parts,
-    pool_of,
-    run_benchmark,
-    write_results,
-)
+from simulations.benchmarks.results import Table, accuracy_of, in_parts, pool_of
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
 from simulations.running import with_sites_of_data
@@ -121,15 +111,14 @@ def lines(
             }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Measure the accuracy of private models."""
+def models(data_dir: Path, out: Path) -> Table:
+    """Return the lines of all data sets."""
 
     def of_data(name: str) -> Table:
         methods = [method for method in METHODS if name != "letter" or method not in TWO_CLASSES]
         return list(lines(name, data_dir, methods))
 
-    write_results("private_accuracy", {"models": in_parts("private_accuracy", SETS, of_data, out)}, out)
+    return in_parts("private_accuracy", SETS, of_data, out)
 
 
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"models": models}

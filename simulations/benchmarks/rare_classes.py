@@ -1,4 +1,4 @@
-"""PAN-SVM at each level where one of two classes is rare: ``python -m simulations.benchmarks.rare_classes``.
+"""PAN-SVM at each level where one of two classes is rare: ``python -m simulations.benchmarks rare_classes``.
 
 The rows are generated. At level `perturbed` labels are drawn anew, which takes more records from a rare class than it
 brings.
@@ -13,7 +13,6 @@ import pandas as pd
 from sklearn.datasets import make_classification
 
 from simulations.benchmarks.level_costs import at_levels
-from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 
 RARE = {10: 5_000, 100: 30_000}
 """Rows of the generated tables, by how many records of the frequent class there are for one of the rare."""
@@ -37,10 +36,4 @@ def lines(repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
                     yield {**line, "data": f"1:{others}", "class_weight": weights}
 
 
-def main(out: Out = RESULTS) -> None:
-    """Measure all tables."""
-    write_results("rare_classes", {"levels": list(lines())}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"levels": lines}

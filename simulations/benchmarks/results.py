@@ -11,11 +11,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
-import typer
 
 from clients.patients import patient_numbers
 from clients.table.table import align
@@ -29,10 +28,6 @@ from strategies.settings import Settings
 
 Table = Sequence[Mapping[str, Any]]
 """Lines of a table: what was measured, by the names of its columns."""
-
-DataDir = Annotated[Path, typer.Option(help="Folder of data sets.")]
-Out = Annotated[Path, typer.Option(help="Folder for the figures.")]
-RESULTS = Path("results")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,12 +75,6 @@ def in_parts(
 
 def _part_of(name: str, folder: Path) -> Path:
     return folder / f"{name}.part.json"
-
-
-def run_benchmark(main: Callable[..., None]) -> None:
-    """Run a benchmark with the options of its function; strategies log errors only."""
-    with quieter(logging.ERROR):
-        typer.run(main)
 
 
 def in_new_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

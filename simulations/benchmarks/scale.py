@@ -1,9 +1,11 @@
-"""How training grows with rows and with sites, on generated rows: ``python -m simulations.benchmarks.scale``.
+"""How training grows with rows and with sites, on generated rows: ``python -m simulations.benchmarks scale``.
 
 Every run has its own process. Rows at a site are the same however many sites there are, so that a site's work is too.
 """
 
 import tempfile
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flower_pansvm.terms import Scalar
-from simulations.benchmarks.results import (
-    RESULTS,
-    Out,
-    in_new_process,
-    run_benchmark,
-    timed,
-    write_results,
-)
+from simulations.benchmarks.results import in_new_process, timed
 from simulations.data.sites import join_data
 from simulations.engines.running import in_process_grid
 from strategies.pan_svm.strategy import PanSVM
@@ -75,20 +70,17 @@ def train(rows: int, sites: int, features: int, **config: Scalar) -> dict[str, A
     }
 
 
-def main(out: Out = RESULTS) -> None:
-    """Measure runs with many rows and with many sites."""
-    by_rows = [
-        in_new_process(train, rows, 10, 20, landmarks=200, privacy=level)
-        for level in ("perturbed", "exact")
-        for rows in ROWS
-    ]
-    by_sites = [
-        in_new_process(train, ROWS_AT_A_SITE * sites, sites, 10, landmarks=100, aggregation=protocol)
-        for protocol in PROTOCOLS
-        for sites in SITES
-    ]
-    write_results("scale", {"rows": by_rows, "sites": by_sites}, out)
+def by_rows() -> Iterator[dict[str, Any]]:
+    """Yield the figures of runs with many rows."""
+    for level, rows in product(("perturbed", "exact"), ROWS):
+        yield in_new_process(train, rows, 10, 20, landmarks=200, privacy=level)
 
 
-if __name__ == "__main__":
-    run_benchmark(main)
+def by_sites() -> Iterator[dict[str, Any]]:
+    """Yield the figures of runs with many sites."""
+    for protocol, sites in product(PROTOCOLS, SITES):
+        rows = ROWS_AT_A_SITE * sites
+        yield in_new_process(train, rows, sites, 10, landmarks=100, aggregation=protocol)
+
+
+TABLES = {"rows": by_rows, "sites": by_sites}

@@ -1,4 +1,4 @@
-"""Secure sums for other Flower apps: ``python -m simulations.benchmarks.secagg``.
+"""Secure sums for other Flower apps: ``python -m simulations.benchmarks secagg``.
 
 What a round costs beside Flower's own strategies, how near the models are to theirs, what drop-outs do, and what a
 coordinator gets that does not follow the protocol. All sites are in this process, so CPU seconds are those of all sites
@@ -28,7 +28,7 @@ from clients.table.simulated import simulated_nodes
 from flower_pansvm.arrays import Floats
 from flower_pansvm.secagg import SecureAggregation, secure_client_app
 from flower_pansvm.weighted_mean import MeanTerms
-from simulations.benchmarks.results import RESULTS, Out, in_new_process, run_benchmark, write_results
+from simulations.benchmarks.results import in_new_process
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.exchange import message_size
 from strategies.secagg.strategy import REQUESTED
@@ -191,10 +191,10 @@ def equality(
             }
 
 
-def drop_outs(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
+def drop_outs() -> Iterator[dict[str, Any]]:
     """Yield the completed rounds of a run in which another site drops out of each round."""
     flower = weights(flower_strategy().start(grid_of(app_of(ClientApp(), failing)), zeros(), ROUNDS))
-    for protocol in protocols:
+    for protocol in ("ring", "k-secure", "double-mask"):
         strategy = SecureAggregation(flower_strategy(), protocol=protocol, bound=BOUND)
         result = strategy.start(secured(failing), zeros(), ROUNDS)
         opened = ROUNDS - len(strategy.skipped)
@@ -227,10 +227,10 @@ def mean_over(strategy: SecureAggregation, grid: InProcessGrid, nodes: list[int]
     return None if mean is None else mean.content
 
 
-def attacks(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
+def attacks() -> Iterator[dict[str, Any]]:
     """Yield the error of a site's weights that a coordinator computes after it falsely reports a drop-out."""
     arrays, metrics = logistic(RecordDict({"arrays": zeros(), "config": ConfigRecord()}), VICTIM)
-    for protocol in protocols:
+    for protocol in ("k-secure", "double-mask"):
         for attack, moved, least in ATTACKS:
             grid = secured(logistic, min_difference=least)
             strategy = SecureAggregation(flower_strategy(), protocol=protocol, bound=BOUND)
@@ -241,7 +241,7 @@ def attacks(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
                 REQUESTED[grid.run.run_id] -= 1
             second = ArrayRecord({"w": Array(np.full(FEATURES, moved, np.float32))})
             rest = mean_over(strategy, grid, others, second)
-            line = {"protocol": protocol, "attack": attack, "min_difference": least}
+            line: dict[str, Any] = {"protocol": protocol, "attack": attack, "min_difference": least}
             line |= {"examples_of_site": metrics["num-examples"]}
             if rest is None:
                 yield {**line, "refused": True, "examples_found": None, "largest_error": None}
@@ -260,16 +260,4 @@ def attacks(protocols: Sequence[str]) -> Iterator[dict[str, Any]]:
             }
 
 
-def main(out: Out = RESULTS) -> None:
-    """Measure costs, equality, drop-outs and attacks."""
-    tables = {
-        "costs": list(costs()),
-        "equality": list(equality()),
-        "drop_outs": list(drop_outs(("ring", "k-secure", "double-mask"))),
-        "attacks": list(attacks(("k-secure", "double-mask"))),
-    }
-    write_results("secagg", tables, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"costs": costs, "equality": equality, "drop_outs": drop_outs, "attacks": attacks}

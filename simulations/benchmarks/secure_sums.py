@@ -1,4 +1,4 @@
-"""What the secure sums cost: ``python -m simulations.benchmarks.secure_sums``.
+"""What the secure sums cost: ``python -m simulations.benchmarks secure_sums``.
 
 All sites are in this process, so seconds are CPU seconds of all of them; what waiting for messages costs is in the
 number of round trips.
@@ -18,7 +18,6 @@ from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 
 SITES = (3, 5, 10, 20)
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -111,15 +110,9 @@ def sums(
                 }
 
 
-def main(out: Out = RESULTS) -> None:
-    """Measure one sum with each protocol."""
-    write_results("secure_sums", {"sums": list(sums())}, out)
-
-
 def _random_vector(values: int, sites: int) -> Words:
     """Return a site's random vector: values between -1 and 1 in fixed point, shape (values,)."""
     return encode(np.random.default_rng().uniform(-1.0, 1.0, values), bound=1.0, sites=sites)
 
 
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"sums": sums}

@@ -1,4 +1,4 @@
-"""Training on the nine small sets of Lu 2016, Table 3.1: ``python -m simulations.benchmarks.training --data-dir DIR``.
+"""Training on the nine small sets of Lu 2016, Table 3.1: ``python -m simulations.benchmarks training --data-dir DIR``.
 
 ``rounds`` has the rounds of cutting planes of each search to a gap of 10⁻³ with the paper's settings; ``accuracy``
 compares levels with a central SVC over many splits.
@@ -12,7 +12,7 @@ from typing import Any
 
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
-from simulations.benchmarks.results import RESULTS, DataDir, Out, pool_of, run_benchmark, write_results
+from simulations.benchmarks.results import pool_of
 from simulations.engines.running import train_in_process
 from simulations.papers.lu2016_sets import (
     AUSTRALIAN,
@@ -112,10 +112,4 @@ def accuracies(
             }
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Measure rounds of cutting planes and accuracy on the nine small sets."""
-    write_results("training", {"rounds": list(rounds(data_dir)), "accuracy": list(accuracies(data_dir))}, out)
-
-
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"rounds": rounds, "accuracy": accuracies}

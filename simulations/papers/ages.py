@@ -42,7 +42,7 @@ NO_NUMBERS = (
     *(f"simulations/papers/{name}.py" for name in ("page", "plots", "record", "writing")),
 )
 """Code that admits, refuses, connects or shows, and sources that no figure reads."""
-OF_DEPLOYMENTS = ("deployment", "faults")
+OF_DEPLOYMENTS = ("deployment", "deployment_heart", "faults")
 """Benchmarks whose figures are of such code, too."""
 MOST_LETTERS = 300
 """Of a line on figures, unless their table is named."""
@@ -129,11 +129,7 @@ def figures() -> Iterator[Figures]:
     """Yield all figures of the pages: those of benchmarks, and those of papers by table and commit."""
     for file in sorted((ROOT / "results").glob("*.json")):
         known = json.loads(file.read_text(encoding="utf-8"))
-        (module,) = (
-            path
-            for path in (ROOT / "simulations" / "benchmarks").glob("*.py")
-            if f'write_results("{known["benchmark"]}"' in path.read_text(encoding="utf-8")
-        )
+        module = ROOT / "simulations" / "benchmarks" / f"{known['benchmark']}.py"
         code, roots = imported(module), frozenset({module.relative_to(ROOT).as_posix()})
         code = code if module.stem in OF_DEPLOYMENTS else _computing(code)
         yield Figures(file.relative_to(ROOT).as_posix(), "", known["commit"], code, roots)

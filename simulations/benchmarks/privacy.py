@@ -1,4 +1,4 @@
-"""Attacks on systems on the same data: ``python -m simulations.benchmarks.privacy_compared --data-dir DIR``.
+"""Attacks on systems on the same data: ``python -m simulations.benchmarks privacy --data-dir DIR``.
 
 Every system is run on simulated sites and attacked by the party that learns most: a semi-honest coordinator, a
 malicious one, or another hospital. Reconstructed records are counted in the same way for all; membership is inferred by
@@ -8,6 +8,7 @@ an attacker who has a person's record.
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -26,11 +27,12 @@ from flower_pansvm.result_file import RESULT_FILE
 from flower_pansvm.site_names import simulated_name
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar
-from simulations.attack.active.levels import TABLES, lines
+from simulations.attack.active.levels import TABLES as ATTACKED
+from simulations.attack.active.levels import lines
 from simulations.attack.attack import attack
 from simulations.attack.audit import audit
 from simulations.attack.findings import Reconstructed, reconstructed
-from simulations.benchmarks.results import RESULTS, DataDir, Out, in_parts, run_benchmark, write_results
+from simulations.benchmarks.results import Table, in_parts
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.in_process import InProcessGrid
@@ -216,9 +218,7 @@ def attacked(name: str, data: str, data_dir: Path) -> dict[str, Any]:
         return {"data": data, "system": name, "error": str(error)}
 
 
-def memberships(
-    name: str, data: str, data_dir: Path, seeds: Sequence[int] = SEEDS
-) -> Iterator[dict[str, Any]]:
+def memberships(name: str, data: str, data_dir: Path, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Run a system with several seeds, and return the mean area of the attack on membership; none without a model."""
     areas = []
     for seed in seeds:
@@ -230,12 +230,21 @@ def memberships(
         yield {"data": data, "system": name, "seeds": len(known), "area": fmean(known)}
 
 
-def main(data_dir: DataDir, out: Out = RESULTS) -> None:
-    """Attack each level on some tables, and every system on a few of them."""
-    levels = in_parts("privacy", TABLES, lambda data: list(lines(data, data_dir)), out)
-    attacks = [attacked(name, data, data_dir) for data in COMPARED for name in SYSTEMS]
-    members = [line for data in COMPARED for name in SYSTEMS for line in memberships(name, data, data_dir)]
-    write_results("privacy", {"levels": levels, "attacks": attacks, "membership": members}, out)
+def levels(data_dir: Path, out: Path) -> Table:
+    """Return the lines of attacks on each level, on some tables."""
+    return in_parts("privacy", ATTACKED, lambda data: list(lines(data, data_dir)), out)
+
+
+def attacks(data_dir: Path) -> Iterator[dict[str, Any]]:
+    """Yield the figures of an attack on every system."""
+    for data, name in product(COMPARED, SYSTEMS):
+        yield attacked(name, data, data_dir)
+
+
+def members(data_dir: Path, seeds: Sequence[int] = SEEDS) -> Iterator[dict[str, Any]]:
+    """Yield the figures of membership inference on every system."""
+    for data, name in product(COMPARED, SYSTEMS):
+        yield from memberships(name, data, data_dir, seeds)
 
 
 def _shares(kind: str, count: Reconstructed | None, rows: int) -> dict[str, int | None]:
@@ -247,5 +256,4 @@ def _shares(kind: str, count: Reconstructed | None, rows: int) -> dict[str, int 
     }
 
 
-if __name__ == "__main__":
-    run_benchmark(main)
+TABLES = {"levels": levels, "attacks": attacks, "membership": members}

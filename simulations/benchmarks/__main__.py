@@ -1,0 +1,47 @@
+"""``python -m simulations.benchmarks NAME`` measures the ``TABLES`` of module NAME and writes ``results/NAME.json``."""
+
+import logging
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Annotated
+
+import typer
+
+from flower_pansvm.constraints import check_choice
+from flower_pansvm.errors import PanSVMError
+from simulations.benchmarks.results import write_results
+from simulations.engines.flower_log import quieter
+
+NAMES = sorted(
+    {module.name for module in iter_modules([str(Path(__file__).parent)])} - {"__main__", "results"}
+)
+
+
+def main(
+    name: Annotated[str, typer.Argument(help="The benchmark: docs/benchmarks.md lists all.")],
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("results"),
+    long: Annotated[bool, typer.Option("--long", help="Of faults: also a stall of ten minutes.")] = False,
+) -> None:
+    """Measure all tables of a benchmark; strategies log errors only."""
+    try:
+        check_choice(
+            "benchmark", name, [module.name for module in iter_modules([str(Path(__file__).parent)])]
+        )
+    except PanSVMError as error:
+        raise typer.BadParameter(str(error)) from None
+    given = {"data_dir": data_dir, "out": out, "long": long}
+    measured = {}
+    with quieter(logging.ERROR):
+        for table, lines in import_module(f"simulations.benchmarks.{name}").TABLES.items():
+            wanted = signature(lines).parameters.keys() & given
+            if "data_dir" in wanted and data_dir is None:
+                raise typer.BadParameter("This benchmark needs a folder of data sets: --data-dir DIR")
+            measured[table] = list(lines(**{key: given[key] for key in wanted}))
+        write_results(name, measured, out)
+
+
+if __name__ == "__main__":
+    typer.run(main)
