@@ -1,9 +1,8 @@
 """Which figures are older than the code that made them: ``python -m simulations.papers.ages``.
 
 The code of a figure is all that its module imports, directly or not, with the strategies, baselines and secure sums
-that it names, and their counterparts at the hospital, but for `NO_NUMBERS`; of these files, what may be used
-(`reached`). A figure is older if one of these definitions was another at its commit, in more than words
-(`definitions`). Only a new run shows whether that has changed the number: older figures are listed, by file.
+that it names, and their counterparts at the hospital, but for `NO_NUMBERS`. A figure is older if one of these files was
+another at its commit, in more than words (`code_in`). Only a new run shows whether that has changed the number.
 """
 
 import ast
@@ -12,14 +11,13 @@ import json
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from inspect import getfile
 from pathlib import Path
 from typing import NamedTuple
 
 from simulations.papers.declared import all_reproductions
-from simulations.papers.definitions import definitions
 from simulations.papers.record import REPRODUCED, recorded
 from simulations.papers.reproduction import EXPERIMENTS
 from strategies.settings import Settings
@@ -55,8 +53,6 @@ class Figures(NamedTuple):
     table: str  # table or figure of a paper; empty if the file is one
     commit: str
     code: frozenset[str]  # files of the code that made them, from the root of the checkout
-    # Those of them that the others are imported for; all if it is empty.
-    roots: frozenset[str] = frozenset()
 
 
 def imported(module: Path, root: Path = ROOT, named: Iterable[str] | None = None) -> frozenset[str]:
@@ -130,23 +126,22 @@ def figures() -> Iterator[Figures]:
     for file in sorted((ROOT / "results").glob("*.json")):
         known = json.loads(file.read_text(encoding="utf-8"))
         module = ROOT / "simulations" / "benchmarks" / f"{known['benchmark']}.py"
-        code, roots = imported(module), frozenset({module.relative_to(ROOT).as_posix()})
-        code = code if module.stem in OF_DEPLOYMENTS else _computing(code)
-        yield Figures(file.relative_to(ROOT).as_posix(), "", known["commit"], code, roots)
+        code = imported(module) if module.stem in OF_DEPLOYMENTS else _computing(imported(module))
+        yield Figures(file.relative_to(ROOT).as_posix(), "", known["commit"], code)
     for work in dict.fromkeys(what.work for what in all_reproductions().values()):
         file = REPRODUCED / f"{work}.csv"
         lines = recorded(work).values()
         pairs = dict.fromkeys((line["name"], commit) for line in lines for commit in line["commit"].split())
         for name, commit in pairs:
-            yield Figures(file.relative_to(ROOT).as_posix(), name, commit, *code_of(name))
+            yield Figures(file.relative_to(ROOT).as_posix(), name, commit, code_of(name))
 
 
 def _computing(code: frozenset[str]) -> frozenset[str]:
     return frozenset(file for file in code if not file.startswith(NO_NUMBERS))
 
 
-def code_of(table: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the files of the code behind a table or a figure of a paper, and its root modules."""
+def code_of(table: str) -> frozenset[str]:
+    """Return the files of the code behind a table or a figure of a paper."""
     what = all_reproductions()[table]
     named: set[str] = set()
     for strategy in {setup.strategy for setups in what.setups.values() for setup in setups}:
@@ -157,99 +152,82 @@ def code_of(table: str) -> tuple[frozenset[str], frozenset[str]]:
     papers = ROOT / "simulations" / "papers"
     modules = [papers / "running.py", *papers.glob(f"{what.work}*.py")]
     code: frozenset[str] = frozenset().union(*(imported(module, named=named) for module in modules))
-    return _computing(code), frozenset(module.relative_to(ROOT).as_posix() for module in modules)
+    return _computing(code)
 
 
 def ages(known: Iterable[Figures], root: Path = ROOT) -> list[tuple[Figures, str]]:
-    """Return the figures that are older than their code, each with the definitions that have changed, by file."""
-    old, then = [], cache(partial(definitions_at, root=root))
+    """Return the figures that are older than their code, each with the files that have changed.
+
+    A file that has another name now is the same.
+    """
+    old, then = [], cache(partial(codes_at, root=root))
     for group in known:
         before = then(group.commit.removesuffix("-dirty"))
         if before is None:
             old.append((group, "its commit is not in this checkout"))
-        elif changed := changes(group, before, root):
-            behind = sum(len(names) for names in reached(group.code, group.roots, root).values())
-            files = "; ".join(f"{file} ({', '.join(names)})" for file, names in changed.items())
-            count = sum(map(len, changed.values()))
-            old.append((group, f"{count} of {behind} definitions behind it have changed: {files}"))
+        elif changed := [file for file in sorted(group.code) if _code_of_file(root / file) not in before]:
+            count = f"{len(changed)} of {len(group.code)} files behind it have changed"
+            old.append((group, f"{count}: {'; '.join(changed)}"))
     return old
 
 
-def changes(
-    group: Figures, before: Mapping[str, Mapping[str, str]], root: Path = ROOT
-) -> dict[str, tuple[str, ...]]:
-    """Return the definitions behind figures that have changed since their commit, by file.
-
-    Parameters
-    ----------
-    group : Figures
-        The figures.
-    before : mapping
-        `Definition.code` of each definition by name, by file: those of their commit.
-    root : Path
-        Of the checkout.
-
-    Notes
-    -----
-    A definition that was in another file counts as the same if the commit had no other of its name.
-    """
-    bodies: dict[str, set[str]] = {}
-    for codes in before.values():
-        for name, code in codes.items():
-            bodies.setdefault(name, set()).add(code)
-    by_file: dict[str, tuple[str, ...]] = {}
-    for file, names in sorted(reached(group.code, group.roots, root).items()):
-        now = definitions((root / file).read_text(encoding="utf-8"))
-        changed = tuple(
-            name or "statements"
-            for name in names
-            if now[name].code != before.get(file, {}).get(name) and bodies.get(name) != {now[name].code}
-        )
-        by_file |= {file: changed} if changed else {}
-    return by_file
-
-
-@cache
-def reached(code: frozenset[str], roots: frozenset[str], root: Path) -> dict[str, list[str]]:
-    """Return the definitions in some files that others of them may use, by file: first all of ``roots``, or of all.
-
-    A definition is used if one that is used has its name among its words, whichever file that name is of; a class is
-    with all its methods. So this may be more than runs, and is not less, but for names put together at run time.
-    """
-    known = {file: definitions((root / file).read_text(encoding="utf-8")) for file in code}
-    by_name: dict[str, list[tuple[str, str]]] = {}
-    for file, of_file in known.items():
-        for name, definition in of_file.items():
-            by_name.setdefault("" if definition.registered else name, []).append((file, name))
-    starts = [(file, name) for file in roots or code for name in known[file]]
-    used, waiting = set(), [*starts, *by_name.get("", [])]
-    while waiting:
-        key = waiting.pop()
-        if key not in used:
-            used.add(key)
-            waiting += [other for word in known[key[0]][key[1]].words for other in by_name.get(word, [])]
-    by_file: dict[str, list[str]] = {}
-    for file, name in sorted(used):
-        by_file.setdefault(file, []).append(name)
-    return by_file
-
-
-def definitions_at(commit: str, root: Path = ROOT) -> dict[str, dict[str, str]] | None:
-    """Return the code of all definitions of a commit, by file and name; None if the checkout does not have it."""
+def codes_at(commit: str, root: Path = ROOT) -> frozenset[str] | None:
+    """Return the code of each file of a commit; None if the checkout does not have it."""
     done = subprocess.run(["git", "archive", commit], cwd=root, capture_output=True, check=False)
     if done.returncode:
         return None
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as packed:
-        texts = {
-            member.name: stream.read().decode()
+        return frozenset(
+            code_in(stream.read().decode())
             for member in packed
-            if member.name.endswith(".py") and (stream := packed.extractfile(member))
-        }
-    return {
-        file: {name: definition.code for name, definition in definitions(text).items()}
-        for file, text in texts.items()
-        if file.startswith(ROOMS)
-    }
+            if member.name.startswith(ROOMS)
+            and member.name.endswith(".py")
+            and (stream := packed.extractfile(member))
+        )
+
+
+@cache
+def _code_of_file(file: Path) -> str:
+    return code_in(file.read_text(encoding="utf-8"))
+
+
+@cache
+def code_in(source: str) -> str:
+    """Return a text that is the same for sources that differ in words only.
+
+    Comments, docstrings, line breaks, imports, annotations of functions and texts of errors are words.
+    """
+    return ast.dump(_Bare().visit(ast.parse(source)))
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes words out of a tree."""
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Drop it: the origin of a name is no part of the code that uses it."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Drop it."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        """Drop docstrings and other unused texts."""
+        self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Drop an argument's annotation."""
+        return ast.arg(node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Drop the annotation of the returned value."""
+        self.generic_visit(node)
+        node.returns = None
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        """Drop an error's message."""
+        made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return ast.Raise(made, None)
 
 
 def main(names: Sequence[str] = ()) -> int:
