@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from simulations.benchmarks.comparison import figures_of, means_of
+from simulations.benchmarks.comparison import means_of
 from simulations.comparison.plan import Plan
 
 DATA = ("breast_cancer", "diabetes", "ionosphere", "spambase")
@@ -29,19 +29,16 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
         plan = Plan(
             data=data,
             strategies=strategies,
-            splits=("iid",),
-            aggregations=("ring",),
             repeats=repeats,
-            seed=0,
             common={"data-dir": str(data_dir), "privacy": "exact", "C": "10"},
             varied={"landmarks": tuple(map(str, LANDMARKS)), **CHANGED.get(changed, {})},
         )
-        for line in means_of(plan).to_dict("records"):
+        for line, figures in means_of(plan, FIGURES):
             yield {
                 "data": line["data"],
                 "system": f"{line['strategy']} {changed}".strip(),
                 "landmarks": int(line["settings"].removeprefix("landmarks=")),
-                **figures_of(line, FIGURES),
+                **figures,
             }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from simulations.benchmarks.comparison import figures_of, means_of
+from simulations.benchmarks.comparison import means_of
 from simulations.comparison.plan import Plan
 
 DATA = ("breast_cancer", "heart", "ionosphere", "diabetes")
@@ -28,19 +28,12 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
         data=data,
         strategies=STRATEGIES,
         splits=SPLITS,
-        aggregations=("ring",),
         repeats=repeats,
-        seed=0,
         common={"data-dir": str(data_dir), "privacy": "exact"},
         varied={"C": (10.0,)},
     )
-    for line in means_of(plan).to_dict("records"):
-        yield {
-            "data": line["data"],
-            "split": line["split"],
-            "system": line["strategy"],
-            **figures_of(line, FIGURES),
-        }
+    for line, figures in means_of(plan, FIGURES):
+        yield {"data": line["data"], "split": line["split"], "system": line["strategy"], **figures}
 
 
 TABLES = {"splits": lines}

@@ -4,10 +4,11 @@ The model of the other three is evaluated on all patients of the one: `pansvm co
 any files. The hospitals are those of UCI Heart Disease; any disease counts as positive.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from simulations.benchmarks.comparison import figures_of, means_of
+from simulations.benchmarks.comparison import means_of
 from simulations.comparison.plan import Plan
 from strategies.settings import SEPARATOR
 
@@ -23,27 +24,21 @@ FIGURES = ("accuracy", "accuracy_sd", "balanced_accuracy", "auc", "rows_train", 
 
 def lines(
     data_dir: Path, strategies: tuple[str, ...] = STRATEGIES, repeats: int = REPEATS
-) -> list[dict[str, Any]]:
-    """Return the mean figures of each system on each hospital, over seeds."""
-    rows = []
+) -> Iterator[dict[str, Any]]:
+    """Yield the mean figures of each system on each hospital, over seeds."""
     for level, noise in LEVELS.items():
         plan = Plan(
             data=(SEPARATOR.join(f"heart-{name}" for name in HOSPITALS),),
             # Only the sums of PAN-SVM are of copies at level perturbed.
             strategies=strategies if level == "exact" else ("pan-svm",),
-            splits=("iid",),
-            aggregations=("ring",),
             repeats=repeats,
-            seed=0,
             common={"data-dir": str(data_dir), "positive": "1,2,3,4", "privacy": level},
             varied={"noise": (noise,)},
             leave_out=True,
         )
-        for line in means_of(plan).to_dict("records"):
-            figures = figures_of(line, FIGURES)
+        for line, figures in means_of(plan, FIGURES):
             hospital = str(line["split"]).removeprefix("tested on heart-")
-            rows.append({"hospital": hospital, "system": line["strategy"], "level": line["level"], **figures})
-    return rows
+            yield {"hospital": hospital, "system": line["strategy"], "level": line["level"], **figures}
 
 
 TABLES = {"left_out": lines}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from simulations.benchmarks.comparison import figures_of, means_of
+from simulations.benchmarks.comparison import means_of
 from simulations.benchmarks.results import Table, in_parts
 from simulations.comparison.plan import Plan
 
@@ -34,20 +34,17 @@ def at_levels(
         plan = Plan(
             data=(data,),
             strategies=tuple(strategies),
-            splits=("iid",),
-            aggregations=("ring",),
             repeats=repeats,
-            seed=0,
             common={"data-dir": str(data_dir), "privacy": level, **settings},
             varied={"noise": noises},
         )
-        for line in means_of(plan).to_dict("records"):
+        for line, figures in means_of(plan, FIGURES):
             yield {
                 "data": data,
                 "system": line["strategy"],
                 "level": level,
                 "noise": None if level == "exact" else float(line["settings"].removeprefix("noise=")),
-                **figures_of(line, FIGURES),
+                **figures,
             }
 
 

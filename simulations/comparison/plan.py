@@ -33,16 +33,16 @@ NO_DIFFERENCE = ("by", "threshold", "sensitivity")
 """Settings that change no figure of a comparison."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A comparison."""
 
     data: tuple[str, ...]  # data sets: names or files, or the files of the sites with ``|`` between them
     strategies: tuple[str, ...]  # strategies and baselines
-    splits: tuple[str, ...]  # partitions of the rows
-    aggregations: tuple[str, ...]  # secure sums
+    splits: tuple[str, ...] = ("iid",)  # partitions of the rows
+    aggregations: tuple[str, ...] = ("ring",)  # secure sums
     repeats: int  # number of seeds
-    seed: int  # the first seed; the others follow it
+    seed: int = 0  # the first seed; the others follow it
     common: dict[str, Scalar]  # the run config that all runs share
     varied: dict[str, tuple[Scalar, ...]]  # the values of other settings; each is compared
     leave_out: bool = False  # whether each site of the files is left out in turn, and tested on
