@@ -105,16 +105,16 @@ def attack(
     ] = None,
 ) -> None:
     """Attack simulated hospitals as a malicious coordinator; exit code 1 if a privacy promise is broken."""
-    from simulations.attack.active.registry import NOT_PLAYED, chosen_attacks, play  # noqa: PLC0415
+    from simulations.attack.active.registry import ATTACKS, NOT_PLAYED, play  # noqa: PLC0415
 
     table = Table("attack", "promise", "got", "allowed", "outcome", show_lines=True)
     broken = 0
-    for chosen in chosen_attacks(names or []):
-        typer.echo(f"{chosen.name}: {chosen.tries}", err=True)
+    for name, chosen in {name: ATTACKS[name] for name in names or ATTACKS}.items():
+        typer.echo(f"{name}: {chosen.tries}", err=True)
         ended = play(chosen)
         broken += not ended.held
         outcome = "held" if ended.held else "BROKEN"
-        table.add_row(chosen.name, chosen.promise, ended.got, ended.allowed, outcome)
+        table.add_row(name, chosen.promise, ended.got, ended.allowed, outcome)
     Console(markup=False, highlight=False).print(table)
     typer.echo(NOT_PLAYED)
     if broken:

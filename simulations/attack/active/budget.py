@@ -23,7 +23,6 @@ OTHER_TABLES = {"victim": 90, "fourth": 60, "fifth": 60}
 
 
 @attack(
-    "second-folder",
     promise="All runs of all studies together spend at most a table's epsilon.",
     tries="Invites a hospital to a second study, for which the hospital makes a second folder with `init`.",
 )
@@ -35,7 +34,6 @@ def begin_anew(folder: Path) -> Attempt:
 
 
 @attack(
-    "second-export",
     promise="A table that is exported again has the budget that it had.",
     tries="Invites a hospital to a second study, for which it exports most of the rows again, in another order.",
 )
@@ -49,7 +47,6 @@ def export_again(folder: Path) -> Attempt:
 
 
 @attack(
-    "other-columns",
     promise="All runs of all studies together spend at most a table's epsilon.",
     tries="Invites a hospital to a second study, whose schema file has only columns that the first one lacks. Since "
     "then each age in the file has changed, and so has the date of the export.",
@@ -73,7 +70,6 @@ def choose_other_columns(folder: Path) -> Attempt:
 
 
 @attack(
-    "old-backup",
     promise="A spent part of a table's epsilon stays spent.",
     tries="Asks again after a hospital has restored an older backup of its state; the others have a larger budget.",
 )

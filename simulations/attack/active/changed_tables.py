@@ -36,7 +36,6 @@ NAMES = tuple(f"outcome {index}" for index in range(1, 9))
 
 
 @attack(
-    "unit-change",
     promise="perturbed: a column that is converted or calibrated between two runs gives no cell.",
     tries="Divides the difference of two copies of a column, the second times 0.95, by 0.05.",
 )
@@ -49,7 +48,6 @@ def change_unit(folder: Path) -> Attempt:
 
 
 @attack(
-    "moved-ids",
     promise="perturbed: ids that are given anew to other records give no cell.",
     tries="Sums the differences of two copies under row numbers as ids, of which the second lacks the first record.",
 )
@@ -72,7 +70,6 @@ def move_ids(folder: Path) -> Attempt:
 
 
 @attack(
-    "second-source",
     promise="perturbed: records that are there again, under other ids and with another cell, have no second copy.",
     tries="Has half of the records merged from another source, and takes the mean of the two copies of each.",
 )
@@ -90,7 +87,6 @@ def merge_sources(folder: Path) -> Attempt:
 
 
 @attack(
-    "renamed-label",
     promise="perturbed: a label has one copy, under whatever name of its column.",
     tries="Has the label column renamed eight times, with other records pending, and takes the label of most copies.",
 )
@@ -116,7 +112,6 @@ def rename_label(folder: Path) -> Attempt:
 
 
 @attack(
-    "grown-pilot",
     promise="perturbed: the noise is at least six tenths of the table's, whatever small table was exported first.",
     tries="Has the records that differ least exported first, so that the noise is sized for these: "
     f"{', '.join(map(str, PILOTS))} of {ROWS}.",

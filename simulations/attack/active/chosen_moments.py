@@ -28,7 +28,6 @@ LEAST = 5  # records of a hospital in a fold
 
 
 @attack(
-    "chosen-moments",
     promise=PROMISE,
     tries="Requests moments by fold in several runs, each with another number of folds, subtracts the parts of two "
     "colluding hospitals, and solves for the records of the third.",

@@ -36,7 +36,6 @@ EDGES = 2.0 * np.arange(BINS // 4, 3 * BINS // 4 + 1) / BINS - 1.0
 
 
 @attack(
-    "chosen-weights",
     promise=PROMISE,
     tries="Has models of its own evaluated on the test records, and zooms in on each decision value.",
 )

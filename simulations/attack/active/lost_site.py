@@ -16,7 +16,6 @@ TABLES = {"first": 60, "second": 70, "third": 80, "fourth": 90, "victim": 100}
 
 
 @attack(
-    "lost-site",
     promise="With all pins no hospital's own numbers can be read, whatever the coordinator does.",
     tries="Asks five hospitals for sums, and four of them again after claiming that the fifth dropped out.",
 )

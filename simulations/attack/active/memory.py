@@ -23,7 +23,6 @@ MOST_BYTES = 2**29
 
 
 @attack(
-    "memory",
     promise="dp-svm: whether a hospital can answer does not reveal its number of rows.",
     tries="Sends the largest map that hospitals accept, so that a row takes as much memory as possible.",
 )

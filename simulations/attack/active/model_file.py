@@ -23,7 +23,6 @@ ROWS, SIZE = 20, 60
 
 
 @attack(
-    "model-formula",
     promise="A file of predictions holds nothing that a spreadsheet executes.",
     tries="Sends a model with a class whose name is a formula.",
 )

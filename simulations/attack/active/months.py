@@ -22,7 +22,6 @@ MONTHS = 36
 
 
 @attack(
-    "months",
     promise=PROMISE,
     tries="Subtracts each month's moments from the next, of a table that grows by a record.",
 )

@@ -3,7 +3,7 @@
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,6 @@ class Attempt:
 class ActiveAttack:
     """An attack of a malicious coordinator."""
 
-    name: str  # one word, for the command line
     promise: str  # the promise that it attacks, as a sentence
     tries: str  # the coordinator's method, as a sentence
     play: Callable[[Path], Attempt]  # runs it, with an empty folder for hospitals and coordinator
@@ -74,14 +73,9 @@ def refusal(error: PanSVMError) -> str:
     return f"refused: {str(error).split('. ')[0]}"
 
 
-def attack(name: str, *, promise: str, tries: str) -> Callable[[Callable[[Path], Attempt]], ActiveAttack]:
+def attack(*, promise: str, tries: str) -> Callable[[Callable[[Path], Attempt]], ActiveAttack]:
     """Return a decorator that makes an attack of a function."""
-    return lambda play: ActiveAttack(name, promise, tries, play)
-
-
-def chosen_attacks(names: Sequence[str] = ()) -> list[ActiveAttack]:
-    """Return the attacks of these names, all by default; SettingError if a name is unknown."""
-    return [ATTACKS[name] for name in names or ATTACKS]
+    return lambda play: ActiveAttack(promise, tries, play)
 
 
 def play(chosen: ActiveAttack) -> Attempt:

@@ -83,7 +83,6 @@ class ChosenQuestion:
 
 
 @attack(
-    "rounding",
     promise="dp-svm: epsilon and delta bound what answers reveal of a row, whatever is asked.",
     tries="Lets the last bit of a product decide about all rows of a hospital.",
 )
@@ -93,7 +92,6 @@ def change_slopes(folder: Path) -> Attempt:
 
 
 @attack(
-    "rounding-moments",
     promise="dp-svm: a row changes an answer by what is charged for it, whatever is asked.",
     tries="Lets the last bit of an angle decide about all rows of a hospital.",
 )
@@ -103,7 +101,6 @@ def change_moments(folder: Path) -> Attempt:
 
 
 @attack(
-    "rounding-scores",
     promise="dp-svm: a test row changes an answer by what is charged for it, whatever is asked.",
     tries="Lets the last bit of a product decide about all test rows of a hospital.",
 )
@@ -113,7 +110,6 @@ def change_scores(folder: Path) -> Attempt:
 
 
 @attack(
-    "rounding-local",
     promise="private-svm, hybrid-svm with privacy=dp: a test row changes an answer by what is charged for it.",
     tries="Lets the last bit of a product decide about several test rows of a hospital.",
 )

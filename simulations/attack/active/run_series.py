@@ -15,7 +15,6 @@ LEAST_SECRET = 16
 
 
 @attack(
-    "run-series",
     promise="A hospital's keys stay with it: no other app reads the state of a run.",
     tries="Has another app follow a run in its series, which gets the hospitals' state of the run.",
 )

@@ -19,7 +19,6 @@ FILES: Mapping[str, str] = {
 
 
 @attack(
-    "schema-files",
     promise="perturbed: a record has one copy, whichever schema file a hospital gets.",
     tries="Sends schema files that drop rows by their first cell or position, or with another spelling of a class.",
 )

@@ -19,7 +19,6 @@ TABLES = {"first": 60, "second": 60, "third": 60}
 
 
 @attack(
-    "simulated-with-data",
     promise="By default a hospital gives differentially private answers only.",
     tries="Asks hospitals with partition-id and num-partitions, as in Flower's guide, for test rows and exact sums.",
 )
@@ -42,7 +41,6 @@ def ask_for_rows(folder: Path) -> Attempt:
 
 
 @attack(
-    "simulated-without-data",
     promise="The coordinator does not choose which file a hospital reads.",
     tries="Names a file of the hospital's machine in the run config of a node with these two keys only.",
 )

@@ -28,7 +28,6 @@ ERRORS = 4.0
 
 
 @attack(
-    "threshold",
     promise="perturbed: the values settled of a table at first use disclose no record.",
     tries="Infers from copies whether a record more has a rare code, or an eleventh other value than its column's ten.",
 )

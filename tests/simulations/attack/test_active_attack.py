@@ -37,7 +37,7 @@ from simulations.attack.active import (
 )
 from simulations.attack.active.hospitals import Hospitals, OwnAccounts
 from simulations.attack.active.nearness import all_trained, asked_at, attempt
-from simulations.attack.active.registry import Attempt, chosen_attacks, play
+from simulations.attack.active.registry import ATTACKS, Attempt, play
 
 MINUTES = {
     **{"rounding": 0, "rounding-moments": 0, "rounding-scores": 1, "rounding-local": 0, "memory": 1},
@@ -46,14 +46,14 @@ MINUTES = {
 """Of the attacks that take longer than a test may."""
 
 ALL = [
-    pytest.param(one.name, marks=pytest.mark.slow(minutes=MINUTES[one.name]) if one.name in MINUTES else ())
-    for one in chosen_attacks()
+    pytest.param(name, marks=pytest.mark.slow(minutes=MINUTES[name]) if name in MINUTES else ())
+    for name in ATTACKS
 ]
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_promise_holds(name: str) -> None:
-    ended = play(*chosen_attacks([name]))
+    ended = play(ATTACKS[name])
     assert ended.held, f"{ended.got}; allowed: {ended.allowed}"
 
 
@@ -68,7 +68,7 @@ def test_the_command_ends_with_1_if_a_promise_is_broken(
         folder.mkdir()
         return Attempt("what it got", "what is allowed", held)
 
-    made_up = registry.attack("made-up", promise="A promise.", tries="Tries something.")(played)
+    made_up = registry.attack(promise="A promise.", tries="Tries something.")(played)
     monkeypatch.setattr(registry.ATTACKS, "data", {"made-up": made_up})
     found = CliRunner().invoke(cli, ["attack"])
     assert found.exit_code == code
@@ -199,7 +199,7 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
         changed_tables.rename_label,
         changed_tables.grow_pilot,
     ],
-    ids=lambda one: one.name,
+    ids=lambda one: one.play.__name__,
 )
 def test_a_copy_by_id_and_column_is_noticed(
     which: registry.ActiveAttack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
