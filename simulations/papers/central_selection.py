@@ -20,7 +20,7 @@ from simulations.data.pooling import PooledRows, pooled
 from simulations.papers.reproduction import experiment, tested_by_folds
 from strategies.federation.exchange import Costs
 from strategies.registry import STRATEGIES
-from strategies.selection.criteria import rsvm, svm_rfe, svm_t
+from strategies.selection.criteria import criteria_of
 from strategies.selection.elimination import Elimination, EliminationLog, SelectionSettings
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Selection
@@ -118,8 +118,7 @@ class PooledElimination(Elimination):
             weights.append(svc.dual_coef_[0] @ rows)
             support.append(moments_of(rows, [positive, ~positive]))
         sides = [classes.sides(pair) for pair in self.subsets.pairs]
-        w = np.stack(weights)
-        scores = {"svm-rfe": svm_rfe(w), "rsvm": rsvm(w, sides), "svm-t": svm_t(support)}
+        scores = criteria_of(np.stack(weights), sides, support)
         return {name: np.where(trained.features, values, 0.0) for name, values in scores.items()}
 
 

@@ -14,50 +14,26 @@ CRITERIA = ("svm-rfe", "rsvm", "svm-t")
 """Names of the criteria, in the order of their votes."""
 
 
-def svm_rfe(weights: Floats) -> Floats:
-    """Return w² of each feature, the criterion of SVM-RFE.
+def criteria_of(
+    weights: Floats, sides: Sequence[ClassMoments], support: Sequence[ClassMoments]
+) -> dict[str, Floats]:
+    """Return the scores by each criterion.
+
+    ``svm-rfe`` is w² of each feature. ``rsvm`` is w_j (m_j+ - m_j-) of equation (5.2), signed as printed: a feature
+    whose weight contradicts its class means is less important than one without weight. ``svm-t`` is |t_j| of equation
+    (5.3), Welch's t over the support vectors only; a problem with fewer than two of them on a side adds 0 to all
+    features, as its t is undefined.
 
     Parameters
     ----------
     weights : ndarray of shape (problems, features)
         Weight vectors in input space, w = Σ α_i y_i x_i of equation (5.1).
-
-    Examples
-    --------
-    >>> svm_rfe(np.array([[1.0, -3.0], [2.0, 0.0]]))
-    array([5., 9.])
-    """
-    score: Floats = np.sum(np.square(weights), axis=0)
-    return score
-
-
-def rsvm(weights: Floats, sides: Sequence[ClassMoments]) -> Floats:
-    """Return w_j (m_j+ - m_j-) of equation (5.2), the criterion of RSVM.
-
-    It is signed as printed: a feature whose weight contradicts its class means is less important than one without
-    weight.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (problems, features)
-        Weight vectors in input space.
-    sides : sequence of ClassMoments
-        For each problem, sums over all rows by side (:meth:`ClassMoments.sides`).
+    sides, support : sequence of ClassMoments
+        For each problem, sums over all rows, and over the support vectors, by side (:meth:`ClassMoments.sides`).
     """
     distances = np.stack([moments.mean[0] - moments.mean[1] for moments in sides])
-    score: Floats = np.sum(weights * distances, axis=0)
-    return score
-
-
-def svm_t(support: Sequence[ClassMoments]) -> Floats:
-    """Return |t_j| of equation (5.3), the criterion of SVM-t: Welch's t over the support vectors only.
-
-    A problem with fewer than two support vectors on a side adds 0 to all features: its t is undefined.
-
-    Parameters
-    ----------
-    support : sequence of ClassMoments
-        For each problem, sums over the support vectors by side (:meth:`ClassMoments.sides`).
-    """
-    score: Floats = np.sum([welch_t(sides) for sides in support], axis=0)
-    return score
+    return {
+        "svm-rfe": np.sum(np.square(weights), axis=0),
+        "rsvm": np.sum(weights * distances, axis=0),
+        "svm-t": np.sum([welch_t(moments) for moments in support], axis=0),
+    }

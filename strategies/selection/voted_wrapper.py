@@ -8,7 +8,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.scaling import NO_FOLD
 from flower_pansvm.systems.selection import SUPPORT
 from strategies.api import AggregateResult, Federation, Problems, pack_duals
-from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
+from strategies.selection.criteria import CRITERIA, criteria_of
 from strategies.selection.elimination import Elimination
 from strategies.selection.filters import ClassMoments
 from strategies.selection.subsets import Score, Trained, TrainingJob, without
@@ -66,11 +66,7 @@ class VotedWrapper(Elimination):
             *(values[:, features] for values in (classes.count, classes.total, classes.square))
         )
         sides = [remaining.sides(problem.pair) for problem in problems]
-        by_criterion = {
-            "svm-rfe": svm_rfe(sums.weights),
-            "rsvm": rsvm(sums.weights, sides),
-            "svm-t": svm_t(support),
-        }
+        by_criterion = criteria_of(sums.weights, sides, support)
         scores = {name: np.zeros(len(features)) for name in self.criteria}
         for name in self.criteria:
             scores[name][features] = by_criterion[name]
