@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "extending.md"
-FILE = re.compile(r"<!-- file: (\S+) -->\n```python\n(.*?)```", re.DOTALL)
+FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 ROWS = re.compile(r"<!-- rows: (\S+), after (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 
 

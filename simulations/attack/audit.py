@@ -19,7 +19,7 @@ from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.attack.systems.system import every_audit
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import read_transcript
-from strategies.report.words.system import every_system, sentences
+from strategies.report.words.system import sentences, words_of_tasks
 from strategies.settings import Settings
 
 
@@ -27,7 +27,7 @@ from strategies.settings import Settings
 class Audit:
     """The findings of an audit."""
 
-    # Figures of the systems (:attr:`strategies.report.words.system.SystemWords.texts`).
+    # Figures of the systems (:attr:`strategies.report.words.system.SystemWords.figures`).
     figures: dict[str, float | None] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # received values by result, each an equation
     unknown: int = 0  # cells of all training rows
@@ -79,7 +79,7 @@ def audit(settings: Settings, folder: Path) -> Audit:
         determined = (
             determined_by_hessians(transcript, records) if settings.level == "exact" and records else None
         )
-    examined = {task for system in every_system().values() for task in system.examined}
+    examined = {task for task, words in words_of_tasks().items() if words.examined}
     # Sums from before a run was resumed are in the transcript only.
     received = {entry["task"] for entry in read_result(folder)["disclosed"]} | {
         entry.task for entry in transcript

@@ -123,7 +123,7 @@ def level(result: Result) -> str:
         *(TEMPLATES, "level"),
         made_of=_made_of(result["level"], result["noise"]),
         keeps=FEW_SUMS if few else KEEPS[result["level"]],
-        shown=[text for task, (text, _) in words_of_tasks().items() if task in tasks],
+        shown=[words.leaves for task, words in words_of_tasks().items() if task in tasks],
         tested_on=result["accuracy"] is not None and result["tested_on"],
         note=note,
         test=result.get("test_on_true_records"),

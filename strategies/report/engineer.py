@@ -6,7 +6,7 @@ from typing import Any
 
 from strategies.report import selecting, tuning
 from strategies.report.section import Result, filled, some, svg
-from strategies.report.words.system import sentences, words_of_tasks
+from strategies.report.words.system import TaskWords, sentences, words_of_tasks
 from strategies.settings import all_settings, default_config
 
 TEMPLATES = "engineer.html.j2"
@@ -138,9 +138,9 @@ def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list
     """Return each task's name, disclosed values, purpose, and ways of disclosure."""
     told, words = [], words_of_tasks()
     for task, entries in groupby(disclosed, key=lambda entry: entry["task"]):
-        what, why = words.get(task, ("What a task of its own has asked for", ""))
+        of_task = words.get(task, TaskWords("What a task of its own has asked for", ""))
         ways = dict.fromkeys(entry["how"] for entry in entries)
-        told.append((task, what, why, [WAYS.get(way, way) for way in ways]))
+        told.append((task, of_task.leaves, of_task.why, [WAYS.get(way, way) for way in ways]))
     return told
 
 

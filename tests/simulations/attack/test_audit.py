@@ -20,8 +20,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.transcript import TranscriptSum
-from strategies.report.words import scaling as words
-from strategies.report.words.system import every_system, sentences
+from strategies.report.words.system import every_system, sentences, words_of_tasks
 from strategies.settings import make_settings
 from tests.command_line import Run
 
@@ -37,7 +36,7 @@ def test_what_is_disclosed_is_not_examined_either(tmp_path: Path) -> None:
     found = of_run(tmp_path, scaling="minmax", landmarks="12", tol=0.05)
     assert found.not_examined == ["extremes", "warm_start"]
     disclosed = {one["task"] for one in json.loads((tmp_path / "result.json").read_text())["disclosed"]}
-    examined = {task for system in every_system().values() for task in system.examined}
+    examined = {task for task, words in words_of_tasks().items() if words.examined}
     assert disclosed == (disclosed & examined) | set(found.not_examined)
 
 
@@ -45,14 +44,20 @@ def test_what_is_disclosed_is_not_examined_either(tmp_path: Path) -> None:
 def test_a_system_says_what_is_examined_and_counts_its_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    examined, texts = ("warm_start",), {"starts": ("{} warm starts", "no warm start")}
 
     def figures(_: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
-        return {"starts": sum(one.task in examined for one in transcript) or None}
+        return {"starts": sum(one.task == "warm_start" for one in transcript) or None}
 
     usual = of_run(tmp_path / "usual")
     monkeypatch.setattr(scaling, "figures", figures)
-    monkeypatch.setattr(words, "WORDS", replace(words.WORDS, examined=examined, texts=texts))
+    pan_svm = every_system()["pan_svm"]
+    starts = {"warm_start": replace(pan_svm.tasks["warm_start"], examined=True)}
+    told = replace(
+        pan_svm,
+        tasks={**pan_svm.tasks, **starts},
+        figures={"starts": ("{} warm starts", "no warm start")},
+    )
+    monkeypatch.setitem(every_system(), "pan_svm", told)
     found = of_run(tmp_path / "found")
     assert set(usual.not_examined) - set(found.not_examined) == {"warm_start"}
     assert found.entries["starts"] == 1

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from strategies.report.cautions import cautions
-from strategies.report.words.system import EXACT_SUMS, SystemWords, cautions_of_sums
+from strategies.report.words.system import EXACT_SUMS, SystemWords, TaskWords, cautions_of_sums
 from tests.command_line import finished
 from tests.strategies.report.test_section import BARE
 
@@ -127,8 +127,9 @@ def test_a_model_that_tells_classes_apart_is_not_called_no_better_than_none() ->
 
 
 def test_a_systems_exact_sums_bring_the_caution_unless_its_file_says_that_they_are_few() -> None:
-    undescribed = SystemWords(words={"gram": ("products", "weights"), "gram_scores": ("counts", "accuracy")})
-    described = replace(undescribed, few_sums=("gram_scores",), caution="Own words.")
+    gram, counts = TaskWords("products", "weights"), TaskWords("counts", "accuracy")
+    undescribed = SystemWords({"gram": gram, "gram_scores": counts})
+    described = SystemWords({"gram": gram, "gram_scores": replace(counts, few_sums=True)}, "Own words.")
     for task, system, texts in (
         ("gram", undescribed, [EXACT_SUMS]),
         ("gram_scores", undescribed, [EXACT_SUMS]),

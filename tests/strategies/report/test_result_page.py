@@ -50,7 +50,7 @@ def test_a_name_that_is_not_described_is_noticed() -> None:
 
 
 def test_audit_and_attack_are_described() -> None:
-    figures = {f"audit.{name}" for one in every_system().values() for name in one.texts}
+    figures = {f"audit.{name}" for one in every_system().values() for name in one.figures}
     assert figures <= DOCUMENTED
     tops = {name.split(".")[1] for name in DOCUMENTED if name.startswith("attack.")}
     assert tops == set(Attack.__dataclass_fields__)

@@ -12,7 +12,7 @@ from flower_pansvm.consents import LEVELS
 from flower_pansvm.tasks import Task
 from strategies.report.clinician import KEEPS, level
 from strategies.report.engineer import WAYS, departures
-from strategies.report.words.system import every_system, words_of_tasks
+from strategies.report.words.system import words_of_tasks
 
 PREFIX = f"{flower_pansvm.systems.__name__}."
 
@@ -27,11 +27,6 @@ def every_task() -> list[Task]:
 
 def test_every_task_has_words_and_no_words_are_without_a_task() -> None:
     assert {one.name for one in every_task()} == words_of_tasks().keys()
-
-
-def test_a_system_examines_tasks_of_its_own() -> None:
-    for name, system in every_system().items():
-        assert {*system.examined, *system.few_sums} <= system.words.keys(), name
 
 
 def test_every_way_of_leaving_has_words() -> None:
