@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flower_pansvm.command_line import assignments, check_can_be_folder
+from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import SettingError
 from simulations.cli.options import Cluster, remote
 from strategies.run_display import RunDisplay
@@ -109,7 +110,10 @@ def attack(
 
     table = Table("attack", "promise", "got", "allowed", "outcome", show_lines=True)
     broken = 0
-    for name, chosen in {name: ATTACKS[name] for name in names or ATTACKS}.items():
+    for name in names or ():
+        check_choice("attack", name, ATTACKS)
+    for name in names or ATTACKS:
+        chosen = ATTACKS[name]
         typer.echo(f"{name}: {chosen.tries}", err=True)
         ended = play(chosen)
         broken += not ended.held

@@ -11,7 +11,6 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import MODELS
 from flower_pansvm.registry import Registry, _installed
 from flower_pansvm.secure_sum.registry import PROTOCOLS
-from simulations.attack.active.registry import ATTACKS
 from simulations.baselines.registry import BASELINES
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import STRATEGIES, _warn
@@ -37,7 +36,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "registry", [STRATEGIES, MODELS, PROTOCOLS, BASELINES, ATTACKS], ids=lambda registry: registry.kind
+    "registry", [STRATEGIES, MODELS, PROTOCOLS, BASELINES], ids=lambda registry: registry.kind
 )
 def test_every_row_leads_to_something(registry: Registry[object]) -> None:
     if registry is BASELINES:

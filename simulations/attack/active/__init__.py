@@ -1,5 +1,5 @@
 """Attacks of a malicious coordinator, which chooses everything that it sends, on hospitals in this process.
 
-One file an attack, listed in `registry.ATTACKS`. Each attacks one promise of the pages, and states its method, its
-result, the result that the promise allows, and whether the promise held.
+``attacks.toml`` lists them. Each attacks one promise of the pages, and tells its result, the result that the promise
+allows, and whether the promise held.
 """

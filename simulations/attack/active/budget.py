@@ -12,7 +12,7 @@ from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from simulations.attack.active.hospitals import COLUMNS, Hospitals, drawn_table
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.registry import Attempt, refusal
 from simulations.attack.active.rounding import DELTA
 
 BUDGET, PEERS = 1.0, 8.0
@@ -22,10 +22,6 @@ OTHER_TABLES = {"victim": 90, "fourth": 60, "fifth": 60}
 """Rows of each hospital in a first study, and in a second one."""
 
 
-@attack(
-    promise="All runs of all studies together spend at most a table's epsilon.",
-    tries="Invites a hospital to a second study, for which the hospital makes a second folder with `init`.",
-)
 def begin_anew(folder: Path) -> Attempt:
     """Spend the whole budget of one table in each of two studies."""
     first = Hospitals(folder / "first", TABLES)
@@ -33,10 +29,6 @@ def begin_anew(folder: Path) -> Attempt:
     return spend_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
 
 
-@attack(
-    promise="A table that is exported again has the budget that it had.",
-    tries="Invites a hospital to a second study, for which it exports most of the rows again, in another order.",
-)
 def export_again(folder: Path) -> Attempt:
     """Spend the whole budget of the same patients in each of two studies."""
     first = Hospitals(folder / "first", TABLES)
@@ -46,11 +38,6 @@ def export_again(folder: Path) -> Attempt:
     return spend_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
 
 
-@attack(
-    promise="All runs of all studies together spend at most a table's epsilon.",
-    tries="Invites a hospital to a second study, whose schema file has only columns that the first one lacks. Since "
-    "then each age in the file has changed, and so has the date of the export.",
-)
 def choose_other_columns(folder: Path) -> Attempt:
     """Spend the whole budget of one table in each of two studies without a common column."""
     whole = drawn_table(TABLES["victim"], "victim")
@@ -69,10 +56,6 @@ def choose_other_columns(folder: Path) -> Attempt:
     return spend_again(spent, lambda: spend(study("second", OTHER_TABLES, COLUMNS[6:], first), 2))
 
 
-@attack(
-    promise="A spent part of a table's epsilon stays spent.",
-    tries="Asks again after a hospital has restored an older backup of its state; the others have a larger budget.",
-)
 def put_back(folder: Path) -> Attempt:
     """Spend the whole budget of one table twice, with an older backup restored in between."""
     hospitals = Hospitals(folder / "study", TABLES, epsilon={"second": PEERS, "third": PEERS})

@@ -11,7 +11,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError
 from simulations.attack.active.hospitals import Hospitals, drawn_table
 from simulations.attack.active.nearness import NOISE, asked_at
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.registry import Attempt, refusal
 
 ROWS, PENDING = 200, 30
 PILOTS = 30, 80, 120, 140, 160
@@ -35,10 +35,6 @@ NAMES = tuple(f"outcome {index}" for index in range(1, 9))
 """Further names of the label column."""
 
 
-@attack(
-    promise="perturbed: a column that is converted or calibrated between two runs gives no cell.",
-    tries="Divides the difference of two copies of a column, the second times 0.95, by 0.05.",
-)
 def change_unit(folder: Path) -> Attempt:
     """Count the cells of the column that are reconstructed exactly."""
     table = _with_ids(_table())
@@ -47,10 +43,6 @@ def change_unit(folder: Path) -> Attempt:
     return _attempt(guesses, table["x0"], EXACT, CHANCE, why)
 
 
-@attack(
-    promise="perturbed: ids that are given anew to other records give no cell.",
-    tries="Sums the differences of two copies under row numbers as ids, of which the second lacks the first record.",
-)
 def move_ids(folder: Path) -> Attempt:
     """Count the cells of a column that are reconstructed but for a common shift."""
     table = _table()
@@ -69,10 +61,6 @@ def move_ids(folder: Path) -> Attempt:
     return _attempt(guesses, table["x0"], NEAR, MOST_NEAR, why)
 
 
-@attack(
-    promise="perturbed: records that are there again, under other ids and with another cell, have no second copy.",
-    tries="Has half of the records merged from another source, and takes the mean of the two copies of each.",
-)
 def merge_sources(folder: Path) -> Attempt:
     """Compare the noise of the mean of a record's copies with that of one copy."""
     table = _with_ids(_table())
@@ -86,10 +74,6 @@ def merge_sources(folder: Path) -> Attempt:
     return Attempt(f"{noise:.0%} of the noise of one copy{why}", f"at least {ALONE:.0%}", noise >= ALONE)
 
 
-@attack(
-    promise="perturbed: a label has one copy, under whatever name of its column.",
-    tries="Has the label column renamed eight times, with other records pending, and takes the label of most copies.",
-)
 def rename_label(folder: Path) -> Attempt:
     """Compare the accuracy of the majority of copies' labels with that of one copy where it has a label."""
     table = _table()
@@ -111,11 +95,6 @@ def rename_label(folder: Path) -> Attempt:
     )
 
 
-@attack(
-    promise="perturbed: the noise is at least six tenths of the table's, whatever small table was exported first.",
-    tries="Has the records that differ least exported first, so that the noise is sized for these: "
-    f"{', '.join(map(str, PILOTS))} of {ROWS}.",
-)
 def grow_pilot(folder: Path) -> Attempt:
     """Measure the noise of the whole table's copy, the least over the pilots."""
     table, noises, why = _with_ids(_table()), {}, ""

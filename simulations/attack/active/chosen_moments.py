@@ -18,8 +18,8 @@ from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active.hospitals import Broadcasts, Hospitals
-from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.nearness import all_trained, asked_at, attempt
+from simulations.attack.active.registry import Attempt, refusal
 
 VICTIM = "victim"
 TABLES = {"first": 130, "second": 140, VICTIM: 100}
@@ -27,11 +27,6 @@ STARTS = 2**16  # as of `clients.ledger.lasting_split`
 LEAST = 5  # records of a hospital in a fold
 
 
-@attack(
-    promise=PROMISE,
-    tries="Requests moments by fold in several runs, each with another number of folds, subtracts the parts of two "
-    "colluding hospitals, and solves for the records of the third.",
-)
 def play(folder: Path, level: str = "perturbed") -> Attempt:
     """Solve for all records of the victim."""
     hospitals = Hospitals(folder, TABLES, asked_at(level))

@@ -23,8 +23,8 @@ from flower_pansvm.systems.pan_svm.tasks import (
 )
 from flower_pansvm.systems.scaling import NO_FOLD, SCALING, ScalingBroadcast
 from simulations.attack.active.hospitals import COLUMNS, FalseCoordinator, Hospitals
-from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.nearness import all_trained, asked_at, attempt
+from simulations.attack.active.registry import Attempt, refusal
 
 TABLES = {"first": 120, "second": 120, "third": 120}
 TEST_FRACTION = 0.25
@@ -35,10 +35,6 @@ ALONE = slice(BINS // 4, 3 * BINS // 4)  # the bins of the interval in focus
 EDGES = 2.0 * np.arange(BINS // 4, 3 * BINS // 4 + 1) / BINS - 1.0
 
 
-@attack(
-    promise=PROMISE,
-    tries="Has models of its own evaluated on the test records, and zooms in on each decision value.",
-)
 def play(folder: Path, level: str = "perturbed") -> Attempt:
     """Solve for all test records."""
     settings = {**asked_at(level), "kernel": "linear"}

@@ -10,15 +10,11 @@ from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active.hospitals import Broadcasts, Hospitals, schema_broadcast
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.registry import Attempt, refusal
 
 TABLES = {"first": 60, "second": 70, "third": 80, "fourth": 90, "victim": 100}
 
 
-@attack(
-    promise="With all pins no hospital's own numbers can be read, whatever the coordinator does.",
-    tries="Asks five hospitals for sums, and four of them again after claiming that the fifth dropped out.",
-)
 def play(folder: Path) -> Attempt:
     """Subtract the second sum from the first."""
     hospitals = Hospitals(folder, TABLES, settings={"strategy": "pan-svm"})

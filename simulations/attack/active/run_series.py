@@ -7,17 +7,13 @@ import numpy as np
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from simulations.attack.active.hospitals import COLUMNS, Hospitals
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt
 from simulations.attack.active.rounding import DELTA
 
 LEAST_SECRET = 16
 """Bytes of the shortest key."""
 
 
-@attack(
-    promise="A hospital's keys stay with it: no other app reads the state of a run.",
-    tries="Has another app follow a run in its series, which gets the hospitals' state of the run.",
-)
 def play(folder: Path) -> Attempt:
     """Search the state that a run leaves for bytes that the coordinator has neither sent nor received."""
     hospitals = Hospitals(folder, {"first": 60, "second": 60, "third": 60})

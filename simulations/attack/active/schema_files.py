@@ -6,7 +6,7 @@ from pathlib import Path
 from flower_pansvm.errors import PanSVMError
 from simulations.attack.active.hospitals import Hospitals
 from simulations.attack.active.nearness import asked_at
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.registry import Attempt, refusal
 
 TABLES = {"first": 100, "second": 110, "third": 120}
 CLASSES = "classes = [0, 1]\n"
@@ -18,10 +18,6 @@ FILES: Mapping[str, str] = {
 """Replacements of the line of classes: some rows are comments or a footer, or a class has another spelling."""
 
 
-@attack(
-    promise="perturbed: a record has one copy, whichever schema file a hospital gets.",
-    tries="Sends schema files that drop rows by their first cell or position, or with another spelling of a class.",
-)
 def play(folder: Path) -> Attempt:
     """Count the records whose copies are missing, or have another label, with another schema file."""
     hospitals = Hospitals(folder, TABLES, asked_at("perturbed"))

@@ -13,15 +13,11 @@ from flower_pansvm.tasks import Nothing
 from flower_pansvm.terms import Scalar
 from simulations.app import app
 from simulations.attack.active.hospitals import Hospitals, class_names
-from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.registry import Attempt, refusal
 
 TABLES = {"first": 60, "second": 60, "third": 60}
 
 
-@attack(
-    promise="By default a hospital gives differentially private answers only.",
-    tries="Asks hospitals with partition-id and num-partitions, as in Flower's guide, for test rows and exact sums.",
-)
 def ask_for_rows(folder: Path) -> Attempt:
     """Request test rows and exact sums, which need a consent."""
     hospitals = Hospitals(folder, TABLES, test_fraction=0.2)
@@ -40,10 +36,6 @@ def ask_for_rows(folder: Path) -> Attempt:
     return Attempt(f"{cells} cells of test rows, {numbers} exact sums{why}", "none", cells + numbers == 0)
 
 
-@attack(
-    promise="The coordinator does not choose which file a hospital reads.",
-    tries="Names a file of the hospital's machine in the run config of a node with these two keys only.",
-)
 def name_a_file(folder: Path) -> Attempt:
     """Have a real node read a table named by the coordinator, and disclose its columns."""
     hospitals = Hospitals(folder, TABLES)

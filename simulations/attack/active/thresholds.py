@@ -12,7 +12,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.terms import MIN_CLUSTER
 from simulations.attack.active.hospitals import Hospitals
 from simulations.attack.active.nearness import asked_at
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt
 
 ROWS, TABLES, COLUMNS = 200, 12, 10  # columns of each kind
 OTHERS = {"second": 40, "third": 40}
@@ -27,10 +27,6 @@ ERRORS = 4.0
 """Standard errors by which guesses may exceed that by chance."""
 
 
-@attack(
-    promise="perturbed: the values settled of a table at first use disclose no record.",
-    tries="Infers from copies whether a record more has a rare code, or an eleventh other value than its column's ten.",
-)
 def play(folder: Path) -> Attempt:
     """Count the columns whose side of a threshold is recognised in their copies."""
     generator, right = np.random.default_rng(1), np.zeros(len(KINDS))

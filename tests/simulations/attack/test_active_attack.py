@@ -68,8 +68,9 @@ def test_the_command_ends_with_1_if_a_promise_is_broken(
         folder.mkdir()
         return Attempt("what it got", "what is allowed", held)
 
-    made_up = registry.attack(promise="A promise.", tries="Tries something.")(played)
-    monkeypatch.setattr(registry.ATTACKS, "data", {"made-up": made_up})
+    monkeypatch.setattr(lost_site, "play", played)
+    made_up = replace(registry.ATTACKS["lost-site"], promise="A promise.")
+    monkeypatch.setattr(registry, "ATTACKS", {"made-up": made_up})
     found = CliRunner().invoke(cli, ["attack"])
     assert found.exit_code == code
     assert "made-up" in found.output
@@ -126,15 +127,15 @@ def test_an_attack_whose_questions_are_all_refused_says_so(
 def test_memory_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "SIZES", (200,))
     monkeypatch.setattr(memory, "ROWS", (20, 40, 60))
-    assert memory.play.play(tmp_path / "few").held
+    assert memory.play(tmp_path / "few").held
     monkeypatch.setattr(memory, "MOST_BYTES", 1000)
-    assert not memory.play.play(tmp_path / "many").held
+    assert not memory.play(tmp_path / "many").held
 
 
 def test_a_key_in_flowers_state_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = RecordDict({"kept": ConfigRecord({"key": bytes(range(32))})})
     monkeypatch.setattr(OwnAccounts, "states", lambda _: [state])
-    ended = run_series.play.play(tmp_path / "study")
+    ended = run_series.play(tmp_path / "study")
     assert not ended.held
     assert "kept/key" in ended.got
 
@@ -157,7 +158,7 @@ def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.
                 node |= {"min-sites": 3}
 
     monkeypatch.setattr(lost_site, "Hospitals", Unpinned)
-    assert not lost_site.play.play(tmp_path / "study").held
+    assert not lost_site.play(tmp_path / "study").held
 
 
 def test_a_schema_file_that_tells_something_is_noticed(
@@ -165,7 +166,7 @@ def test_a_schema_file_that_tells_something_is_noticed(
 ) -> None:
     monkeypatch.setattr("clients.perturb.settling._reading_text", lambda *_: "")
     with registry.own_account(tmp_path):
-        assert not schema_files.play.play(tmp_path / "study").held
+        assert not schema_files.play(tmp_path / "study").held
 
 
 def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,22 +200,22 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
         changed_tables.rename_label,
         changed_tables.grow_pilot,
     ],
-    ids=lambda one: one.play.__name__,
+    ids=lambda one: one.__name__,
 )
 def test_a_copy_by_id_and_column_is_noticed(
-    which: registry.ActiveAttack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    which: Callable[[Path], Attempt], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with registry.own_account(tmp_path):
-        assert which.play(tmp_path / "study").held
+        assert which(tmp_path / "study").held
         by_id_and_column(monkeypatch)
-        assert not which.play(tmp_path / "again").held
+        assert not which(tmp_path / "again").held
 
 
 @pytest.mark.slow
 def test_a_threshold_without_noise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "discrete_laplace", lambda _, size, __: np.zeros(size, dtype=np.int64))
     with registry.own_account(tmp_path):
-        ended = thresholds.play.play(tmp_path / "study")
+        ended = thresholds.play(tmp_path / "study")
     assert not ended.held
 
 
@@ -230,7 +231,7 @@ def test_a_threshold_without_noise_is_noticed(tmp_path: Path, monkeypatch: pytes
 )
 def test_attacks_on_records_read_them_at_level_exact(which: Any, got: str, tmp_path: Path) -> None:
     with registry.own_account(tmp_path):
-        ended = which.play.play(tmp_path / "study", "exact")
+        ended = which.play(tmp_path / "study", "exact")
     assert re.search(got, ended.got)
     assert not ended.held
 
