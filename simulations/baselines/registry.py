@@ -11,7 +11,8 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import BINS, confusion_counts
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.registry import Registry
-from simulations.data.pooling import PooledRows
+from simulations.data.pooling import Pooled, PooledRows
+from strategies.settings import Settings
 from strategies.svm_settings import PanSvmSettings
 
 
@@ -76,3 +77,11 @@ BASELINES: Registry[Baseline] = Registry(
     },
 )
 """All baselines by name."""
+
+
+def baseline_result(name: str, settings: Settings, pool: Pooled) -> dict[str, Any]:
+    """Train a baseline and return its figures, as ``result.json`` has those of a strategy."""
+    assert isinstance(settings, PanSvmSettings)
+    figures = BASELINES[name](settings, pool.train, pool.test)
+    own = {"rows_train": len(pool.train.classes), "rows_test": figures.evaluation.rows}
+    return {**vars(figures), **vars(figures.evaluation), **own, "positive_class": pool.schema.positive_class}

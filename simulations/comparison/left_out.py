@@ -9,14 +9,13 @@ import pandas as pd
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import Model
-from simulations.baselines.registry import BASELINES, judge
+from simulations.baselines.registry import BASELINES, baseline_result, judge
 from simulations.data.pooling import PooledRows, pooled
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
 from strategies.registry import STRATEGIES
 from strategies.results import describe
 from strategies.settings import SEPARATOR, Settings
-from strategies.svm_settings import PanSvmSettings
 
 TESTED_ON = "tested on "
 """How the name of a split begins that leaves out the site behind it."""
@@ -72,10 +71,7 @@ def evaluate_left_out(name: str, settings: Settings, site: int) -> dict[str, Any
             "comparison, or put it together with another class (--positive)."
         )
     if name in BASELINES:
-        assert isinstance(settings, PanSvmSettings)
-        baseline = BASELINES[name](settings, _renumbered(train), test)
-        result = {**vars(baseline), **vars(baseline.evaluation), "rows_test": baseline.evaluation.rows}
-        return {**result, "rows_train": len(train.classes), "positive_class": pool.schema.positive_class}
+        return baseline_result(name, settings, replace(pool, train=_renumbered(train), test=test))
     files = [file for index, file in enumerate(settings.data.split(SEPARATOR)) if index != site]
     least = min(settings.min_sites, len(files))
     settings = replace(settings, data=join_data(files), sites=len(files), min_sites=least)

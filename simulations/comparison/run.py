@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from flower_pansvm.terms import Scalar
-from simulations.baselines.registry import BASELINES
+from simulations.baselines.registry import BASELINES, baseline_result
 from simulations.comparison.left_out import evaluate_left_out
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
@@ -14,7 +14,6 @@ from simulations.origin import origin, versions_text
 from simulations.running import with_sites_of_data
 from strategies.results import describe
 from strategies.settings import Settings, settings_from
-from strategies.svm_settings import PanSvmSettings
 
 
 @dataclass(frozen=True)
@@ -103,10 +102,7 @@ def run_case(case: Case) -> dict[str, Any]:
     elif pool is None:
         result = describe(train_in_process(settings), settings)
     else:
-        assert isinstance(settings, PanSvmSettings)
-        outcome = BASELINES[case.strategy](settings, pool.train, pool.test)
-        result = {**vars(outcome), **vars(outcome.evaluation), "rows_test": outcome.evaluation.rows}
-        result |= {"rows_train": len(pool.train.classes), "positive_class": pool.schema.positive_class}
+        result = baseline_result(case.strategy, settings, pool)
     seconds, source = round(time.perf_counter() - started, 3), origin()
     return {
         **{name: source[name] for name in ORIGIN},
