@@ -149,12 +149,13 @@ class PhasedStrategy(ABC):
 
         self.federation = Federation(grid, self.settings, self.checkpoint, after)
         show = showing_rounds(self.federation.costs, on_round)
-        self.outcome = self.fit(self.federation)
-        if not isinstance(self.outcome, Outcome):
-            kind = type(self.outcome).__name__
+        outcome: object = self.fit(self.federation)
+        if not isinstance(outcome, Outcome):
             raise SettingError(
-                f"{type(self).__name__}.fit returns {kind}. End it with: return Outcome(model, evaluation)."
+                f"{type(self).__name__}.fit returns {type(outcome).__name__}. End it with: "
+                "return Outcome(model, evaluation)."
             )
+        self.outcome = outcome
         if self.settings.test_epsilon > 0 and self.outcome.model is not None:
             self.outcome = tested_on_true_records(
                 test_budget(self.federation), self.settings, self.outcome.model, self.outcome

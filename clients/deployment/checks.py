@@ -238,7 +238,7 @@ def _check_error(hospital: Hospital, table: Table, schema: TableSchema | None) -
     if least and (error := error_of(table, schema, noise)) < least:
         raise SettingError(
             f"At noise {noise:g} the best linear guess of a cell of this table is off by {error:.2f} standard "
-            f"deviations, and {NODE_FILE} asks for least-error={least:g}: its columns, or a patient's rows, follow each "
+            f"deviations, and {NODE_FILE} asks for least-error={least:g}: columns, or a patient's rows, follow each "
             "other. Ask for more noise or for level dp; or lower least-error if the hospital agrees."
         )
 

@@ -38,7 +38,10 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
             if np.ndim(y) != 1:
                 raise ValueError("labels of shape (rows, 1)")
             # NumPy takes what is masked for what lies below.
-            X, y = (one.astype(object).filled(np.nan) if np.ma.isMaskedArray(one) else one for one in (X, y))
+            X, y = (
+                np.ma.filled(one.astype(object), np.nan) if np.ma.isMaskedArray(one) else one
+                for one in (X, y)
+            )
             cells = np.asarray(X)
             columns = [f"x{i + 1}" for i in range(cells.shape[1])] if names is None else list(names)
             if label in columns:
