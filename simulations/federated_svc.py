@@ -212,6 +212,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise SettingError(
                 "settings contains threshold, which FederatedSVC does not apply. Compare predict_proba with it."
             )
+        if self.privacy == "dp":
+            raise SettingError(
+                "FederatedSVC trains pan-svm, which has no level dp. Choose privacy='perturbed'; or train dp-svm by "
+                "pansvm run --strategy dp-svm."
+            )
         del parameters["random_state"]
         return with_sites_of_data(make_settings(**{**parameters, **fixed, **more}))
 

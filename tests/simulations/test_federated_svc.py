@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_info
 
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import PanSVMError, SettingError
 from simulations.federated_svc import FederatedSVC
 from strategies.settings import make_settings
 
@@ -157,6 +157,12 @@ def test_numbers_of_numpy_are_settings(C: object) -> None:
 def test_several_numbers_may_be_a_list_or_an_array() -> None:
     for several in ([1.0, 10.0], np.array([1.0, 10.0])):
         assert make_settings(C=several) == make_settings(C=(1.0, 10.0))
+
+
+def test_level_dp_is_refused_without_advice_that_cannot_be_followed() -> None:
+    with pytest.raises(SettingError) as refused:
+        FederatedSVC(privacy="dp").fit(*make_moons(40, random_state=0))
+    assert "private-svm" not in str(refused.value)
 
 
 def test_labels_that_are_missing_are_refused() -> None:
