@@ -22,8 +22,15 @@ from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.refusals import Memory, admit, admit_opening
-from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import AllKeys, PublicKeys, RelayStep, WhichSum, as_bytes, signed_member
+from flower_pansvm.summing import (
+    AllKeys,
+    PublicKeys,
+    RelayStep,
+    WhichSum,
+    as_bytes,
+    keys_digest,
+    signed_member,
+)
 from flower_pansvm.tasks import Task, bounds_of, sum_name
 
 KEYS = "keys"

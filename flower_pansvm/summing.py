@@ -1,5 +1,6 @@
 """The messages of every secure sum: its name, the sites' keys, and the protocol's payloads."""
 
+import hashlib
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.records import Octets, Texts, Values
 from flower_pansvm.secure_sum.contract import Member
+from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.tasks import Nothing, Task
 
 LENGTH_BYTES = 2  # of the length of a part of a site's keys
@@ -73,6 +75,15 @@ class AllKeys:
 def as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
     """Return the sites' public keys, by name, without the signatures: part of a sum's name."""
     return {name: keys.public_key + keys.published for name, keys in public.items()}
+
+
+def keys_digest(published: Mapping[str, bytes]) -> str:
+    """Return a digest of the keys that all sites published as they joined the run, dropped sites included.
+
+    ``published`` holds each site's X25519 public key and the public half of `SecureSum.prepare`, by name.
+    """
+    parts = [field for name, keys in sorted(published.items()) for field in (name.encode(), keys)]
+    return hashlib.sha256(join_fields(*parts)).hexdigest()
 
 
 def signed_member(

@@ -206,7 +206,7 @@ def sum_name(
     The masks are made from it. So a coordinator that sends one site another request than the others, such as a
     request that the others can only answer with zero, or another protocol, gets noise and not that site's vector.
     The masks are made from the roster and from all sites' public keys, too
-    (:func:`flower_pansvm.secure_sum.wire.sum_context`).
+    (:func:`flower_pansvm.secure_sum.keys.sum_context`).
 
     ``inputs`` are the values of the question, ``sent`` the digest of each broadcast so far, by name, and ``settings``
     that of all settings of the run, with protocol and k among them.

@@ -32,7 +32,7 @@ from flower_pansvm.errors import BudgetError, SumError
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, random_bits, sigma_of
 from flower_pansvm.privacy.exact import UNIT
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.tasks import Task
 
 Q = TypeVar("Q")

@@ -30,7 +30,7 @@ from clients.table.table import Table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 
 
 def key_of(hospital: Hospital) -> Path | bytes:

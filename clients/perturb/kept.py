@@ -29,7 +29,7 @@ from flower_pansvm.errors import BudgetError, TableError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 
 FEW_VALUES = 10  # of a column of codes, so many records at most have none of its most frequent values
 FEWEST_RECORDS = 30  # of which a hospital's copy can be begun: fewer would settle deviations for good

@@ -61,7 +61,7 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
 from flower_pansvm.printable import plain_name
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.table_schema import TableSchema
 
 # Of a schema file's [reading]: what `TableForm.readings` tells where it matters.

@@ -27,8 +27,7 @@ from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign
 from flower_pansvm.secure_sum.refusals import Memory, admit
-from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import AllKeys, PublicKeys, as_bytes, signed_member
+from flower_pansvm.summing import AllKeys, PublicKeys, as_bytes, keys_digest, signed_member
 from flower_pansvm.terms import Scalar, Terms
 from flower_pansvm.weighted_mean import ALL_KEYS, GROUP, KEYS, PROTOCOL, name_of
 

@@ -22,8 +22,8 @@ from flower_pansvm.multiclass import Pair, class_decisions, signs
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.keys import keystream
-from flower_pansvm.secure_sum.wire import join_fields, sum_context
+from flower_pansvm.secure_sum.keys import keystream, sum_context
+from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.pan_svm import tasks
 from flower_pansvm.systems.pan_svm.cuts import (

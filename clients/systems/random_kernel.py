@@ -17,7 +17,7 @@ from flower_pansvm import records, scaling
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.systems import random_kernel as tasks
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.systems.scaling import SCALING, ExtremesAnswer

@@ -12,7 +12,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.lists import first_of
 from flower_pansvm.schema import LIBSVM_COLUMN
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 
 LABEL = "label"
 """Name of the label column unless a site says otherwise; LIBSVM text has no column names, and gets this one."""

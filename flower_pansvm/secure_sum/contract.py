@@ -47,7 +47,7 @@ class SumRound:
     round_trip: int  # within the run, from 1; 0 marks notes that are valid for the whole run
     attempt: int  # 0 at first; one more each time the sum is repeated without a site that dropped out
     roster: tuple[str, ...]  # names of the sites that take part, in ring order, without repetition
-    # Digest of the keys that all sites published as they joined the run (wire.keys_digest). Orders that look random
+    # Digest of the keys that all sites published as they joined the run (summing.keys_digest). Orders that look random
     # are drawn from it: it is fixed before the first sum, and no coordinator can choose it.
     keys: str = ""
 

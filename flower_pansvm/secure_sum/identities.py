@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.outside import parse
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 
 
 @dataclass(frozen=True)

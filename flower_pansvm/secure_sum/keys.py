@@ -10,6 +10,7 @@ the same bytes.
 """
 
 import secrets
+from functools import lru_cache
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -22,13 +23,26 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.wire import join_fields, sum_context
+from flower_pansvm.secure_sum.tags import join_fields
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
 SEAL_BYTES = NONCE_BYTES + 16  # what sealing adds to a note's length
 BLOCK_WORDS = 2**14  # 128 KB, so that stream and vector meet in the processor's cache
 MASK_PURPOSE = "mask"
+
+
+@lru_cache(maxsize=8)
+def sum_context(sum_round: SumRound) -> bytes:
+    """Return the bytes that stand for one sum: run, round trip, attempt, task, roster and the keys of the run."""
+    return join_fields(
+        sum_round.run.encode(),
+        sum_round.round_trip.to_bytes(8, "big"),
+        sum_round.attempt.to_bytes(8, "big"),
+        sum_round.task.encode(),
+        join_fields(*(name.encode() for name in sum_round.roster)),
+        sum_round.keys.encode(),
+    )
 
 
 def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str) -> bytes:

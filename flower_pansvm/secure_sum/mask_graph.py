@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 
 COLLUDING = 1 / 3
 """Share of the sites that may work together with the coordinator where the number of partners is not chosen."""

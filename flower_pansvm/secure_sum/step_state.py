@@ -2,7 +2,8 @@
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.wire import join_fields, sum_context
+from flower_pansvm.secure_sum.keys import sum_context
+from flower_pansvm.secure_sum.tags import join_fields
 
 
 def save_step_state(sum_round: SumRound, step: int, secret: bytes) -> bytes:

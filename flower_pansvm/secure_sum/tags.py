@@ -1,6 +1,6 @@
 """Domain tags: the first field of every input of a hash, derivation or signature, so that no two uses share an input.
 
-The number is the version of the format. A change of the fields behind a tag changes its number.
+And how the fields become one input (:func:`join_fields`). The number is the version of the format. A change of the fields behind a tag changes its number.
 """
 
 PAIR = b"flower-pansvm/1/pair"  # the key of one direction between two sites
@@ -17,3 +17,8 @@ RANDOM_MATRIX = b"flower-pansvm/1/random-matrix"  # the stream of that matrix
 PERTURBED = b"flower-pansvm/1/perturbed"  # the streams from which a hospital's copy of its table is perturbed
 SIDE = b"flower-pansvm/2/side"  # the split of a hospital's records for training and test, and their order
 RECORD_MARK = b"flower-pansvm/1/record-mark"  # mark by which a hospital recognises one of its records
+
+
+def join_fields(*fields: bytes) -> bytes:
+    """Return the fields one after the other, each with its length in front as eight bytes."""
+    return b"".join(len(field).to_bytes(8, "big") + field for field in fields)

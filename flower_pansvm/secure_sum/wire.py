@@ -1,40 +1,11 @@
-"""Vectors and fields as bytes, and the checks of received bytes, which raise SumErrors."""
+"""Vectors as bytes, and the checks of received bytes, which raise SumErrors."""
 
-import hashlib
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import SumRound, Words
-
-
-def join_fields(*fields: bytes) -> bytes:
-    """Return the fields one after the other, each with its length in front as eight bytes."""
-    return b"".join(len(field).to_bytes(8, "big") + field for field in fields)
-
-
-@lru_cache(maxsize=8)
-def sum_context(sum_round: SumRound) -> bytes:
-    """Return the bytes that stand for one sum: run, round trip, attempt, task, roster and the keys of the run."""
-    return join_fields(
-        sum_round.run.encode(),
-        sum_round.round_trip.to_bytes(8, "big"),
-        sum_round.attempt.to_bytes(8, "big"),
-        sum_round.task.encode(),
-        join_fields(*(name.encode() for name in sum_round.roster)),
-        sum_round.keys.encode(),
-    )
-
-
-def keys_digest(published: Mapping[str, bytes]) -> str:
-    """Return a digest of the keys that all sites published as they joined the run, dropped sites included.
-
-    ``published`` holds each site's X25519 public key and the public half of `SecureSum.prepare`, by name.
-    """
-    parts = [field for name, keys in sorted(published.items()) for field in (name.encode(), keys)]
-    return hashlib.sha256(join_fields(*parts)).hexdigest()
 
 
 def to_bytes(words: Words) -> bytes:

@@ -18,7 +18,7 @@ from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.outside import parse
 from flower_pansvm.printable import printable
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 
 KIND, SIGNATURE = "kind", "signature"
 ONCE_MORE = "It may have been changed on its way: send it as an attachment, as it is."

@@ -11,7 +11,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.systems.scaling import ExtremesAnswer
 from flower_pansvm.tasks import COUNT, Nothing, Task, disclosed, summed
 

@@ -22,8 +22,7 @@ from flower_pansvm.records import Values
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import RELAY, AllKeys, RelayStep, as_bytes
+from flower_pansvm.summing import RELAY, AllKeys, RelayStep, as_bytes, keys_digest
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint, alike
 from strategies.federation.checks import KnownRows, Relations, Request

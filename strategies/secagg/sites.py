@@ -13,7 +13,6 @@ from flower_pansvm.log import log
 from flower_pansvm.printable import is_printable
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import KEY_BYTES
-from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.site_names import MOST_NAME
 from flower_pansvm.summing import (
     MOST_PUBLISHED_BYTES,
@@ -23,6 +22,7 @@ from flower_pansvm.summing import (
     PublicKeys,
     RelayStep,
     as_bytes,
+    keys_digest,
 )
 from flower_pansvm.terms import Scalar
 from flower_pansvm.weighted_mean import (

@@ -29,8 +29,8 @@ from flower_pansvm.secure_sum.mask_graph import partners
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.secure_sum.registry import PROTOCOLS
-from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
-from flower_pansvm.summing import RELAY, AllKeys
+from flower_pansvm.secure_sum.wire import from_bytes
+from flower_pansvm.summing import RELAY, AllKeys, keys_digest
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,

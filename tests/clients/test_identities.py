@@ -17,8 +17,7 @@ from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.keys import apply_mask
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import AllKeys
+from flower_pansvm.summing import AllKeys, keys_digest
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.tasks import COUNT, Nothing
 from flower_pansvm.terms import Scalar

@@ -20,8 +20,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import AllKeys, PublicKeys, as_bytes
+from flower_pansvm.summing import AllKeys, PublicKeys, as_bytes, keys_digest
 from flower_pansvm.weighted_mean import ALL_KEYS, SUM, MeanSum, SiteParts, decode_mean, digest_of, read_parts
 from strategies.secagg.strategy import REQUESTED, SecureAggregation
 from tests.secagg.app import BOUND, SITES, losing, rows, run, secure, secured, start_arrays, trained

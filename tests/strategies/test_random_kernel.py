@@ -24,8 +24,7 @@ from flower_pansvm.result_file import RESULT_FILE
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import unseal
-from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.summing import PublicKeys
+from flower_pansvm.summing import PublicKeys, keys_digest
 from flower_pansvm.systems.common import JoinAnswer, LayoutBroadcast
 from flower_pansvm.systems.random_kernel import MEANS, random_matrix
 from flower_pansvm.tasks import Nothing

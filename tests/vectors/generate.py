@@ -24,12 +24,14 @@ from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.fixed_point import encode, scale_exponent
 from flower_pansvm.secure_sum.identities import RunKeys, sign
-from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key
+from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_context, sum_key
 from flower_pansvm.secure_sum.mask_graph import partners, public_order
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal
-from flower_pansvm.secure_sum.wire import join_fields, keys_digest, sum_context, to_bytes
+from flower_pansvm.secure_sum.tags import join_fields
+from flower_pansvm.secure_sum.wire import to_bytes
+from flower_pansvm.summing import keys_digest
 
 FOLDER = Path(__file__).parent
 NAMES = ("a", "b", "c", "d", "é")

@@ -34,7 +34,8 @@ import numpy as np
 from flower_pansvm.errors import SettingError, SumError, install
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.step_state import load_step_state, save_step_state
-from flower_pansvm.secure_sum.wire import check_roster, from_bytes, join_fields, to_bytes
+from flower_pansvm.secure_sum.tags import join_fields
+from flower_pansvm.secure_sum.wire import check_roster, from_bytes, to_bytes
 
 try:
     import gmpy2

@@ -7,7 +7,7 @@ from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.keys import keystream, pair_key, seal, sum_key, unseal
 from flower_pansvm.secure_sum.protocols.paillier import split_fields
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 
 THIS = SumRound(run="run", task="task", round_trip=2, attempt=1, roster=("a", "b", "c"))
 

@@ -19,7 +19,7 @@ from flower_pansvm.secure_sum.protocols.paillier import Paillier, is_weak, split
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.step_state import save_step_state
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.terms import Terms
 from strategies.settings import settings_from
 
