@@ -1,4 +1,4 @@
-"""The unit is the patient: whose rows are whose, and what is dealt, counted and chosen by patient.
+"""The unit is the patient: whose rows are whose, and what is counted and chosen by patient.
 
 Where the schema file names ``patient-id``, all rows of a patient are on one side of the split and in one fold, and
 wherever a site counts to ``min-cluster`` it counts patients, but in a perturbed copy rows: codes and ends of a copy are
@@ -34,50 +34,6 @@ def patients_of_labels(labels: NDArray[np.str_], patients: Ints) -> tuple[NDArra
     names, codes = np.unique(labels, return_inverse=True)
     pairs = np.unique(np.stack([codes, patients]), axis=1)
     return names, np.bincount(pairs[0], minlength=len(names))
-
-
-def rarest_classes(classes: NDArray[Any], patients: Ints) -> tuple[Ints, Ints]:
-    """Return of each patient its rarest class, and of each row its patient's place among these patients.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (rows,)
-        Class of each row; a patient's rows may be of several.
-    patients : ndarray of shape (rows,)
-        Number of each row's patient.
-
-    Returns
-    -------
-    strata : ndarray of shape (patients,)
-        Number of the class among all of them in order, from 0.
-    places : ndarray of shape (rows,)
-    """
-    _, codes, counts = np.unique(classes, return_inverse=True, return_counts=True)
-    by_rarity = np.argsort(-counts, kind="stable")
-    there, places = np.unique(patients, return_inverse=True)
-    ranks = np.zeros(len(there), dtype=np.int64)
-    np.maximum.at(ranks, places, np.argsort(by_rarity)[codes])
-    return by_rarity[ranks] if len(there) else ranks, places
-
-
-def fold_places(classes: NDArray[Any], patients: Ints, numbers: NDArray[Any], start: int) -> Ints:
-    """Return each row's index in the order in which patients are assigned to folds, one class after the other.
-
-    Parameters
-    ----------
-    classes, patients : ndarray of shape (rows,)
-        As of :func:`rarest_classes`.
-    numbers : ndarray of shape (rows,)
-        A number of each row's patient, by which patients of a class are in order.
-    start : int
-        Place of the first patient. Were it the same at all sites, so would be the folds that get the odd patient.
-    """
-    strata, places = rarest_classes(classes, patients)
-    of_patient = np.empty(len(strata), dtype=numbers.dtype)
-    of_patient[places] = numbers
-    dealt = np.empty(len(strata), dtype=np.int64)
-    dealt[np.lexsort((of_patient, strata))] = start + np.arange(len(strata))
-    return dealt[places]
 
 
 def at_most(most: int, patients: Ints, numbers: NDArray[Any]) -> Bools:

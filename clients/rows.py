@@ -16,13 +16,13 @@ from clients.cache import cached_tables
 from clients.classes import check_listed, rows_with_classes
 from clients.hospital import Hospital
 from clients.ledger.lasting_split import lasting_split
-from clients.patients import at_most, count_patients, fold_places, patient_numbers
+from clients.patients import at_most, count_patients, patient_numbers
 from clients.state_folder import state_folder
 from clients.table.source import table_identity, table_version
 from clients.table.table import Table, align
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
-from flower_pansvm.schema import Schema, class_names
+from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.tasks import MOST_ROWS
 
@@ -79,8 +79,8 @@ class Rows:
 
     X: Floats  # (rows, features): the cells in the table's own units; NaN is a missing cell
     classes: Ints  # (rows,): class index of each row
-    # (rows,): number of each row's patient; of training rows its place in the order in which patients are dealt to
-    # folds. By default each row is a patient.
+    # (rows,): number of each row's patient; of training rows, but at dp, its place in the order in which patients are
+    # dealt to folds. By default each row is a patient.
     patients: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
@@ -115,13 +115,9 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
     eligible = (classes >= 0) & rows_with_classes(hospital, view, schema.positive_labels)
     patients = patient_numbers(true_rows)
     if folder is None:
-        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - no hospital's rows are drawn
+        from clients.table.simulated import simulated_split  # noqa: PLC0415 - no hospital's rows are drawn
 
-        names = class_names(cast(NDArray[np.str_], true_rows.labels), schema.positive_labels)
-        site = cast(tuple[int, int], hospital.partition)[0]
-        split = simulated_tables().split_of_node(
-            hospital.terms.config, site, names, patients, broadcast.test_fraction, broadcast.seed
-        )
+        split = simulated_split(hospital, true_rows, patients, broadcast)
         in_folds, strata = eligible & ~split.kept, cast(NDArray[Any], classes)
     else:
         check_listed(hospital, schema.classes, schema.positive_labels)
@@ -129,10 +125,15 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
         # Among all rows, so that it does not depend on which classes other sites name.
         in_folds, strata = ~split.kept, cast(NDArray[Any], labels)
     held_out, numbers, used = split.kept, patients.copy(), eligible.copy()
-    dealt = fold_places(strata[in_folds], patients[in_folds], split.of_patients[in_folds], split.fold_start)
-    numbers[in_folds] = dealt
     if level == "dp":
         used[eligible] = at_most(hospital.terms.rows_per_patient, patients[eligible], split.numbers[eligible])
+    else:
+        from clients.dealing import fold_places  # noqa: PLC0415 - at dp there are no folds
+
+        dealt = fold_places(
+            strata[in_folds], patients[in_folds], split.of_patients[in_folds], split.fold_start
+        )
+        numbers[in_folds] = dealt
     train, test, test_table, test_classes = used & ~held_out, used & held_out, view, classes
     if folder is None and level == "perturbed":
         # Only a researcher may know a model's accuracy on the true records: the same ones as at every level.

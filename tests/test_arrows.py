@@ -33,7 +33,7 @@ DOORS = {
 FROM_BOTTOM_TO_TOP = {
     "clients": (
         "cache", "policy", "hospital", "state_folder",
-        "table", "patients", "ledger", "runs", "label_check", "classes", "perturb", "rows", "column_blocks",
+        "table", "patients", "dealing", "ledger", "runs", "label_check", "classes", "perturb", "rows", "column_blocks",
         "membership", "site", "groups", "tested", "folds", "seeds", "systems", "gate", "app", "node", "budget",
         "checking", "unknown_cells", "prediction", "deployment", "cli", "secagg",
     ),

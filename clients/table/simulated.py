@@ -1,13 +1,18 @@
 """Simulated sites: where they get what hospitals have themselves, their tables, and which rows are for what."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+import numpy as np
 from flwr.app import RecordDict
+from numpy.typing import NDArray
 
 from clients.hospital import Hospital, SimulatedContext, hospital_of
 from clients.table.table import Table
+from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import TableError
+from flower_pansvm.schema import class_names
+from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.terms import Scalar
 
 
@@ -37,6 +42,14 @@ class SimulatedTables(Protocol):
         /,
     ) -> Any:
         """Return the split of a site's rows, as a `clients.ledger.lasting_split.LastingSplit`."""
+
+
+def simulated_split(hospital: Hospital, table: Table, patients: Ints, broadcast: SchemaBroadcast) -> Any:
+    """Return the split of a simulated site's rows, as above; ``patients``, shape (rows,), has each row's patient."""
+    names = class_names(cast(NDArray[np.str_], table.labels), broadcast.positive_labels)
+    config, (site, _) = hospital.terms.config, cast(tuple[int, int], hospital.partition)
+    tables = simulated_tables()
+    return tables.split_of_node(config, site, names, patients, broadcast.test_fraction, broadcast.seed)
 
 
 def simulated_nodes(sites: int) -> list[dict[str, Scalar]]:

@@ -1,6 +1,7 @@
 """Domain tags: the first field of every input of a hash, derivation or signature, so that no two uses share an input.
 
-And how the fields become one input (:func:`join_fields`). The number is the version of the format. A change of the fields behind a tag changes its number.
+The number is the version of the format. A change of the fields behind a tag changes its number. How the fields become
+one input, :func:`join_fields` says.
 """
 
 PAIR = b"flower-pansvm/1/pair"  # the key of one direction between two sites

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clients.patients import patient_numbers, rarest_classes
+from clients.dealing import rarest_classes
+from clients.patients import patient_numbers
 from clients.table.table import Table, nearest_text
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.constraints import near_matches

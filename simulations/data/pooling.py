@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from clients.patients import fold_places, patient_numbers
+from clients.dealing import fold_places
+from clients.patients import patient_numbers
 from clients.table.table import Table, align
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.schema import Schema, class_names

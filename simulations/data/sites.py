@@ -14,8 +14,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from clients.dealing import rarest_classes
 from clients.ledger.lasting_split import LastingSplit
-from clients.patients import rarest_classes
 from clients.table.form import TableForm
 from clients.table.reading import label_of
 from clients.table.table import Table

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from clients.budget import new_ledger
 from clients.classes import disclosed_classes
+from clients.dealing import fold_places, rarest_classes
 from clients.folds import folds_of
-from clients.patients import at_most, fold_places, patient_numbers, rarest_classes
+from clients.patients import at_most, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.rows import link_own_table
 from clients.site import Site

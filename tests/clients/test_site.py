@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients import cache
-from clients.patients import fold_places
+from clients.dealing import fold_places
 from flower_pansvm.errors import FederationError, TableError
 from simulations.data.sites import drawn_split
 from strategies.federation.federation import Federation
