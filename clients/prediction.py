@@ -12,19 +12,18 @@ from clients.checking.cells import cells_of
 from clients.ledger.lasting_split import lasting_secret
 from clients.table.cells import canonical_labels
 from clients.table.file import OTHER_SUFFIXES, SOURCES, read_frame, suffix_of
-from clients.table.form import AS_IT_IS, TableForm
+from clients.table.form import AS_IT_IS, TableForm, nearest_text
 from clients.table.reading import label_of, table_from_frame, without_dropped
 from clients.table.simulated import simulated_hospitals
 from clients.table.sources.rows import EMPTY_ROWS
-from clients.table.table import align, columns_text, nearest_text
+from clients.table.table import align, columns_text
 from clients.unknown_cells import known_cells
 from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.counts import confusion_counts, patient_squares
 from flower_pansvm.errors import ModelFileError, SettingError, TableError, install
-from flower_pansvm.labels import misspelt
+from flower_pansvm.labels import misspelt, plain_name
 from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
-from flower_pansvm.printable import plain_name
 from flower_pansvm.result_file import ONCE_MORE, RESULT_FILE, read_result
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema

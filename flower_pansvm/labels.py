@@ -1,8 +1,10 @@
-"""Labels: canonical form, valid names of classes, and labels that may mean the same."""
+"""Names of columns and classes, and labels: their canonical form, which are valid, and which may mean the same."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+
+from flower_pansvm.printable import CONTROLS
 
 NUMBER = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)")
 WRITTEN_BY_PROGRAMS = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.0*)?")
@@ -16,6 +18,11 @@ LABEL_RULE = (
     "-_+./()<>="
 )
 """The rule of :func:`can_be_class`, for errors."""
+
+MOST_TEXT = 500
+"""Characters of the name of a column or a class."""
+
+MOST_COLUMNS = 2**20
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 WORD = re.compile(r"[\w \-+./()<>=]{1,24}")
@@ -31,6 +38,27 @@ SPELLING = (
     "negative from 0)"
 )
 """In what two labels of the same :func:`spelling` may differ, for errors."""
+
+
+def plain_name(text: object) -> str:
+    r"""Return the one way to write a name: Unicode's composed form, a single blank for any white space.
+
+    Examples
+    --------
+    >>> plain_name(" Age\n(years) "), plain_name("Gro\u0308\u00dfe")
+    ('Age (years)', 'Größe')
+    """
+    return " ".join(unicodedata.normalize("NFC", str(text)).split())
+
+
+def name_problem(text: str) -> str:
+    """Return why a text can be the name of no column and no class, as the end of a sentence; empty if it can."""
+    if not text:
+        return "is empty"
+    if len(text) > MOST_TEXT:
+        return f"is longer than {MOST_TEXT} characters"
+    hidden = next((char for char in text if unicodedata.category(char) in CONTROLS), "")
+    return f"holds a character that nobody sees, U+{ord(hidden):04X}" if hidden else ""
 
 
 def canonical_label(text: str) -> str:

@@ -4,7 +4,6 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 
 
 def account_state() -> Path:
@@ -40,15 +39,6 @@ def made_private(folder: Path) -> str:
         )
     except OSError as error:
         return f"cannot be used ({type(error).__name__})"
-
-
-def takes_files(folder: Path) -> bool:
-    """Return whether a file can be made in a folder; modes do not tell it of a disk that an error made read-only."""
-    try:
-        with TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
 
 
 def is_private(path: Path) -> bool:

@@ -52,11 +52,13 @@ from flower_pansvm.labels import (
     can_be_listed,
     canonical_label,
     is_number,
+    name_problem,
+    plain_name,
     spelling,
 )
 from flower_pansvm.lists import as_list
 from flower_pansvm.outside import parse
-from flower_pansvm.printable import is_printable, name_problem, plain_name
+from flower_pansvm.printable import is_printable
 from flower_pansvm.reading_options import READING_KEYS, ReadingOptions, said_of_reading
 
 NUMBER, CATEGORY, YES_NO = KINDS = ("number", "category", "yes/no")

@@ -30,15 +30,6 @@ def replaced_share(noise: float) -> float:
     return 0.6 * noise - 0.05 if noise else 0.0
 
 
-PREFIX = "pansvm."
-"""How the run config of somebody else's app names this plugin's settings: ``[tool.flwr.app.config.pansvm]``."""
-
-
-def own_keys(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the settings that the run config of somebody else's app has for this plugin, without their prefix."""
-    return {key.removeprefix(PREFIX): value for key, value in config.items() if key.startswith(PREFIX)}
-
-
 @dataclass(frozen=True)
 class Terms:
     """What a site checks and needs of a run's settings; beside each what it may be and what it means."""

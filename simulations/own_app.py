@@ -26,9 +26,10 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.table_schema import TableSchema
-from flower_pansvm.terms import Scalar, own_keys
+from flower_pansvm.terms import Scalar
 from simulations.data import sites
 from simulations.data.datasets import agreed_rows
+from strategies.own_app import own_keys
 
 Rows = Callable[[Context], Any]
 

@@ -15,8 +15,7 @@ from clients.perturb.kept import FEWEST_RECORDS
 from clients.table.table import Table
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
-from flower_pansvm.labels import MOST_CLASSES
-from flower_pansvm.printable import plain_name
+from flower_pansvm.labels import MOST_CLASSES, plain_name
 from flower_pansvm.result_file import read_result, write_result
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar

@@ -11,7 +11,7 @@ from flower_pansvm.constraints import key_of, setting_fields
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import Model
 from flower_pansvm.secure_sum.registry import PROTOCOLS
-from flower_pansvm.terms import PREFIX, Terms, own_keys
+from flower_pansvm.terms import Scalar, Terms
 from strategies.federation.exchange import Costs
 from strategies.registry import usable
 from strategies.settings import Settings, given_by, options_class, settings_from
@@ -20,6 +20,10 @@ OnRound = Callable[[int, Mapping[str, Any]], None]
 
 NO_EFFECT = ("audit", "data", "data-dir", "drop", "out", "resume", "split")
 """Settings of ``pansvm run``, for its tables and its folder."""
+
+
+PREFIX = "pansvm."
+"""How the run config of somebody else's app names this plugin's settings: ``[tool.flwr.app.config.pansvm]``."""
 
 
 @dataclass
@@ -31,6 +35,11 @@ class TrainingResult(Result):
     """
 
     model: Model | None = None
+
+
+def own_keys(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the settings that the run config of somebody else's app has for this plugin, without their prefix."""
+    return {key.removeprefix(PREFIX): value for key, value in config.items() if key.startswith(PREFIX)}
 
 
 def settings_of_app(context: Context, strategy: str, given: Mapping[str, Any]) -> Settings:

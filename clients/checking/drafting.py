@@ -23,11 +23,18 @@ from clients.checking.sentinels import LIKELY, beside_scale, sentinels
 from clients.checking.texts import LONG, why_not_written
 from clients.table.cells import LARGEST
 from clients.table.file import read_frame
-from clients.table.form import TableForm
-from clients.table.table import columns_text, nearest_text
+from clients.table.form import TableForm, nearest_text
+from clients.table.table import columns_text
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, is_number, spelling
-from flower_pansvm.printable import name_problem, plain_name
+from flower_pansvm.labels import (
+    LABEL_RULE,
+    MOST_CLASSES,
+    can_be_listed,
+    is_number,
+    name_problem,
+    plain_name,
+    spelling,
+)
 from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO, TableColumn, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER
 

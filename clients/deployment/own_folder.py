@@ -1,10 +1,14 @@
-"""Whose a hospital's folder is: what a command of another account writes there, its SuperNode cannot read."""
+"""Whose a hospital's folder is: what a command of another account writes there, its SuperNode cannot read.
+
+And whether a file can be made in a folder.
+"""
 
 import os
 import pwd
 import shlex
 import stat
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from clients.node.node_config import NODE_FILE
 from flower_pansvm.errors import SettingError
@@ -50,3 +54,12 @@ def _name(account: int) -> str:
         return pwd.getpwuid(account).pw_name
     except KeyError:
         return f"#{account}"
+
+
+def takes_files(folder: Path) -> bool:
+    """Return whether a file can be made in a folder; modes do not tell it of a disk that an error made read-only."""
+    try:
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

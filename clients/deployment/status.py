@@ -16,6 +16,7 @@ from cryptography import x509
 
 from clients.deployment.approvals import waiting
 from clients.deployment.hospital import accepted, state_of
+from clients.deployment.own_folder import takes_files
 from clients.ledger.ledger import read_ledger
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.node.node_status import RUNNING_FILE, STATUS_FILE
@@ -25,7 +26,7 @@ from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.outside import parse
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.private_folder import account_state, takes_files
+from flower_pansvm.private_folder import account_state
 from flower_pansvm.study.invitation import INVITATION_FILE, Invitation
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION

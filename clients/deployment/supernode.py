@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from clients.deployment.hospital import accepted, check_software
+from clients.deployment.own_folder import takes_files
 from clients.node.node_config import FLOWER_FOLDER
 from clients.node.node_status import REFUSED, RUNNING_FILE, STATUS_FILE, UNUSABLE
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import lock
-from flower_pansvm.private_folder import takes_files
 from flower_pansvm.study.connection import proxy_variables
 from flower_pansvm.study.processes import (
     LOOK_SECONDS,

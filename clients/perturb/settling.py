@@ -58,8 +58,7 @@ from clients.perturb.shares import settled_draws
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import spelling
-from flower_pansvm.printable import plain_name
+from flower_pansvm.labels import plain_name, spelling
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.table_schema import TableSchema

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from clients.table.cells import MISSING, find, first_row, numbers, parse, place_of, written
-from clients.table.form import TableForm
-from clients.table.table import columns_text, nearest_text
+from clients.table.form import TableForm, nearest_text
+from clients.table.table import columns_text
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label

@@ -15,9 +15,9 @@ import pandas as pd
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import FUNCTION, columns_text
 from flower_pansvm.errors import PanSVMError, TableError
-from flower_pansvm.labels import canonical_label, is_number
+from flower_pansvm.labels import MOST_COLUMNS, canonical_label, is_number, name_problem, plain_name
 from flower_pansvm.lists import listed
-from flower_pansvm.printable import MOST_COLUMNS, name_problem, plain_name, printable
+from flower_pansvm.printable import printable
 from flower_pansvm.registry import Registry
 
 LIBSVM_SUFFIXES = (".libsvm", ".svm")

@@ -1,12 +1,13 @@
 """The form of a site's table, and the use of its columns, from a node config, a run or a command."""
 
+import difflib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from flower_pansvm.labels import plain_name
 from flower_pansvm.lists import listed
-from flower_pansvm.printable import plain_name
 from flower_pansvm.reading_options import ReadingOptions, said_of_reading
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 
@@ -53,3 +54,10 @@ class TableForm(ReadingOptions):
 
 AS_IT_IS = TableForm()
 """The default form."""
+
+
+def nearest_text(name: str, columns: Iterable[str]) -> str:
+    """Return the columns with the names most like another, whatever the case; for an error's detail."""
+    by_small = {column.casefold(): column for column in columns}
+    close = difflib.get_close_matches(name.casefold(), by_small, n=3, cutoff=0.0)
+    return f"The nearest column names are {', '.join(repr(by_small[match]) for match in close)}."

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from clients.table.cells import canonical_labels, first_row, numbers
 from clients.table.encoding import encoded
 from clients.table.file import LIBSVM_SUFFIXES, read_frame, read_in_parts, suffix_of
-from clients.table.form import AS_IT_IS, TableForm
-from clients.table.table import LABEL, Table, nearest_text
+from clients.table.form import AS_IT_IS, TableForm, nearest_text
+from clients.table.table import LABEL, Table
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
-from flower_pansvm.printable import plain_name
+from flower_pansvm.labels import plain_name
 from flower_pansvm.table_schema import TableSchema
 
 MOST_FOOTER = 5

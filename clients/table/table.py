@@ -1,8 +1,7 @@
 """A site's table as numbers, and its columns in the order of the federation. Nothing here leaves the site."""
 
-import difflib
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,13 +60,6 @@ def align(table: Table, columns: Sequence[str]) -> Table:
         if column in indices:
             X[:, index] = table.X[:, indices[column]]
     return Table(tuple(columns), X, table.labels, table.absent_is_zero)
-
-
-def nearest_text(name: str, columns: Iterable[str]) -> str:
-    """Return the columns with the names most like another, whatever the case; for an error's detail."""
-    by_small = {column.casefold(): column for column in columns}
-    close = difflib.get_close_matches(name.casefold(), by_small, n=3, cutoff=0.0)
-    return f"The nearest column names are {', '.join(repr(by_small[match]) for match in close)}."
 
 
 def columns_text(columns: Sequence[str]) -> str:

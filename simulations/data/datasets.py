@@ -18,7 +18,7 @@ from clients.table.table import LABEL, Table
 from clients.table.units import check_units
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.printable import plain_name
+from flower_pansvm.labels import plain_name
 from simulations.data.partition import column_index, rows_of
 from simulations.data.sets import FOLDER_SUFFIXES, file_in, how_to_get
 

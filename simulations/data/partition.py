@@ -9,7 +9,8 @@ import numpy as np
 
 from clients.dealing import rarest_classes
 from clients.patients import patient_numbers
-from clients.table.table import Table, nearest_text
+from clients.table.form import nearest_text
+from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError

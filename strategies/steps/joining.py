@@ -9,8 +9,9 @@ from logging import INFO, WARNING
 from flwr.serverapp import Grid
 
 from flower_pansvm.errors import FederationError
+from flower_pansvm.labels import MOST_COLUMNS, name_problem
 from flower_pansvm.log import log
-from flower_pansvm.printable import MOST_COLUMNS, name_problem, printable
+from flower_pansvm.printable import printable
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.site_names import MOST_NAME, is_site_name

@@ -13,13 +13,13 @@ from clients.cli import hospital as command
 from clients.cli.hospital import UNKNOWN
 from clients.deployment import supernode
 from clients.deployment.node_file import set_key
+from clients.deployment.own_folder import takes_files
 from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, read_status, status_of
 from clients.deployment.supernode import run_supernode, running_alone
 from clients.ledger.ledger import Charge, Ledger, now
 from clients.node.node_config import read_node_config
 from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
 from flower_pansvm.errors import SettingError
-from flower_pansvm.private_folder import takes_files
 from flower_pansvm.study import connection, processes
 from flower_pansvm.study.invitation import INVITATION_FILE
 from tests.command_line import Run

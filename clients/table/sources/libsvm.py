@@ -8,7 +8,7 @@ import pandas as pd
 from clients.table.form import TableForm
 from clients.table.table import LABEL
 from flower_pansvm.errors import TableError
-from flower_pansvm.printable import MOST_COLUMNS
+from flower_pansvm.labels import MOST_COLUMNS
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
