@@ -22,7 +22,8 @@ from flower_pansvm.outside import parse as parse_document
 from flower_pansvm.records import Octets
 from flower_pansvm.secure_sum.contract import Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
-from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT, encode
+from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.secure_sum.limbs import WIDE_LIMIT
 
 GROUP = "pansvm-mean-"
 """How the groups of a message begin that belong to the secure sum and not to the app."""

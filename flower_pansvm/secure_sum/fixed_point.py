@@ -1,12 +1,10 @@
 """Floats as integers modulo 2**64, whose sum is exact and can never overflow unnoticed.
 
-With a declared bound, one word holds one value times a power of two. Without one, the value is cut into
-five limbs of 52 bits that cover 2**-140 to 2**120; each limb is summed in a word of its own and the limbs
-are put together again after the sum.
+With a declared bound, one word holds one value times a power of two. Without one, a value takes five words
+(:mod:`flower_pansvm.secure_sum.limbs`).
 
-Precision, per site and value: half of ``1 / scale`` with a bound, 2**-141 without. So integers are exact
-whenever ``sites * bound <= 2**62``, and without a bound every float64 of magnitude 2**-88 or more is exact.
-The decoded sum is rounded once, to the nearest float64.
+Precision, per site and value: half of ``1 / scale`` with a bound. So integers are exact whenever
+``sites * bound <= 2**62``. The decoded sum is rounded once, to the nearest float64.
 """
 
 from fractions import Fraction
@@ -19,11 +17,6 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Words
 
 HEADROOM_BITS = 62
-LIMBS = 5
-LIMB_BITS = 52
-LOWEST_BIT = -140
-WIDE_LIMIT = 2.0 ** (LOWEST_BIT + LIMBS * LIMB_BITS)
-WIDE_SITES = 2 ** (HEADROOM_BITS - LIMB_BITS)
 MOST_EXPONENT = 1023  # the largest power of two that a float64 holds
 
 
@@ -62,7 +55,16 @@ def encode(values: Floats, bound: float | None, sites: int, name: str = "array")
     SumError
         If a value is not finite or above the bound; its text names the array and no value.
     """
-    limit = WIDE_LIMIT if bound is None else bound
+    if bound is None:
+        from flower_pansvm.secure_sum.limbs import WIDE_LIMIT, in_limbs  # noqa: PLC0415 - at dp all have bounds
+
+        return in_limbs(_within(WIDE_LIMIT, values, name), sites)
+    scaled = np.rint(_within(bound, values, name) * 2.0 ** scale_exponent(bound, sites))
+    return scaled.astype(np.int64).view(np.uint64)
+
+
+def _within(limit: float, values: Floats, name: str) -> Floats:
+    """Return the values as one vector after a check that they are finite and within the limit."""
     flat = np.asarray(values, dtype=np.float64).ravel()
     largest = max(flat.max(initial=0.0), -flat.min(initial=0.0))
     if not np.isfinite(largest):
@@ -75,25 +77,4 @@ def encode(values: Floats, bound: float | None, sites: int, name: str = "array")
             f"{name!r} holds a value whose magnitude is above the agreed bound {limit:g}, so the sum could "
             "overflow. Check this site's data for outliers and units."
         )
-    if bound is None:
-        return _split(flat, sites)
-    scaled = np.rint(flat * 2.0 ** scale_exponent(bound, sites))
-    return scaled.astype(np.int64).view(np.uint64)
-
-
-def _split(flat: Floats, sites: int) -> Words:
-    """Return the limbs, highest first, each limb of all values side by side."""
-    if sites > WIDE_SITES:
-        raise SettingError(
-            f"A sum without a declared bound over {sites} sites could overflow. "
-            f"Declare a bound, or use at most {WIDE_SITES} sites."
-        )
-    limbs = np.empty((LIMBS, flat.size), dtype=np.int64)
-    remainder = flat * 2.0 ** (-LOWEST_BIT)
-    for power in range(LIMBS - 1, 0, -1):
-        unit = 2.0 ** (power * LIMB_BITS)
-        digit = np.trunc(remainder / unit)
-        remainder -= digit * unit
-        limbs[LIMBS - 1 - power] = digit
-    limbs[LIMBS - 1] = np.rint(remainder)
-    return limbs.ravel().view(np.uint64)
+    return flat

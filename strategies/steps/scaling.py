@@ -9,7 +9,7 @@ import numpy as np
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, moments
-from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
+from flower_pansvm.secure_sum.limbs import WIDE_LIMIT
 from flower_pansvm.systems.scaling import (
     EXTREMES,
     MOMENTS,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.decoding import decode, words_needed
-from flower_pansvm.secure_sum.fixed_point import LOWEST_BIT, WIDE_LIMIT, WIDE_SITES, encode, scale_exponent
+from flower_pansvm.secure_sum.fixed_point import encode, scale_exponent
+from flower_pansvm.secure_sum.limbs import LOWEST_BIT, WIDE_LIMIT, WIDE_SITES
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
