@@ -1,28 +1,23 @@
 """A site's classes: the labels that its hospital lists, in node config or schema file, or those of enough patients.
 
-The names leave the site, and other labels' rows take no part. No error shows a label; the hospital's own log may count
-rows.
+Other labels' rows take no part. No error shows a label. What of labels is told: :mod:`clients.labels_told`.
 """
 
 from collections.abc import Sequence
-from logging import WARNING
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clients.hospital import Hospital
-from clients.patients import patient_numbers, patients_of_labels
-from clients.table.source import label_place, schema_of
+from clients.patients import patient_numbers
+from clients.table.source import schema_of
 from clients.table.table import Table
-from flower_pansvm import records
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.lists import as_list, listed
-from flower_pansvm.log import log
 from flower_pansvm.schema import class_names
 
-LOGGED = "left-out-logged"
 Labels = NDArray[np.str_]
 
 
@@ -91,6 +86,7 @@ def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str])
     eligible = np.isin(labels, list(allowed)) if allowed else np.ones(len(labels), dtype=np.bool_)
     if not allowed:
         from clients.label_check import check_labels  # noqa: PLC0415 - most hospitals list their labels
+        from clients.table.opening import label_place  # noqa: PLC0415 - as above
 
         least = hospital.least_patients
         check_labels(labels, positive, label_place(hospital), least, patient_numbers(table))
@@ -99,49 +95,3 @@ def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str])
 
         eligible &= ~np.isin(labels, misspelt(np.unique(labels), positive))
     return eligible
-
-
-def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Labels:
-    """Return the names of classes that a site discloses to the coordinator, sorted.
-
-    They are those that at least the hospital's ``min-cluster`` of its patients have; a rarer one takes part if another
-    hospital names it. If the node config lists ``classes``, they are these, whatever the table holds.
-    """
-    allowed = allowed_classes(hospital)
-    if allowed:
-        from clients.label_check import check_positive  # noqa: PLC0415 - as above
-
-        column = f"list 'classes' in the node config of site '{hospital.name}'"
-        check_positive(allowed, positive, column)
-        return np.unique(class_names(allowed, positive))
-    labels, patients = cast(Labels, table.labels), patient_numbers(table)
-    eligible = rows_with_classes(hospital, table, positive)
-    names, counts = patients_of_labels(class_names(labels[eligible], positive), patients[eligible])
-    return names[counts >= hospital.least_patients]
-
-
-def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> None:
-    """Log, for the hospital itself, how many rows are left out for their labels; once in a run.
-
-    ``named`` are the classes of the federation and the labels in ``positive``.
-    """
-    from flower_pansvm.labels import SPELLING, misspelt  # noqa: PLC0415 - as above
-
-    if records.has(hospital.state, LOGGED):
-        return
-    records.put(hospital.state, LOGGED, {})
-    if allowed_classes(hospital):
-        reason = "their label is not among the 'classes' of the node config, or no class of this run"
-    else:
-        least = hospital.least_patients
-        named_by = f"a site names those that at least min-cluster={least} of its patients have"
-        reason = f"their label is no class of this run ({named_by}, or all that the schema file lists)"
-    hint = ""
-    close = np.count_nonzero(np.isin(left_out, misspelt(np.unique(left_out), named)))
-    if close:
-        hint = f". The label of {close} of them differs from a class only {SPELLING}: check how it is written"
-    log(
-        WARNING,
-        "Site '%s' leaves out %d rows in this run: by the %s, %s%s",
-        *(hospital.name, len(left_out), label_place(hospital), reason, hint),
-    )

@@ -8,10 +8,19 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.patients import patients_of_labels
 from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, SPELLING, can_be_class, misspelt, spelling
+
+
+def patients_of_labels(labels: NDArray[np.str_], patients: Ints) -> tuple[NDArray[np.str_], Ints]:
+    """Return the different labels in order, and the number of patients of each, shapes (labels,).
+
+    ``labels`` and ``patients``, the number of each row's patient, have the shape (rows,).
+    """
+    names, codes = np.unique(labels, return_inverse=True)
+    pairs = np.unique(np.stack([codes, patients]), axis=1)
+    return names, np.bincount(pairs[0], minlength=len(names))
 
 
 def check_labels(

@@ -26,16 +26,6 @@ def count_patients(patients: Ints) -> int:
     return len(np.unique(patients))
 
 
-def patients_of_labels(labels: NDArray[np.str_], patients: Ints) -> tuple[NDArray[np.str_], Ints]:
-    """Return the different labels in order, and the number of patients of each, shapes (labels,).
-
-    ``labels`` and ``patients``, the number of each row's patient, have the shape (rows,).
-    """
-    names, codes = np.unique(labels, return_inverse=True)
-    pairs = np.unique(np.stack([codes, patients]), axis=1)
-    return names, np.bincount(pairs[0], minlength=len(names))
-
-
 def at_most(most: int, patients: Ints, numbers: NDArray[Any]) -> Bools:
     """Return which rows are among the first ones of their patient by a number of each row, shape (rows,).
 

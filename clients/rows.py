@@ -18,7 +18,7 @@ from clients.hospital import Hospital
 from clients.ledger.lasting_split import lasting_split
 from clients.patients import at_most, count_patients, patient_numbers
 from clients.state_folder import state_folder
-from clients.table.source import table_identity, table_version
+from clients.table.source import table_identity
 from clients.table.table import Table, align
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
@@ -51,13 +51,12 @@ def true_table(hospital: Hospital) -> Table:
     """Return the true records, whatever the level; raises as :func:`table_at` does."""
     identity = table_identity(hospital)
 
-    def read() -> Table:
+    def read() -> tuple[Table, str]:
         from clients.table.opening import open_unchanged  # noqa: PLC0415 - once a run, or a process
 
         return open_unchanged(hospital, identity)
 
-    table = cached_tables((identity, "table"), read)
-    version = cached_tables((identity, "table version"), lambda: table_version(hospital, table))
+    table, version = cached_tables((identity, "table"), read)
     refusal = "to go on: its table has changed since the run began. With the old table the run can go on"
     hospital.require_same("table", version, refusal)
     return table

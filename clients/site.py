@@ -10,16 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.cache import Cache, cached, cached_tables
-from clients.classes import log_left_out
 from clients.hospital import BROADCAST, DIGESTS, Hospital
 from clients.membership import Participation
 from clients.rows import Rows, Split, split_rows, table_at, table_key
 from clients.table.table import Table
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import LAYOUT, SCHEMA, LayoutBroadcast
@@ -80,10 +78,6 @@ class Site(Hospital):
         """Return the whole table that the level shows; raises as `clients.rows.table_at` does."""
         return table_at(self, self.level)
 
-    def labels(self) -> NDArray[np.str_]:
-        """Return the label of each row of the table, shape (rows,)."""
-        return cast(NDArray[np.str_], self.table().labels)
-
     def schema(self) -> Schema:
         """Return the common columns and classes."""
         broadcast = self.get_broadcast(SCHEMA)
@@ -127,22 +121,10 @@ class Site(Hospital):
         key = ("split", self.digest_of(SCHEMA), own_columns.tobytes(), self.least_patients)
         split = self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns))
         if len(split.left_out):
+            from clients.labels_told import log_left_out  # noqa: PLC0415 - at most once a run
+
             log_left_out(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
         return split
-
-    def squares(self, predicted: Ints, question: object) -> Floats:
-        """Return the sums of products of counts by patient over the test rows, for one question and broadcasts a run.
-
-        Those of two models would reveal which of the rows between them are of the same patient.
-        """
-        from flower_pansvm.counts import patient_squares  # noqa: PLC0415 - no answer of level dp has squares
-
-        refusal = "to count by patient twice in this run: the counts of two models reveal which rows are of one patient"
-        key = {**records.get(self.state, DIGESTS), "question": records.digest(records.values_of(question))}
-        self.require_same("squares", records.digest(key), refusal)
-        test, classes = self.test(), len(self.schema().classes)
-        self.check_size(4.0 * classes**2)
-        return patient_squares(test.classes, predicted, test.patients, classes)
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], V], cache: Cache = cached_tables) -> V:
         """Return a value that this process keeps of the table as the level shows it; made the first time."""

@@ -18,10 +18,11 @@ from clients.ledger.lasting_split import LastingSplit
 from clients.policy import SIMULATED_KEYS
 from clients.table.file import checked_frame
 from clients.table.form import TableForm
+from clients.table.opening import digest
 from clients.table.reading import label_of, table_from_frame
 from clients.table.simulated import use_tables
 from clients.table.sources.function import as_frame, call
-from clients.table.table import Table, digest
+from clients.table.table import Table
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.log import log
 from flower_pansvm.printable import printable

@@ -11,8 +11,7 @@ from sklearn.metrics import balanced_accuracy_score
 from clients.checking.cells import FEW, KNOWN_WORDS, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding
 from clients.checking.sentinels import beside_scale
-from clients.label_check import check_labels
-from clients.patients import patients_of_labels
+from clients.label_check import check_labels, patients_of_labels
 from clients.table.cells import NO_NUMBER
 from clients.table.table import columns_text
 from flower_pansvm.arrays import Bools, Ints

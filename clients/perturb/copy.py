@@ -32,7 +32,7 @@ import numpy as np
 
 from clients.classes import allowed_classes
 from clients.hospital import Hospital
-from clients.ledger.lasting_split import key_of
+from clients.ledger.lasting_key import key_of
 from clients.perturb.draws import (
     PerturbedTerms,
     bits_of_cells,
@@ -46,7 +46,8 @@ from clients.perturb.draws import (
 )
 from clients.perturb.settling import check_settled, plain, settled_of
 from clients.state_folder import state_folder
-from clients.table.source import label_column, schema_of
+from clients.table.opening import label_column
+from clients.table.source import schema_of
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import spelling

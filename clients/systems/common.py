@@ -1,6 +1,5 @@
 """The join of a run."""
 
-from clients.classes import disclosed_classes
 from clients.ledger.epochs import enter_run
 from clients.membership import join_run
 from clients.rows import link_own_table
@@ -39,5 +38,8 @@ def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
             f"Site '{site.name}' has a table of LIBSVM text, whose rows determine the number of columns, and a private "
             "run must not reveal it. Write the table as CSV or Parquet."
         )
-    named = question.classes or disclosed_classes(site, site.table(), question.positive_labels)
-    return tuple(map(str, named))
+    if question.classes:
+        return question.classes
+    from clients.labels_told import disclosed_classes  # noqa: PLC0415 - mostly all hospitals name them in a schema file
+
+    return tuple(map(str, disclosed_classes(site, site.table(), question.positive_labels)))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from clients.site import Site
+from clients.squares import squares_of
 from clients.systems import answers
 from clients.systems.local_only import classify
 from flower_pansvm import records
@@ -48,7 +49,7 @@ def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks
     )
     site.require_same(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
     counts = confusion_counts(site.test().classes, predicted[own_rows], classes)
-    return tasks.EnsembleScoresAnswer(counts, site.squares(predicted[own_rows], question))
+    return tasks.EnsembleScoresAnswer(counts, squares_of(site, predicted[own_rows], question))
 
 
 def _own_rows(site: Site) -> Bools:

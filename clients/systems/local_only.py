@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from clients.site import Site
+from clients.squares import squares_of
 from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
@@ -24,7 +25,7 @@ def local_scores(site: Site, question: LocalScoresQuestion) -> LocalScoresAnswer
     site.check_size(float(classes) ** 2)
     predicted = classify(site, question, test.X)
     counts = confusion_counts(test.classes, predicted, classes)
-    return LocalScoresAnswer(counts, site.squares(predicted, question))
+    return LocalScoresAnswer(counts, squares_of(site, predicted, question))
 
 
 def classify(site: Site, question: LocalScoresQuestion, X: Floats) -> Ints:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clients.site import Site
+from clients.squares import squares_of
 from clients.systems import answers
 from clients.systems.scaling import scaled
 from flower_pansvm import constraints, records
@@ -227,7 +228,7 @@ def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer: 
     scale = WIDTH * test.X.shape[1]
     histograms = [decision_histogram(odds[:, i], mask, 0.0, scale) for i, mask in enumerate(masks)]
     counts = confusion_counts(test.classes, winners(odds), classes)
-    return tasks.MixtureScoresAnswer(counts, site.squares(winners(odds), mixtures), np.stack(histograms))
+    return tasks.MixtureScoresAnswer(counts, squares_of(site, winners(odds), mixtures), np.stack(histograms))
 
 
 def class_models(

@@ -11,6 +11,7 @@ import numpy as np
 from clients.classes import allowed_classes
 from clients.rows import Rows
 from clients.site import Site
+from clients.squares import squares_of
 from clients.systems import answers
 from clients.tested import tested_answer
 from flower_pansvm.arrays import Floats
@@ -71,7 +72,7 @@ def rff_scores(site: Site, question: tasks.RffScoresQuestion) -> tasks.RffScores
     predicted = (decisions > 0).astype(np.int64)
     return tasks.RffScoresAnswer(
         confusion_counts(rows.classes, predicted, 2),
-        site.squares(predicted, question),
+        squares_of(site, predicted, question),
         decision_histogram(decisions, rows.classes == 1, scale=question.scale),
     )
 

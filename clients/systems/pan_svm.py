@@ -11,6 +11,7 @@ from clients.cache import cached
 from clients.folds import folds_of
 from clients.seeds import SLOTS
 from clients.site import Site
+from clients.squares import squares_of
 from clients.systems import answers
 from clients.systems.scaling import check_told, scaled, scaling_of
 from flower_pansvm.arrays import BLOCK, Bools, Floats, Ints, blocks
@@ -261,7 +262,7 @@ def scores(site: Site, question: tasks.ScoresQuestion) -> tasks.ScoresAnswer:
         if question.by_patient and model == 0:
             if fold != NO_FOLD:
                 raise FederationError(f"Site '{site.name}' counts only test rows by patient. {NOT_FOLLOWED}")
-            squares[0] = site.squares(winners(decisions), question)
+            squares[0] = squares_of(site, winners(decisions), question)
         for column in range(columns):
             centre, scale = question.centres[model, column], question.scales[model, column]
             # The one column of two classes is that of class 1.

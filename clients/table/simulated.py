@@ -1,6 +1,6 @@
 """Simulated sites: where they get what hospitals have themselves, their tables, and which rows are for what."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import class_names
 from flower_pansvm.systems.common import SchemaBroadcast
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 
 
@@ -42,6 +43,14 @@ class SimulatedTables(Protocol):
         /,
     ) -> Any:
         """Return the split of a site's rows, as a `clients.ledger.lasting_split.LastingSplit`."""
+
+
+def simulated_identity(hospital: Hospital, schema: TableSchema | None) -> Hashable:
+    """Return the identity of a simulated site's table, which changes with it."""
+    run, (site, sites) = hospital.terms.config, cast(tuple[int, int], hospital.partition)
+    keys = ("data", "label", "split", "seed", "data-dir", "drop")
+    choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
+    return site, sites, simulated_tables().stamp_of_node(run, site), choice
 
 
 def simulated_split(hospital: Hospital, table: Table, patients: Ints, broadcast: SchemaBroadcast) -> Any:

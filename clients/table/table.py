@@ -1,6 +1,5 @@
 """A site's table as numbers, and its columns in the order of the federation. Nothing here leaves the site."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,7 +10,6 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.lists import first_of
 from flower_pansvm.schema import LIBSVM_COLUMN
-from flower_pansvm.secure_sum.tags import join_fields
 
 LABEL = "label"
 """Name of the label column unless a site says otherwise; LIBSVM text has no column names, and gets this one."""
@@ -65,14 +63,3 @@ def align(table: Table, columns: Sequence[str]) -> Table:
 def columns_text(columns: Sequence[str]) -> str:
     """Return at most five columns by name and the rest by count, for an error."""
     return f"column {first_of([*map(repr, columns)], 5)}"
-
-
-def digest(table: Table) -> bytes:
-    """Return a digest of all that is in a table."""
-    hasher = hashlib.sha256(join_fields(*(column.encode() for column in table.columns)))
-    hasher.update(repr(table.X.shape).encode())
-    for start in range(0, len(table.X), 100_000):
-        hasher.update(table.X[start : start + 100_000].astype("<f8").tobytes())
-    for texts in (table.labels, table.ids, table.patients):
-        hasher.update(b"none" if texts is None else join_fields(*map(str.encode, texts.tolist())))
-    return hasher.digest()

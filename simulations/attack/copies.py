@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clients.ledger.lasting_split import key_of
+from clients.ledger.lasting_key import key_of
 from clients.perturb.copy import public_classes
 from clients.perturb.draws import PerturbedTerms, canonical, units_of
 from clients.perturb.kept import GROUP_OF, SHARES
 from clients.perturb.settling import settled_of
 from clients.site import Site
-from clients.table.source import label_column, schema_of
+from clients.table.opening import label_column
+from clients.table.source import schema_of
 from clients.table.table import align
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.terms import replaced_share

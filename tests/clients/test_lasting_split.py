@@ -128,8 +128,8 @@ def test_who_knows_the_ids_does_not_know_the_order(level: str, node: dict[str, S
         tuple(row): place for row, place in zip(split.train.X.tolist(), split.train.patients, strict=True)
     }
     places = np.array([rows[tuple(row)] for row in site.table().X[~sides(node)].tolist()])
-    for one in np.unique(site.labels()[~sides(node)]):
-        own = site.labels()[~sides(node)] == one
+    for one in np.unique(site.table().labels[~sides(node)]):
+        own = site.table().labels[~sides(node)] == one
         assert abs(np.corrcoef(np.argsort(np.argsort(hashed[own])), places[own])[0, 1]) < 0.4
         assert abs(np.corrcoef(np.arange(own.sum()), places[own])[0, 1]) < 0.4
 

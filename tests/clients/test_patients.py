@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.budget import new_ledger
-from clients.classes import disclosed_classes
 from clients.dealing import fold_places, rarest_classes
 from clients.folds import folds_of
+from clients.labels_told import disclosed_classes
 from clients.patients import at_most, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.rows import link_own_table
 from clients.site import Site
+from clients.squares import squares_of
 from clients.table.form import TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
@@ -192,15 +193,15 @@ def test_a_second_model_is_not_counted_by_patient(node: dict[str, Scalar]) -> No
     """Two models that differ in two rows would tell whether these are of one patient."""
     site = site_of(node)
     said = np.zeros(len(site.test().classes), dtype=np.int64)
-    first = site.squares(said, LocalScoresQuestion(1.0, 0.0))
-    assert (site.squares(said, LocalScoresQuestion(1.0, 0.0)) == first).all()
+    first = squares_of(site, said, LocalScoresQuestion(1.0, 0.0))
+    assert (squares_of(site, said, LocalScoresQuestion(1.0, 0.0)) == first).all()
     with pytest.raises(FederationError):
-        site.squares(said, LocalScoresQuestion(2.0, 0.0))
+        squares_of(site, said, LocalScoresQuestion(2.0, 0.0))
     # What a map of features is, the question does not say: it is broadcast.
     records.write(message := RecordDict(), "broadcast.map-1", LocalScoresQuestion(2.0, 0.0))
     site.keep_broadcasts(message)
     with pytest.raises(FederationError):
-        site.squares(said, LocalScoresQuestion(1.0, 0.0))
+        squares_of(site, said, LocalScoresQuestion(1.0, 0.0))
 
 
 # Tables

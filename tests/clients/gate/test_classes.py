@@ -9,8 +9,9 @@ import pytest
 from flwr.app import Message, RecordDict
 from flwr.common.serde import message_to_proto
 
-from clients.classes import allowed_classes, disclosed_classes, positive_labels
+from clients.classes import allowed_classes, positive_labels
 from clients.hospital import Hospital, SimulatedContext
+from clients.labels_told import disclosed_classes
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm import records

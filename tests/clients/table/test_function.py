@@ -15,9 +15,10 @@ from scipy.sparse import csr_matrix
 from clients.rows import true_table
 from clients.table.file import read_frame
 from clients.table.form import TableForm
+from clients.table.opening import digest
 from clients.table.reading import read_table, table_from_frame
 from clients.table.sources.function import as_frame
-from clients.table.table import Table, digest
+from clients.table.table import Table
 from flower_pansvm.errors import TableError
 from tests.contexts import own_hospital
 
