@@ -5,7 +5,6 @@ Without a roster file the site takes the others' keys as the coordinator first h
 coordinator cannot stand in the middle. What it refuses is a SumError.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -77,15 +76,6 @@ def join_run(hospital: Hospital, epochs: bytes) -> PublicKeys:
     return PublicKeys(public_key, published, epochs, signature)
 
 
-def member_of(hospital: Hospital, public: Mapping[str, PublicKeys]) -> Member:
-    """Return this site's keys together with the other sites' public ones, after checking their signatures.
-
-    ``public`` is what :func:`join_run` returned at each site, as the coordinator hands it on.
-    """
-    own_keys, run = records.get(hospital.state, KEYS), str(hospital.run_id)
-    return signed_member(hospital.name, run, own_keys, hospital.policy.roster, public)
-
-
 def take_part(
     hospital: Hospital, content: RecordDict, task: Task[Any, Any], question: object
 ) -> Participation:
@@ -100,8 +90,7 @@ def take_part(
             f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
         )
     memory, _ = _remembered_sums(hospital)
-    sum_round, public = _asked(hospital, content)
-    member = member_of(hospital, public)
+    sum_round, member, public = _asked(hospital, content)
     least = hospital.least_sites
     if task.dp:
         # The promise rests on the noise of as many sites, whichever drop out.
@@ -138,7 +127,7 @@ def withdraw(hospital: Hospital) -> None:
 def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
     memory, step_state = _remembered_sums(hospital)
-    sum_round, public = _asked(hospital, content)
+    sum_round, member, _ = _asked(hospital, content)
     last = memory.round_trip, memory.attempt, memory.roster
     if (sum_round.round_trip, sum_round.attempt, sum_round.roster) != last:
         raise SumError(
@@ -146,7 +135,7 @@ def take_step(hospital: Hospital, content: RecordDict) -> bytes:
             "late or was repeated; repeat the sum under a new attempt."
         )
     step = records.read(content, "step", RelayStep)
-    member, protocol = member_of(hospital, public), hospital.protocol
+    protocol = hospital.protocol
     if protocol.survives:
         over = protocol.opened_over(step.payload, sum_round)
         memory = admit_opening(memory, sum_round, hospital.name, over)
@@ -155,8 +144,12 @@ def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     return answer
 
 
-def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, dict[str, PublicKeys]]:
-    """Return the sum that a request is about, and each site's public keys, by site name."""
+def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, Member, dict[str, PublicKeys]]:
+    """Return the sum that a request is about, this site's keys in it, and each site's public keys, by site name.
+
+    The public ones are what :func:`join_run` returned at each site, as the coordinator hands it on; the signatures are
+    checked.
+    """
     handed_out = content if records.has(content, "keys") else hospital.state
     group = "keys" if handed_out is content else OF_ALL
     if not records.has(handed_out, group):
@@ -169,7 +162,9 @@ def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, dict[str,
     request, run = records.read(content, "sum", WhichSum), str(hospital.run_id)
     left_out, digest = set(request.left_out), keys_digest(as_bytes(public))
     roster = tuple(name for name in public if name not in left_out)
-    return SumRound(run, request.task, request.round_trip, request.attempt, roster, digest), public
+    own_keys, trusted = records.get(hospital.state, KEYS), hospital.policy.roster
+    member = signed_member(hospital.name, run, own_keys, trusted, public)
+    return SumRound(run, request.task, request.round_trip, request.attempt, roster, digest), member, public
 
 
 def _remembered_sums(hospital: Hospital) -> tuple[Memory, bytes]:

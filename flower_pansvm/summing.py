@@ -17,10 +17,6 @@ from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.tasks import Nothing, Task
 
 LENGTH_BYTES = 2  # of the length of a part of a site's keys
-MOST_PUBLISHED_BYTES = 2 ** (8 * LENGTH_BYTES) - 1
-SIGNATURE_BYTES = (0, 64)
-"""Length of a signature: none without an identity."""
-
 EPOCH_BYTES = 32  # of each of a site's epochs
 
 

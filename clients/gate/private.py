@@ -31,7 +31,6 @@ from flower_pansvm.errors import BudgetError, SumError
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, random_bits, sigma_of
 from flower_pansvm.privacy.exact import UNIT
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.tasks import Task
 
 Q = TypeVar("Q")
@@ -117,4 +116,4 @@ def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
 
     assert site.participation is not None  # _honest_sites has checked it
     about = (task.name, records.digest(records.values_of(question)), site.participation.sum_round.roster)
-    return hmac.digest(lasting_secret(site), join_fields(tags.SECRET, repr(about).encode()), "sha256")
+    return hmac.digest(lasting_secret(site), tags.join_fields(tags.SECRET, repr(about).encode()), "sha256")

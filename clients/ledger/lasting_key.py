@@ -7,7 +7,6 @@ from clients.hospital import Hospital
 from clients.ledger.ledger import linked_ledger
 from clients.state_folder import state_folder
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.tags import join_fields
 
 
 def key_of(hospital: Hospital) -> Path | bytes:
@@ -16,7 +15,7 @@ def key_of(hospital: Hospital) -> Path | bytes:
     if folder is not None:
         return folder
     seed = str(hospital.terms.config.get("seed", 0)).encode()
-    return hashlib.sha256(join_fields(tags.SECRET, seed, hospital.name.encode())).digest()
+    return hashlib.sha256(tags.join_fields(tags.SECRET, seed, hospital.name.encode())).digest()
 
 
 def lasting_secret(hospital: Hospital) -> bytes:

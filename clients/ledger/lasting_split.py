@@ -22,13 +22,15 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from clients.ledger.cell_digests import BLOCK_ROWS, Digests, cell_digests
 from clients.ledger.ledger import Ledger, linked_ledger
 from clients.table.table import Table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.tags import join_fields
+
+Digests = NDArray[np.uint64]
+BLOCK_ROWS = 2**16
+"""Rows at a time."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,16 @@ def record_digests(table: Table, ledger: Ledger) -> Digests:
     return sums
 
 
+def cell_digests(cipher: Cipher[Any], tag: int, cells: NDArray[np.float64]) -> Digests:
+    """Return the digests of some cells of a column, shape (rows,): of its tag and each number in single precision."""
+    octets = np.empty((len(cells), 2), "<u8")
+    with np.errstate(over="ignore"):
+        # One way to write a zero, and one for a missing cell.
+        single = np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f4")
+    octets[:, 0], octets[:, 1] = single.view("<u4"), tag
+    return np.frombuffer(cipher.encryptor().update(octets.tobytes()), "<u8")[::2]
+
+
 def digests_of_ids(ids: NDArray[np.str_]) -> Digests:
     """Return a number of each id, shape (rows,), the same at all hospitals."""
     digests = (hashlib.sha256(tags.SIDE + str(row_id).encode()).digest()[:8] for row_id in ids)
@@ -114,5 +126,5 @@ def _is_by_ids(table: Table, ledger: Ledger) -> bool:
 
 
 def _cipher(ledger: Ledger, purpose: bytes) -> Cipher[modes.ECB]:
-    key = hmac.digest(bytes.fromhex(ledger.key), join_fields(tags.SIDE, purpose), "sha256")
+    key = hmac.digest(bytes.fromhex(ledger.key), tags.join_fields(tags.SIDE, purpose), "sha256")
     return Cipher(algorithms.AES256(key), modes.ECB())

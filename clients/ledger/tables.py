@@ -28,8 +28,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from clients.ledger.cell_digests import BLOCK_ROWS, Digests, cell_digests
 from clients.ledger.home import read_own, tables_home, write_own
+from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests
 from clients.ledger.ledger import (
     BEHIND,
     LINK,

@@ -29,7 +29,6 @@ from flower_pansvm.errors import BudgetError, TableError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.tags import join_fields
 
 FEW_VALUES = 10  # of a column of codes, so many records at most have none of its most frequent values
 FEWEST_RECORDS = 30  # of which a hospital's copy can be begun: fewer would settle deviations for good
@@ -90,7 +89,7 @@ class Kept:
 
     def derive(self, tag: bytes, about: str) -> bytes:
         """Return another key of this key, for one use."""
-        return hmac.digest(bytes.fromhex(self.key), join_fields(tag, about.encode()), "sha256")
+        return hmac.digest(bytes.fromhex(self.key), tags.join_fields(tag, about.encode()), "sha256")
 
     def check_columns(self, columns: str, units: dict[str, str]) -> None:
         """Check that the table has the columns and units that its copy was begun with; else TableError."""
@@ -131,7 +130,7 @@ def settle(folder: Path, settled: Callable[[Kept, Ledger], Kept]) -> Kept:
 
 def kept_of(ledger: Ledger) -> Kept:
     """Return a ledger's kept values of its table's copy, before the first the key alone; BudgetError if damaged."""
-    about = join_fields(tags.PERTURBED, str(len(ledger.copies_ended)).encode())
+    about = tags.join_fields(tags.PERTURBED, str(len(ledger.copies_ended)).encode())
     key = hmac.digest(bytes.fromhex(ledger.key), about, "sha256").hex()
     if not ledger.copy:
         return Kept(key)

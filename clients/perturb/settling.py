@@ -60,7 +60,6 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import plain_name, spelling
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.table_schema import TableSchema
 
 # Of a schema file's [reading]: what `TableForm.readings` tells where it matters.
@@ -112,7 +111,7 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         name for unit in units for name in (unit.name, *(table.columns[index] for index in unit.places))
     ]
     fields.append(_reading_text(table, schema))
-    columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
+    columns = hashlib.sha256(tags.join_fields(*map(str.encode, fields))).hexdigest()
     stated = {unit.name: unit.known.unit for unit in units if unit.known and unit.known.unit}
     by = kept.derive(tags.RECORD_MARK, "features")
     prints = np.concatenate([fingerprints(by, keys) for _, _, keys in blocks_of(table, units)])

@@ -24,7 +24,6 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream, sum_context
-from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.systems.common import SCHEMA
 from flower_pansvm.systems.pan_svm import tasks
 from flower_pansvm.systems.pan_svm.cuts import (
@@ -329,7 +328,7 @@ def own_slots(site: Site, slots_per_site: int, total: int, scaling: int) -> Ints
     assert participation is not None  # landmarks are summed
     sites = len(participation.sum_round.roster)
     seed = cast(bytes, site.remembered(SLOTS))
-    about = join_fields(tags.SLOTS, sum_context(participation.sum_round), scaling.to_bytes(8, "big"))
+    about = tags.join_fields(tags.SLOTS, sum_context(participation.sum_round), scaling.to_bytes(8, "big"))
     order = np.argsort(keystream(hmac.digest(seed, about, "sha256"), max(total, sites)), kind="stable")
     index = participation.sum_round.roster.index(site.name)
     slots = order[index * slots_per_site : (index + 1) * slots_per_site]

@@ -17,7 +17,6 @@ from flower_pansvm import records, scaling
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.systems import random_kernel as tasks
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.systems.scaling import SCALING, ExtremesAnswer
@@ -103,7 +102,7 @@ def _kernel_of(site: Site, question: tasks.KernelQuestion, rows: Rows) -> tasks.
     B = random_matrix(cast(bytes, site.remembered(COLUMN_BLOCK)), question.rows, X.shape[1])
     ids = site.table().ids
     marked = [site.name] if ids is None else ids.tolist()
-    about = join_fields(tags.ROW_BLOCK, *(str(text).encode() for text in marked))
+    about = tags.join_fields(tags.ROW_BLOCK, *(str(text).encode() for text in marked))
     return tasks.KernelAnswer(
         kernel=Kernel(question.kernel, question.mu)(X, B),  # type: ignore[arg-type]
         labels=rows.classes,

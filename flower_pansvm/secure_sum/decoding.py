@@ -4,11 +4,11 @@ from math import prod
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Words
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
-from flower_pansvm.secure_sum.limbs import LIMBS, from_limbs
+from flower_pansvm.secure_sum.limbs import LIMB_BITS, LIMBS, LOWEST_BIT
 
 
 def words_needed(size: int, bound: float | None) -> int:
@@ -33,6 +33,18 @@ def decode(
         )
     signed = words.view(np.int64)
     if bound is None:
-        return from_limbs(signed).reshape(shape)
+        return _join(signed).reshape(shape)
     rounded = signed.astype(np.float64)
     return np.ldexp(rounded, -scale_exponent(bound, sites)).reshape(shape)
+
+
+def _join(signed: Ints) -> Floats:
+    """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
+    unit = 1 << -LOWEST_BIT
+    values = []
+    for limbs in signed.reshape(LIMBS, -1).T.tolist():
+        integer = 0
+        for limb in limbs:
+            integer = (integer << LIMB_BITS) + limb
+        values.append(integer / unit)
+    return np.array(values, dtype=np.float64)

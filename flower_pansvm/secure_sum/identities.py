@@ -21,7 +21,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.outside import parse
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.tags import join_fields
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class RunKeys:
     def signed_bytes(self) -> bytes:
         """Return the bytes that the site's identity signs."""
         names = self.run.encode(), self.site.encode()
-        return join_fields(tags.RUN_KEYS, *names, self.public_key, self.published, self.epochs)
+        return tags.join_fields(tags.RUN_KEYS, *names, self.public_key, self.published, self.epochs)
 
 
 def load_identity(path: Path) -> Ed25519PrivateKey:

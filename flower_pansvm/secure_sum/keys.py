@@ -23,7 +23,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.tags import join_fields
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -35,12 +34,12 @@ MASK_PURPOSE = "mask"
 @lru_cache(maxsize=8)
 def sum_context(sum_round: SumRound) -> bytes:
     """Return the bytes that stand for one sum: run, round trip, attempt, task, roster and the keys of the run."""
-    return join_fields(
+    return tags.join_fields(
         sum_round.run.encode(),
         sum_round.round_trip.to_bytes(8, "big"),
         sum_round.attempt.to_bytes(8, "big"),
         sum_round.task.encode(),
-        join_fields(*(name.encode() for name in sum_round.roster)),
+        tags.join_fields(*(name.encode() for name in sum_round.roster)),
         sum_round.keys.encode(),
     )
 
@@ -61,13 +60,13 @@ def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str)
             f"The public key of site {peer!r} is invalid for X25519. It was damaged or replaced on its way."
         ) from error
     names = run.encode(), sender.encode(), receiver.encode()
-    info = join_fields(tags.PAIR, *names, publics[sender], publics[receiver], purpose.encode())
+    info = tags.join_fields(tags.PAIR, *names, publics[sender], publics[receiver], purpose.encode())
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=info).derive(shared)
 
 
 def sum_key(key: bytes, sum_round: SumRound) -> bytes:
     """Return the 32-byte sub-key of ``key`` that serves for this sum only."""
-    info = join_fields(tags.SUM, sum_context(sum_round))
+    info = tags.join_fields(tags.SUM, sum_context(sum_round))
     return HKDFExpand(algorithm=SHA256(), length=KEY_BYTES, info=info).derive(key)
 
 
@@ -131,5 +130,5 @@ def _note_cipher(
 ) -> tuple[ChaCha20Poly1305, bytes]:
     key = pair_key(member, sum_round.run, sender, receiver, f"note/{purpose}")
     ends = sender.encode(), receiver.encode()
-    associated = join_fields(tags.NOTE, sum_context(sum_round), *ends, purpose.encode())
+    associated = tags.join_fields(tags.NOTE, sum_context(sum_round), *ends, purpose.encode())
     return ChaCha20Poly1305(sum_key(key, sum_round)), associated

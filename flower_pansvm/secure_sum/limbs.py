@@ -6,7 +6,7 @@ value: 2**-141, and every float64 of magnitude 2**-88 or more is exact.
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.contract import Words
 
@@ -33,15 +33,3 @@ def in_limbs(flat: Floats, sites: int) -> Words:
         limbs[LIMBS - 1 - power] = digit
     limbs[LIMBS - 1] = np.rint(remainder)
     return limbs.ravel().view(np.uint64)
-
-
-def from_limbs(signed: Ints) -> Floats:
-    """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
-    unit = 1 << -LOWEST_BIT
-    values = []
-    for limbs in signed.reshape(LIMBS, -1).T.tolist():
-        integer = 0
-        for limb in limbs:
-            integer = (integer << LIMB_BITS) + limb
-        values.append(integer / unit)
-    return np.array(values, dtype=np.float64)

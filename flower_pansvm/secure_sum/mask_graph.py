@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.tags import join_fields
 
 COLLUDING = 1 / 3
 """Share of the sites that may work together with the coordinator where the number of partners is not chosen."""
@@ -41,7 +40,7 @@ def public_order(sum_round: SumRound, label: str) -> tuple[str, ...]:
 
     def rank(name: str) -> bytes:
         parts = (field.encode() for field in (sum_round.run, sum_round.keys, label, name))
-        return hashlib.sha256(join_fields(tags.ORDER, *parts)).digest()
+        return hashlib.sha256(tags.join_fields(tags.ORDER, *parts)).digest()
 
     return tuple(sorted(sum_round.roster, key=rank))
 

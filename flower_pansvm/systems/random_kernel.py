@@ -11,7 +11,6 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
-from flower_pansvm.secure_sum.tags import join_fields
 from flower_pansvm.systems.scaling import ExtremesAnswer
 from flower_pansvm.tasks import COUNT, Nothing, Task, disclosed, summed
 
@@ -69,7 +68,7 @@ KERNEL_POINTS = Task("kernel_points", "evaluate", KernelQuestion, KernelAnswer)
 def block_seed(secret: bytes, columns: Sequence[str]) -> bytes:
     """Return the seed of a column block's random matrix from a site's lasting secret: the same in each run."""
     names = (column.encode() for column in columns)
-    return hmac.digest(secret, join_fields(tags.COLUMN_BLOCK, *names), "sha256")
+    return hmac.digest(secret, tags.join_fields(tags.COLUMN_BLOCK, *names), "sha256")
 
 
 def random_matrix(seed: bytes, rows: int, columns: int) -> Floats:

@@ -19,9 +19,13 @@ from flower_pansvm.records import MOST_SIDES, Values
 from flower_pansvm.secure_sum.contract import Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.wire import from_bytes
-from flower_pansvm.summing import AllKeys, Payload, PublicKeys, WhichSum
+from flower_pansvm.summing import LENGTH_BYTES, AllKeys, Payload, PublicKeys, WhichSum
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import AggregateResult, Request, check_sum
+
+MOST_PUBLISHED_BYTES = 2 ** (8 * LENGTH_BYTES) - 1
+SIGNATURE_BYTES = (0, 64)
+"""Most bytes of the public half of a protocol, and the length of a site's signature: none without an identity."""
 
 
 @dataclass(frozen=True)

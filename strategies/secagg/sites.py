@@ -15,8 +15,6 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.site_names import MOST_NAME
 from flower_pansvm.summing import (
-    MOST_PUBLISHED_BYTES,
-    SIGNATURE_BYTES,
     AllKeys,
     Payload,
     PublicKeys,
@@ -39,6 +37,7 @@ from flower_pansvm.weighted_mean import (
     SiteTerms,
 )
 from strategies.federation.exchange import Costs, exchange
+from strategies.federation.messages import MOST_PUBLISHED_BYTES, SIGNATURE_BYTES
 
 
 @dataclass(frozen=True)

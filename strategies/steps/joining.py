@@ -15,12 +15,12 @@ from flower_pansvm.printable import printable
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.site_names import MOST_NAME, is_site_name
-from flower_pansvm.summing import EPOCH_BYTES, MOST_PUBLISHED_BYTES, SIGNATURE_BYTES, PublicKeys
+from flower_pansvm.summing import EPOCH_BYTES, PublicKeys
 from flower_pansvm.systems.common import JOIN, SCHEMA, JoinAnswer, JoinQuestion, SchemaBroadcast
 from flower_pansvm.version import VERSION
 from strategies.federation.exchange import PATIENCE_SECONDS
 from strategies.federation.federation import Federation
-from strategies.federation.messages import Contact
+from strategies.federation.messages import MOST_PUBLISHED_BYTES, SIGNATURE_BYTES, Contact
 from strategies.settings import Settings, given_by
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.schema import agreed_schema, check_rows_per_patient, common_schema

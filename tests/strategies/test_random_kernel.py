@@ -12,8 +12,7 @@ import pytest
 from flwr.app import Message
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from clients.hospital import hospital_of
-from clients.membership import member_of
+from clients.membership import KEYS
 from clients.prediction import predict_file, with_simulated_matrices
 from clients.seeds import COLUMN_BLOCK, NOTE_BYTES, deal_seed
 from flower_pansvm import records
@@ -24,7 +23,7 @@ from flower_pansvm.result_file import RESULT_FILE
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import unseal
-from flower_pansvm.summing import PublicKeys, keys_digest
+from flower_pansvm.summing import PublicKeys, keys_digest, signed_member
 from flower_pansvm.systems.common import JoinAnswer, LayoutBroadcast
 from flower_pansvm.systems.random_kernel import MEANS, random_matrix
 from flower_pansvm.tasks import Nothing
@@ -157,7 +156,7 @@ def test_a_note_opens_at_the_site_that_it_is_for_and_at_no_other() -> None:
     assert sorted(map(len, notes[0].values())) == [NOTE_BYTES, NOTE_BYTES, 2 * NOTE_BYTES]
     sealed = notes[0]["site-002"][NOTE_BYTES + 1 :]
     members = {
-        name: member_of(hospital_of(context), public)
+        name: signed_member(name, str(grid.run.run_id), records.get(context.state, KEYS), "", public)
         for name, context in zip(public, grid._contexts.values(), strict=True)
     }
     seed = records.get(list(grid._contexts.values())[2].state, f"first.{COLUMN_BLOCK}")["value"]
