@@ -6,7 +6,7 @@ rows are the same in all runs (:mod:`clients.ledger.lasting_split`); those of a 
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -79,12 +79,8 @@ class Rows:
     X: Floats  # (rows, features): the cells in the table's own units; NaN is a missing cell
     classes: Ints  # (rows,): class index of each row
     # (rows,): number of each row's patient; of training rows, but at dp, its place in the order in which patients are
-    # dealt to folds. By default each row is a patient.
-    patients: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def __post_init__(self) -> None:
-        if len(self.patients) != len(self.classes):
-            object.__setattr__(self, "patients", np.arange(len(self.classes)))
+    # dealt to folds.
+    patients: Ints
 
 
 @dataclass(frozen=True)

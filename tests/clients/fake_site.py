@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 from clients.rows import Rows
 from clients.site import Site
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.schema import Schema
 from flower_pansvm.terms import Terms
+
+
+def rows_of(X: Floats, classes: Ints) -> Rows:
+    """Return rows of which each is another patient's."""
+    return Rows(X, classes, np.arange(len(classes)))
 
 
 @dataclass

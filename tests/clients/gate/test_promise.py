@@ -52,7 +52,7 @@ from flower_pansvm.systems.dp_svm import (
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks import Task
 from flower_pansvm.terms import Terms
-from tests.clients.fake_site import FakeSite
+from tests.clients.fake_site import FakeSite, rows_of
 
 DELTA = 1e-5
 RHO = rho_of(4.0, DELTA)
@@ -79,7 +79,7 @@ def neighbours(others: int = 0) -> tuple[Rows, Rows]:
         generator.integers(2, size=others + 1),
     )
     classes[-1] = 1
-    return Rows(X, classes), Rows(X[:-1], classes[:-1])
+    return rows_of(X, classes), rows_of(X[:-1], classes[:-1])
 
 
 SCHEMA = Schema(("a",), ("0", "1"))

@@ -30,7 +30,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.evaluation import ModelTestQuestion
 from flower_pansvm.systems.mixture.tasks import ClassModels
 from flower_pansvm.tested import FINE
-from tests.clients.fake_site import FakeSite
+from tests.clients.fake_site import FakeSite, rows_of
 from tests.clocks import set_clock
 
 COLUMNS = ("age", "dose", "pulse")
@@ -105,7 +105,7 @@ def table(rows: int, classes: int, seed: int = 0) -> Rows:
     X = generator.normal(size=(rows, 3))
     X[generator.random(X.shape) < 0.1] = np.nan
     X[:3] *= [[1e300], [1e-300], [1e150]]
-    return Rows(X, generator.integers(classes, size=rows))
+    return rows_of(X, generator.integers(classes, size=rows))
 
 
 NONE: Floats = np.empty(0)
@@ -134,7 +134,7 @@ def test_a_records_part_is_the_same_whichever_others_there_are(name: str) -> Non
     rows = table(61, classes)
     edges = np.array([-1.0, -1e-9, 0.0, 1e-9, 1.0])
     alone = np.stack(
-        [cells_of(model, Rows(rows.X[[i]], rows.classes[[i]]), classes, edges=edges) for i in range(61)]
+        [cells_of(model, rows_of(rows.X[[i]], rows.classes[[i]]), classes, edges=edges) for i in range(61)]
     )
     assert (np.count_nonzero(alone, axis=(1, 2)) == 2).all()
     assert (alone[:, :, :2].sum(axis=(1, 2)) == 1).all()
@@ -143,7 +143,7 @@ def test_a_records_part_is_the_same_whichever_others_there_are(name: str) -> Non
     for size in (2, 3, 8, 30, 61):
         some = generator.permutation(61)[:size]
         together = cells_of(
-            model, Rows(np.asfortranarray(rows.X[some]), rows.classes[some]), classes, edges=edges
+            model, rows_of(np.asfortranarray(rows.X[some]), rows.classes[some]), classes, edges=edges
         )
         assert (together == alone[some].sum(axis=0)).all()
 
@@ -159,7 +159,7 @@ def test_it_counts_as_the_model_predicts() -> None:
         np.add.at(
             expected, (rows.classes[3:], said if classes == 2 else (said == rows.classes[3:]).astype(int)), 1
         )
-        assert (cells_of(model, Rows(rows.X[3:], rows.classes[3:]), classes) == expected).all()
+        assert (cells_of(model, rows_of(rows.X[3:], rows.classes[3:]), classes) == expected).all()
 
 
 def test_groups_and_edges_without_number_are_refused_before_there_is_room_for_them() -> None:
@@ -193,7 +193,7 @@ def test_a_model_that_fails_for_one_record_tells_nothing_by_that(monkeypatch: py
 @pytest.mark.parametrize("rows", [0, 5])
 def test_a_model_that_does_not_fit_is_refused_whatever_the_records(model: Model, rows: int) -> None:
     with pytest.raises(PanSVMError):
-        cells_of(model, table(5, 2) if rows else Rows(np.empty((0, 3)), np.empty(0, np.int64)), 2)
+        cells_of(model, table(5, 2) if rows else rows_of(np.empty((0, 3)), np.empty(0, np.int64)), 2)
 
 
 def test_what_is_no_model_is_refused() -> None:

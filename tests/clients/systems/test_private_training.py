@@ -35,7 +35,7 @@ from flower_pansvm.systems.dp_svm import (
 )
 from flower_pansvm.systems.output_perturbation import RFF, RffPrivateScoresQuestion
 from flower_pansvm.tasks import Task
-from tests.clients.fake_site import FakeSite
+from tests.clients.fake_site import FakeSite, rows_of
 
 WORK: dict[Task[Any, Any], Any] = {
     PRIVATE_BINS: private_training.private_bins,
@@ -98,7 +98,7 @@ def at_the_bounds(told: FourierMap, generator: np.random.Generator, classes: int
 def table(generator: np.random.Generator, rows: int, columns: int, classes: int) -> Rows:
     X = generator.normal(size=(rows, columns)) * generator.choice([1.0, 100.0, 1e300])
     X[generator.random(X.shape) < 0.1] = np.nan
-    return Rows(X, generator.integers(classes, size=rows))
+    return rows_of(X, generator.integers(classes, size=rows))
 
 
 def answers(site: FakeSite, weights: NDArray[np.float64], task: Task[Any, Any]) -> Any:
@@ -117,7 +117,7 @@ def parts(answer: Any) -> NDArray[np.float64]:
 
 
 def some(rows: Rows, which: slice | NDArray[np.int64]) -> Rows:
-    return Rows(rows.X[which], rows.classes[which])
+    return rows_of(rows.X[which], rows.classes[which])
 
 
 def changed(task: Task[Any, Any], whole: Any, less: Any) -> float:
@@ -217,7 +217,10 @@ def test_the_bounds_are_reached() -> None:
     told, flat = feature_map(np.random.default_rng(0), 3, 4, 0.3), np.zeros((3, BINS))
     told = replace(told, ranks=flat, rises=flat, high=told.low + 1, linear=0.7)
     told = replace(told, mean=np.full(3, -9.0), deviation=np.ones(3))
-    far, none = Rows(np.full((1, 3), 9.0), np.array([1])), Rows(np.empty((0, 3)), np.empty(0, dtype=np.int64))
+    far, none = (
+        rows_of(np.full((1, 3), 9.0), np.array([1])),
+        rows_of(np.empty((0, 3)), np.empty(0, dtype=np.int64)),
+    )
     weights = np.full((told.size, 1), -exact.LARGEST_WEIGHT)
     for task in WORK:
         with_row, without = (answers(fake(rows, told, 2), weights, task) for rows in (far, none))
@@ -260,7 +263,7 @@ def test_arithmetic_that_rounds_is_found(mutant: str, monkeypatch: pytest.Monkey
 def test_weights_off_the_grid_or_out_of_bounds_or_of_another_shape_are_refused(wrong: float | None) -> None:
     told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
     random_map = RandomFourierMap(told.low, told.high, told.frequencies)
-    site = fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2, random_map)
+    site = fake(rows_of(np.zeros((2, 3)), np.array([0, 1])), told, 2, random_map)
     cases = [np.zeros(shape) for shape in ((1, 1), (12, 2), (12,), (0, 1))]
     if wrong is not None:
         cases = [np.zeros((told.size, 1))]
@@ -289,7 +292,7 @@ MAPS: dict[str, dict[str, Any]] = {
 def test_a_map_that_does_not_fit_is_refused_whatever_rows_there_are(wrong: str, rows: int) -> None:
     """And before there is room for what it asks for: of this size it would ask for 80 gigabytes."""
     told = replace(feature_map(np.random.default_rng(0), 3, 4, 1.0), **MAPS[wrong])
-    site = fake(Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64)), told, 2)
+    site = fake(rows_of(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64)), told, 2)
     for task in (PRIVATE_BINS,) if "low" in MAPS[wrong] else (PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES):
         with pytest.raises(SettingError):
             answers(site, np.zeros((12, 1)), task)
@@ -300,7 +303,7 @@ def test_a_map_that_does_not_fit_is_refused_whatever_rows_there_are(wrong: str, 
 def test_so_is_a_random_map(high: float, classes: int, rows: int) -> None:
     """A site without test rows would answer, and one with a single row refuse."""
     told = RandomFourierMap(np.ones(3), np.full(3, high), np.zeros((2, 3)))
-    found = Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64))
+    found = rows_of(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64))
     asked = RffPrivateScoresQuestion(0.01, np.zeros(told.size))
     with pytest.raises(SettingError):
         output_perturbation.rff_private_scores(cast(Site, fake(found, None, classes, told)), asked)
