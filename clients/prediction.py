@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.cells import cells_of
-from clients.ledger.lasting_key import lasting_secret
+from clients.ledger.lasting_split import lasting_secret
 from clients.table.cells import canonical_labels
 from clients.table.file import OTHER_SUFFIXES, SOURCES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm, nearest_text

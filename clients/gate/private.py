@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from clients.ledger.lasting_split import lasting_secret
 from clients.ledger.ledger import charge, check_joined, read_ledger
 from clients.site import Site
 from clients.state_folder import state_folder
@@ -112,8 +113,6 @@ def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
     """Return a new key for the noise; in a simulation it follows from the seed, so that runs repeat."""
     if not site.simulated:
         return secrets.token_bytes(32)
-    from clients.ledger.lasting_key import lasting_secret  # noqa: PLC0415 - a hospital's noise follows from nothing
-
     assert site.participation is not None  # _honest_sites has checked it
     about = (task.name, records.digest(records.values_of(question)), site.participation.sum_round.roster)
     return hmac.digest(lasting_secret(site), tags.join_fields(tags.SECRET, repr(about).encode()), "sha256")

@@ -22,7 +22,9 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from clients.hospital import Hospital
 from clients.ledger.ledger import Ledger, linked_ledger
+from clients.state_folder import state_folder
 from clients.table.table import Table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import SettingError
@@ -31,6 +33,21 @@ from flower_pansvm.secure_sum import tags
 Digests = NDArray[np.uint64]
 BLOCK_ROWS = 2**16
 """Rows at a time."""
+
+
+def key_of(hospital: Hospital) -> Path | bytes:
+    """Return the folder that leads to a hospital's key; of a simulated site the key, which follows from the seed."""
+    folder = state_folder(hospital)
+    if folder is not None:
+        return folder
+    seed = str(hospital.terms.config.get("seed", 0)).encode()
+    return hashlib.sha256(tags.join_fields(tags.SECRET, seed, hospital.name.encode())).digest()
+
+
+def lasting_secret(hospital: Hospital) -> bytes:
+    """Return the key; BudgetError if a hospital's ledger is missing or damaged."""
+    key = key_of(hospital)
+    return key if isinstance(key, bytes) else bytes.fromhex(linked_ledger(key).key)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ import numpy as np
 
 from clients.classes import allowed_classes
 from clients.hospital import Hospital
-from clients.ledger.lasting_key import key_of
+from clients.ledger.lasting_split import key_of
 from clients.perturb.draws import (
     PerturbedTerms,
     bits_of_cells,

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from clients.column_blocks import block_number, column_block
-from clients.ledger.lasting_key import lasting_secret
+from clients.ledger.lasting_split import lasting_secret
 from clients.rows import Rows
 from clients.seeds import COLUMN_BLOCK, SLOTS, deal_seed
 from clients.site import Site

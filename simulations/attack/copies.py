@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clients.ledger.lasting_key import key_of
+from clients.ledger.lasting_split import key_of
 from clients.perturb.copy import public_classes
 from clients.perturb.draws import PerturbedTerms, canonical, units_of
 from clients.perturb.kept import GROUP_OF, SHARES

@@ -9,7 +9,7 @@ from flwr.app import RecordDict
 from flwr.common.serde import recorddict_to_proto
 
 from clients.gate.replay_guard import FOLDER, turn
-from clients.ledger.lasting_key import lasting_secret
+from clients.ledger.lasting_split import lasting_secret
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from clients.column_blocks import block_number
-from clients.ledger.lasting_key import lasting_secret
+from clients.ledger.lasting_split import lasting_secret
 from clients.site import Site
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel

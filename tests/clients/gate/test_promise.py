@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from clients.gate import private
 from clients.gate.private import privately
-from clients.ledger import lasting_key
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import dp_svm as private_training
@@ -126,7 +126,7 @@ def one_honest_site(
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
     # New noise for every answer, as at a hospital; the same in each run of a test.
     keys = count()
-    monkeypatch.setattr(lasting_key, "lasting_secret", lambda _: next(keys).to_bytes(32, "big"))
+    monkeypatch.setattr(private, "lasting_secret", lambda _: next(keys).to_bytes(32, "big"))
 
 
 def answer(task: Task[Any, Any], rows: Rows, sites: int = 2, colluders: int = 1) -> dict[str, Any]:

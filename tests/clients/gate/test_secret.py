@@ -8,7 +8,7 @@ import pytest
 
 from clients.budget import new_ledger
 from clients.hospital import Hospital, SimulatedContext
-from clients.ledger.lasting_key import key_of, lasting_secret
+from clients.ledger.lasting_split import key_of, lasting_secret
 from clients.ledger.tables import link_table
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
