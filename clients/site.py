@@ -121,7 +121,7 @@ class Site(Hospital):
         key = ("split", self.digest_of(SCHEMA), own_columns.tobytes(), self.least_patients)
         split = self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns))
         if len(split.left_out):
-            from clients.labels_told import log_left_out  # noqa: PLC0415 - at most once a run
+            from clients.labels_told import log_left_out  # noqa: PLC0415 - of most tables no row is
 
             log_left_out(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
         return split

@@ -22,7 +22,7 @@ from flower_pansvm.records import Values
 from flower_pansvm.terms import Terms
 
 UNKNOWN = math.inf
-"""Bound of results of unknown size; they take five words a number (:mod:`flower_pansvm.secure_sum.fixed_point`)."""
+"""Bound of results of unknown size; they take five words a number (:mod:`flower_pansvm.secure_sum.limbs`)."""
 
 COUNT = 2.0**40  # bound for numbers of rows: no federation holds more
 
