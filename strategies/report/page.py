@@ -105,7 +105,9 @@ def _of_threshold(result: Mapping[str, Any]) -> dict[str, str]:
     asked = next(key for key in ("sensitivity", "threshold") if result["config"].get(key))
     about, chosen = "threshold {:g}, about", "threshold for sensitivity {:g}, chosen on the same rows"
     where = (about if asked == "threshold" else chosen).format(result["config"][asked])
-    return {f"{name} ({where})": _share(share.value, (share.low, share.high)) for name, share in shares.items()}
+    return {
+        f"{name} ({where})": _share(share.value, (share.low, share.high)) for name, share in shares.items()
+    }
 
 
 def _of_probabilities(result: Mapping[str, Any]) -> dict[str, str]:
