@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import repeat
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
@@ -80,8 +79,9 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]
             "an attacker takes the mean of both. If a column holds an id of each row, a hospital names it as row-id in "
             "its node config.",
         )
-    replaced = relabelled(table.labels) if schema is None or not schema.classes else 0
-    if replaced:
+    _, counts = np.unique(table.labels if table.labels is not None else [], return_counts=True)
+    replaced, counts = np.count_nonzero(counts < MIN_CLUSTER), counts[counts >= MIN_CLUSTER]
+    if replaced and not (schema and schema.classes):
         yield Finding(
             WARNING,
             f"{replaced} labels are of fewer than {MIN_CLUSTER} rows. At level perturbed these rows get another label, "
@@ -96,7 +96,8 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]
                 f"At level perturbed {columns_text(telling)} is as good as a second copy of the labels, and where both "
                 "copies agree the label is nearly certain. Leave out a column that was written down after the outcome.",
             )
-    rare = rare_classes(table.labels)
+    # Of those that have a class's label in the copy r (1 - p) are of others, p being the class's share: nearly r.
+    rare = np.count_nonzero(counts < RARE * counts.sum() / max(len(counts), 1))
     if rare:
         wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)
         yield Finding(
@@ -125,9 +126,11 @@ def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
     sample = replace(table, columns=names, X=table.X[np.ix_(rows, places)], labels=None, ids=None)
     if table.patients is not None:
         sample = replace(sample, patients=table.patients[rows])
-    return sample, varied(sample.X) & ~told_by_others(sample, schema) & (
-        count_patients(patient_numbers(sample)) >= FEW
-    )
+    # Of a category the other features tell the first, and all have one noise.
+    known = schema.columns if schema else ()
+    first = {column.features[0] for column in known if column.kind == CATEGORY}
+    enough = count_patients(patient_numbers(sample)) >= FEW
+    return sample, varied(sample.X) & ~np.isin(names, list(first)) & enough
 
 
 def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at: int) -> Finding:
@@ -179,13 +182,6 @@ def _both(values: tuple[float, ...] | list[float] | Floats) -> str:
 def varied(X: Floats) -> Bools:
     """Return the mask of columns with two different numbers, shape (columns,)."""
     return np.array([len(np.unique(cells[~np.isnan(cells)])) > 1 for cells in X.T], dtype=np.bool_)
-
-
-def told_by_others(table: Table, schema: TableSchema | None) -> Bools:
-    """Return the first column of each category, shape (columns,): the others tell it, and all have one noise."""
-    known = schema.columns if schema else ()
-    first = {column.features[0] for column in known if column.kind == CATEGORY}
-    return np.isin(table.columns, list(first))
 
 
 def standardised(X: Floats) -> Floats:
@@ -281,20 +277,3 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
         parts = [scores(whose % TIMES == rest, bytes([rest] * 32)) for rest in range(times)]
     took_part, distances = np.concatenate([part[0] for part in parts]), np.hstack([part[1] for part in parts])
     return float(max(roc_auc_score(took_part, -score) for score in distances))
-
-
-def relabelled(labels: NDArray[np.str_] | None) -> int:
-    """Return how many labels are not of enough records for a copy, where no list makes them public."""
-    _, counts = np.unique(labels if labels is not None else [], return_counts=True)
-    return int(np.count_nonzero(counts < MIN_CLUSTER))
-
-
-def rare_classes(labels: NDArray[np.str_] | None) -> int:
-    """Return how many classes of enough records for a copy have less than `RARE` of an even share.
-
-    With the probability r that a label is drawn anew, of those that have a class's label in the copy r (1 - p) are of
-    others, p being the class's share: nearly r if p is small.
-    """
-    _, counts = np.unique(labels if labels is not None else [], return_counts=True)
-    counts = counts[counts >= MIN_CLUSTER]
-    return int(np.count_nonzero(counts < RARE * counts.sum() / max(len(counts), 1)))
