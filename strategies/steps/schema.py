@@ -19,8 +19,9 @@ USUALLY_NEGATIVE = frozenset({
     "controls", "ctl", "ctrl", "discharged", "free", "frisk", "gesund", "gezond", "gutartig", "hc", "healed",
     "healthy", "kein", "keine", "kontrolle", "lebend", "lebt", "low", "lowrisk", "nao", "nc", "nee", "negativ",
     "negativo", "nein", "nej", "nem", "never", "nie", "nil", "non", "none", "norm", "normal", "not", "nothing", "não",
-    "négatif", "reference", "sain", "sano", "survived", "survivor", "temoin", "témoin", "unaffected", "unauffällig",
-    "vivant", "vivo", "well", "wildtype", "wt", "überlebt", "нет",
+    "négatif", "reference", "sain", "sano", "sobreviviente", "survivant", "survived", "survivor", "temoin", "témoin",
+    "unaffected", "unauffällig", "viva", "vivant", "vivante", "vivo", "well", "wildtype", "wt", "überlebend",
+    "überlebt", "нет",
 })
 # fmt: on
 """Labels of patients without the condition, as :func:`spelling` returns them."""

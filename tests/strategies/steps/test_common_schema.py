@@ -169,6 +169,8 @@ def test_positive_labels_make_two_classes() -> None:
             ("ohne Befund", "mit Befund"),
             ("negativo", "covid"),
             ("überlebt", "gestorben"),
+            ("Überlebend", "Verstorben"),
+            ("survivant", "décès"),
         ),
     ],
 )
