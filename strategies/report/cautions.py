@@ -74,10 +74,18 @@ def _of_training(result: Result) -> Iterator[str]:
     """Yield the cautions about training and sums."""
     if result.get("converged") is False:
         yield "Training ended before it was sure to have found the best model. A better one may exist."
-    if result.get("constant_columns"):
+    described = result.get("predictors") or ()
+    codes = {f"{one['name']}={code}" for one in described for code in one.get("categories") or ()}
+    constant = result.get("constant_columns") or []
+    if absent := [name for name in constant if name in codes]:
+        yield (
+            f"Categories that none of the training {unit(result)}s has, or all have: {some(absent)}. The model has "
+            "learnt nothing of them."
+        )
+    if columns := [name for name in constant if name not in codes]:
         yield (
             "These columns are empty, the same for all patients, or differ by less than a millionth of their numbers: "
-            f"{some(result['constant_columns'])}. The first two tell the model nothing: were they filled in? The last, "
+            f"{some(columns)}. The first two tell the model nothing: were they filled in? The last, "
             "such as dates or numbers of files, may tell it much, but cannot be brought to a common scale: give days "
             "since a first date, or subtract a number that is the same at all sites."
         )

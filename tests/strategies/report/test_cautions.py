@@ -66,6 +66,10 @@ def test_a_good_run_has_none() -> None:
         ({"sites_with_one_class": ["Ulm"]}, "Sites that named one class only: Ulm"),
         ({"converged": False}, "Training ended before"),
         ({"constant_columns": ["zip code"]}, "millionth of their numbers: zip code"),
+        (
+            {"constant_columns": ["ward=9"], "predictors": [{"name": "ward", "categories": ["7", "9"]}]},
+            "Categories that none of the training patients has, or all have: ward=9. The model",
+        ),
         ({"aggregation": "plain"}, "Nothing was masked"),
         ({"tested_on": "perturbed records"}, "perturbed copies"),
         (
@@ -124,6 +128,12 @@ def test_a_model_that_tells_classes_apart_is_not_called_no_better_than_none() ->
     told = {"confusion": None, "wrong_and_right": [[30.0, 150.0], [2.0, 18.0]], "balanced_accuracy": 0.87}
     said = " ".join(cautions({**GOOD, **told, "accuracy": 0.84, "count_noise": 0.1}))
     assert "judge it by how many of each class it finds." in said, "no other figure is in the report"
+
+
+def test_a_category_that_nobody_has_is_no_column_of_dates() -> None:
+    described = [{"name": "ward", "categories": ["7", "9"]}, {"name": "zip"}]
+    said = " ".join(cautions({**GOOD, "constant_columns": ["ward=9", "zip"], "predictors": described}))
+    assert "of their numbers: zip. The first" in said
 
 
 def test_a_systems_exact_sums_bring_the_caution_unless_its_file_says_that_they_are_few() -> None:
