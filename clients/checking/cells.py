@@ -110,6 +110,11 @@ class Cells:
         measured = numbers + self.limits if numbers else 0
         return bool(numbers and measured >= MEASURED * (numbers + np.count_nonzero(self.is_text)))
 
+    @property
+    def is_mostly_numbers(self) -> bool:
+        """Whether more cells are numbers than text."""
+        return bool(np.count_nonzero(~np.isnan(self.values)) > np.count_nonzero(self.is_text))
+
     @cached_property
     def is_yes_no(self) -> bool:
         """Whether all cells mean yes or no, some of them in words."""
@@ -129,9 +134,11 @@ class Cells:
     @cached_property
     def is_pair(self) -> bool:
         """Whether nearly all cells hold two numbers, and more different ones than a code has."""
+        if len(self.words) <= FEW:
+            return False
         alike = sum(count for text, count in self.words.items() if PAIR.fullmatch(text))
         filled = np.count_nonzero(self.is_text | ~np.isnan(self.values))
-        return len(self.words) > FEW and bool(alike >= MEASURED * filled)
+        return bool(alike >= MEASURED * filled)
 
     @property
     def hinted(self) -> bool:
@@ -146,7 +153,8 @@ class Cells:
         as_floats = bool(self.words) and all(re.fullmatch(r"[0-9]+\.0", text) for text in self.words)
         if self.another_form and not self.is_date and not as_floats:
             return False
-        if not self.is_measurement:
+        # Of numbers beside a few words for no value, the numbers say whether they are ids.
+        if not self.is_measurement and not (self.is_mostly_numbers and len(self.words) <= FEW):
             rows, different = int(self.there.sum()), len(self.distinct)
             return self.is_date or self.hinted or (rows >= FEW and different > rows / 2)
         numbers = self.values[np.isfinite(self.values)]

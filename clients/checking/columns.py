@@ -126,7 +126,7 @@ def _of_text(cells: Cells) -> tuple[str, str, str]:
     how_much = f", in {count} of {there} cells, the first in data row {int(np.argmax(cells.is_text)) + 1}"
     if cells.another_form:
         return f"holds numbers with {cells.another_form}", REMEDIES[cells.another_form], how_much
-    if not cells.is_measurement:
+    if not (cells.is_measurement or cells.is_mostly_numbers):
         return (
             "holds text",
             'Describe it in a schema file as kind = "category" or "yes/no" (\'pansvm schema\' writes a first one), or '

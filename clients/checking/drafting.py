@@ -152,8 +152,7 @@ def _why_left_out(cells: Cells) -> str:
         return ""
     if cells.another_form and not (cells.is_measurement or cells.identifies):
         return f"numbers with {cells.another_form}: write the numbers only, and describe it"
-    mostly_numbers = np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text)
-    if mostly_numbers and not cells.is_measurement and not cells.hinted:
+    if cells.is_mostly_numbers and not cells.is_measurement and not cells.hinted:
         return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
     refused = np.count_nonzero(cells.is_text | (np.abs(cells.values) > LARGEST))
     if cells.is_measurement and refused > len(cells.there) / 10:

@@ -342,6 +342,10 @@ TYPED: dict[str, tuple[Content, str, str, str]] = {
         changed(RAW, "P3,", ",,,\nP3,"), PREDICT, HANDLED, "1 rows that are empty",
     ),
     # Text among numbers.
+    "a word for no value in a third of the cells": (
+        ward(crp=[one if n % 3 else "n.b." for n, one in enumerate(LEVELS)]),
+        "check ward.csv", ERROR, r"measurement with some text, in 20 of 60 cells.*missing = ..n\.b\... takes",
+    ),
     "blood pressures": (
         ward(pressure=[f"{110 + n}/{60 + n}" for n in range(ROWS)]),
         "check ward.csv", ERROR, "'pressure' holds two numbers in a cell",
