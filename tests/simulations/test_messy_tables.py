@@ -323,7 +323,7 @@ def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path
     text = text.replace("missing = [-999]", f"missing = [-999, {missing}]")
     (tmp_path / "ours.toml").write_text(text)
     out = pansvm.output(*command)
-    assert "without any cell, which do not count.\n" in out
+    assert "are empty or the column names again, and do not count.\n" in out
     assert out.endswith("export.csv fits.\n")
     schema = TableSchema.read(tmp_path / "ours.toml")
     assert {one.name: one.kind for one in schema.columns} == {
