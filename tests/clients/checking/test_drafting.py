@@ -171,5 +171,4 @@ def test_ids_that_are_written_as_decimals_are_ids_and_no_numbers_in_another_form
     form = TableForm.of({"separator": ";", "decimal": ","}, None)
     text = draft(tmp_path / "ward.csv", "outcome", form).text
     assert '"case",  # says who a patient is' in text
-    assert '"mrn",  # repeats as ids do' in text
     assert '# patient-id = "mrn"' in text
