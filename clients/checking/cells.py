@@ -117,8 +117,8 @@ class Cells:
 
     @cached_property
     def is_yes_no(self) -> bool:
-        """Whether all cells mean yes or no, some of them in words."""
-        return not self.is_number and {spelling(text) for text in self.distinct} == {"0", "1"}
+        """Whether all cells mean yes or no, in words or as 1 and 0."""
+        return {spelling(text) for text in self.distinct} == {"0", "1"}
 
     @cached_property
     def distinct(self) -> list[str]:

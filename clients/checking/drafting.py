@@ -7,6 +7,7 @@ largest number, with room added, rounded outward to a coarse grid; how many rows
 
 import json
 import math
+import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,9 @@ GRID = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 
 ROOM = 0.25
 """Share of a column's spread that is added at either end."""
+
+UNIT_IN_NAME = re.compile(r"[\[(]([^\])]+)[\])] *$")
+"""As in 'CRP [mg/l]'."""
 
 DATES, PAIRS = "dates", "two numbers in a cell: write each into a column of its own"
 IDENTIFIES = "says who a patient is, by its name or as nearly all cells differ"
@@ -192,13 +196,14 @@ def _common(cells: Cells, most: int) -> tuple[list[str], str]:
 def _column(cells: Cells) -> str:
     lines = [f"\n[columns.{_text(cells.name)}]"]
     if cells.is_yes_no:
-        lines.append(f'kind = "{YES_NO}"')
+        lines.append(f'kind = "{YES_NO}"' + "  # if no site has other numbers" * cells.is_number)
     elif _is_category(cells) and cells.there.any():
         lines.append(f'kind = "{CATEGORY}"')
         lines.append(f"categories = [{', '.join(map(_text, _common(cells, MOST_CATEGORIES)[0]))}]")
         lines.append("# Texts of few rows are not written here: add what else there can be.")
     else:
-        lines.append('unit = ""')
+        named = UNIT_IN_NAME.search(cells.name)
+        lines.append(f"unit = {_text(named[1] if named else '')}")
         lines += _of_numbers(cells)
     return "\n".join(lines)
 
