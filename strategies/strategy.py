@@ -89,10 +89,16 @@ class PhasedStrategy(ABC):
         Raises
         ------
         SettingError
-            If a setting is unknown or invalid, or must be in the run config because the sites read it.
+            If a setting is unknown or invalid, or must be in the run config because the sites read it, or the class
+            has no name.
         """
         # A subclass that overrides `after_round` is still the strategy.
-        name = next(filter(None, map(STRATEGIES.name_of, cls.__mro__)), cls.__name__)
+        name = next(filter(None, map(STRATEGIES.name_of, cls.__mro__)), None)
+        if name is None:
+            raise SettingError(
+                f"There is no strategy '{cls.__name__}'. Install its package with an entry point of the group "
+                f"{STRATEGIES.group} that names the class (docs/extending.md)."
+            )
         return cls(settings_of_app(context, name, settings))
 
     def start(

@@ -339,7 +339,9 @@ def test_a_subclass_that_looks_at_results_is_the_strategy() -> None:
     class Unknown(PhasedStrategy):
         def fit(self, federation: Any) -> Any: ...
 
-    with pytest.raises(SettingError, match="no strategy 'Unknown'"):
+    with pytest.raises(
+        SettingError, match=r"no strategy 'Unknown'.*entry point of the group flower_pansvm\.strategies"
+    ):
         Unknown.from_context(context())
     strategy = Looking.from_context(context(), C=10)
     assert strategy.settings.strategy == "pan-svm"
