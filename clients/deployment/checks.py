@@ -110,9 +110,11 @@ def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) ->
                 f"{NODE_FILE} has no '{key}': the coordinator could hand out keys of its own and read this hospital's "
                 "sums. Write it in again, as `pansvm hospital init` had it."
             )
-    roster = {
-        site: key.public_bytes_raw().hex() for site, key in read_roster(Path(str(node["roster"]))).items()
-    }
+    try:
+        trusted = read_roster(Path(str(node["roster"])))
+    except PanSVMError as error:
+        raise SettingError(f"{error} Accept the same invitation again, which writes it anew.") from None
+    roster = {site: key.public_bytes_raw().hex() for site, key in trusted.items()}
     if roster != invitation.roster:
         differ = sorted(
             site

@@ -25,8 +25,8 @@ def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
     policy = hospital.policy
     if not policy.data:
         raise TableError(
-            "This site's node config names no table. Start the SuperNode with "
-            '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
+            'This site\'s node config names no table. Write data = "/path/to/table.csv" and label = "COLUMN" into it: '
+            "node.toml, or --node-config."
         )
     path = Path(policy.data)
     form = TableForm.of(policy.part(ReadingOptions).said, schema_of(hospital))

@@ -326,7 +326,8 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "another's supernode key": (copy_key("supernode.key"), "key"),
     "roster swapped": (swap_roster, "they differ in south, west"),
     "schema edited": (lambda own: edit(own / "schema.toml", "120", "99"), "not the invitation's: .* in columns"),
-    "roster gone": (lambda own: (own / "roster.json").unlink(), "roster file 'roster.json' cannot be read"),
+    "roster gone": (lambda own: (own / "roster.json").unlink(), "'roster.json' cannot be .*Accept the same"),
+    "roster emptied": (lambda own: (own / "roster.json").write_text(""), "no valid JSON.*Accept the same"),
     "empty": (lambda own: (own / "node.toml").write_text(""), r"node\.toml has no 'name'"),
     "not UTF-8": (lambda own: (own / "node.toml").write_bytes(b"# Universit\xe4t\n"), r"toml is not text in UTF-8"),
     "no node config": (lambda own: (own / "node.toml").unlink(), "is no hospital's folder"),
@@ -374,7 +375,7 @@ BAD_NODES: dict[str, tuple[str, str, str]] = {
         "semicolon",
     ),
     "an option that cannot be": ("data = ", 'thousands = "x"\ndata = ', "thousands is 'x', but it must be"),
-    "no table": ("data = ", "# data = ", "names no table"),
+    "no table": ("data = ", "# data = ", "names no table.*node.toml"),
     "wrong label": ("data = ", 'label = "lable"\ndata = ', "lable"),
 }
 
