@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from flower_pansvm.command_line import command
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import PanSVMError, SettingError
 
 hospital = typer.Typer(help="Join a study: init, accept, start; then: status.", no_args_is_help=True)
 
@@ -94,9 +94,14 @@ def accept(
     deployed.check_invited(read, deployed.own_registration(folder))
     deployed.check_software(read)
     if code is None:
-        code = typer.prompt(
-            "Ask another hospital by telephone for its invitation's code (the first one asks the coordinator). Code"
-        )
+        try:
+            code = typer.prompt(
+                "Ask another hospital by telephone for its invitation's code (the first one asks the coordinator). Code"
+            )
+        except click.Abort:  # as of a script, too
+            raise SettingError(
+                "No code was typed, so nothing is accepted. Where nobody can type, give it as --code."
+            ) from None
     accepted = deployed.accept(folder, invitation, code)
     typer.echo(
         f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "

@@ -1,5 +1,6 @@
 """``pansvm hospital`` and ``pansvm coordinator`` as people type them."""
 
+import io
 import pwd
 import subprocess
 import sys
@@ -24,7 +25,9 @@ def code_in(out: str, before: str) -> str:
     return line.split(": ")[-1]
 
 
-def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: list[Path]) -> None:
+def test_each_hospital_types_two_commands_before_it_starts(
+    pansvm: Run, tables: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert pansvm("coordinator", "init", "--address", "coordinator.example.org:443")[0] == 0
     told = {}
     for number, table in enumerate(tables):
@@ -37,6 +40,9 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
     for name, own in told.items():
         assert f"  {name}: {own}" in out.splitlines()
     invitation = code_in(out, "Its code")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # a script's
+    err = pansvm.error("hospital", "accept", "coordinator/invitation.json", "--folder", "h0")
+    assert "nothing is accepted. Where nobody can type, give it as --code" in err
     for name in told:
         out = pansvm.output(
             "hospital", "accept", "coordinator/invitation.json", "--folder", name, "--code", invitation
