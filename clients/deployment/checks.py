@@ -27,6 +27,7 @@ from clients.ledger.ledger import read_ledger
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.patients import count_patients, patient_numbers
 from clients.perturb import check_copy
+from clients.policy import policy_of
 from clients.rows import link_own_table, true_table
 from clients.site import Site
 from clients.state_folder import state_folder
@@ -68,10 +69,12 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield f"roster: as in the invitation, with {others}"
     _check_schema(folder, node, invitation)
     yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
+    # Of a package that is not there any more the settings' errors would say less.
+    parts = check_parts(folder, policy_of(node, site.name))
     hospital, level = _check_agreed(node, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
     yield _level_text(hospital, level)
-    for name, package in check_parts(folder, hospital.policy).items():
+    for name, package in parts.items():
         yield f"from another package, as pinned: {name} of {package}"
     path = Path(hospital.policy.data)
     _check_query_file(path)

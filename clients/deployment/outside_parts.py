@@ -63,8 +63,14 @@ def pin_parts(folder: Path, parts: Mapping[str, str]) -> None:
     write(folder / PARTS_FILE, json.dumps(parts, indent=2) + "\n", overwrite=True)
 
 
+def others_pinned(folder: Path) -> bool:
+    """Return whether a hospital has pinned anything: else there is nothing to check, which takes seconds."""
+    file = folder / PARTS_FILE
+    return file.exists() and file.read_bytes().strip() != b"{}"
+
+
 def check_parts(folder: Path, policy: HospitalPolicy) -> dict[str, str]:
-    """Return what a policy takes from other packages; SettingError if it is not as it was pinned."""
+    """Return what a policy takes from other packages; SettingError if it is not as it was pinned, or gone."""
     file, parts = folder / PARTS_FILE, outside_parts(policy)
     try:
         pinned = parse(file.read_text(encoding="utf-8"), "json") if file.exists() else {}
@@ -72,7 +78,9 @@ def check_parts(folder: Path, policy: HospitalPolicy) -> dict[str, str]:
         pinned = None
     if not isinstance(pinned, dict):
         raise SettingError(f"{file} is damaged. Accept the same invitation again, which writes it anew.")
-    for name, package in parts.items():
+    named = (policy.aggregation, policy.data, policy.data.lower().removesuffix(".gz"))
+    gone = [name for name in pinned if name not in parts and any(one.endswith(name) for one in named)]
+    for name, package in {**parts, **dict.fromkeys(gone, "none that is installed")}.items():
         if pinned.get(name) != package:
             raise SettingError(
                 f"{name} is of another package, {package}. This hospital has pinned "

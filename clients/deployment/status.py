@@ -17,6 +17,7 @@ from cryptography import x509
 from clients.deployment.approvals import waiting
 from clients.deployment.hospital import accepted, state_of
 from clients.deployment.own_folder import takes_files
+from clients.deployment.outside_parts import check_parts, others_pinned
 from clients.ledger.ledger import read_ledger
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.node.node_status import RUNNING_FILE, STATUS_FILE
@@ -62,7 +63,7 @@ def status_of(folder: Path) -> list[Line]:
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
         *_connection(folder, node),
         *_disks(folder),
-        _software(invitation),
+        _software(folder, node, invitation),
         _budget(folder, node),
         *_waiting(folder, node),
         _expiry(invitation),
@@ -127,11 +128,19 @@ def _connection(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
         yield Line("last run", question["run"])
 
 
-def _software(invitation: Invitation) -> Line:
+def _software(folder: Path, node: Mapping[str, Scalar], invitation: Invitation) -> Line:
+    """Say whether the software, and what node.toml names of other packages, is what the hospital has accepted."""
     sha = hash_of(installed_files())
-    if sha == invitation.software["hash"]:
-        return Line("software", f"{VERSION}, hash {sha}")
-    return Line("software", f"{VERSION}, hash {sha}; the invitation's is another: runs are refused", CRITICAL)
+    if sha != invitation.software["hash"]:
+        return Line(
+            "software", f"{VERSION}, hash {sha}; the invitation's is another: runs are refused", CRITICAL
+        )
+    if others_pinned(folder):
+        try:
+            check_parts(folder, policy_of(node, str(node.get("name", ""))))
+        except PanSVMError as error:
+            return Line("software", str(error), CRITICAL)
+    return Line("software", f"{VERSION}, hash {sha}")
 
 
 def _disks(folder: Path) -> Iterator[Line]:

@@ -71,6 +71,16 @@ def test_a_part_that_was_changed_since_it_was_pinned_is_refused(
     assert list(check_parts(tmp_path, policy)) == names
 
 
+@pytest.mark.parametrize(("data", "aggregation", "names"), CASES[2:])
+def test_a_part_whose_package_was_uninstalled_is_named_with_the_package(
+    data: str, aggregation: str, names: list[str], tmp_path: Path
+) -> None:
+    pin_parts(tmp_path, dict.fromkeys(names, "our-fhir 1.5, hash abc"))
+    with pytest.raises(SettingError, match=r"none that is installed.*our-fhir 1\.5"):
+        check_parts(tmp_path, HospitalPolicy(data=data, aggregation=aggregation))
+    assert check_parts(tmp_path, HospitalPolicy(data="/data/ward.csv", aggregation="ring")) == {}
+
+
 @pytest.mark.parametrize("damaged", [b"{bad", b"\xff", b"[]", b""])
 def test_a_damaged_file_of_pins_is_told(damaged: bytes, tmp_path: Path) -> None:
     (tmp_path / PARTS_FILE).write_bytes(damaged)

@@ -14,6 +14,7 @@ from clients.cli.hospital import UNKNOWN
 from clients.deployment import supernode
 from clients.deployment.node_file import set_key
 from clients.deployment.own_folder import takes_files
+from clients.deployment.outside_parts import pin_parts
 from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, read_status, status_of
 from clients.deployment.supernode import run_supernode, running_alone
 from clients.ledger.ledger import Charge, Ledger, now
@@ -228,6 +229,18 @@ def test_an_invitation_that_was_accepted_and_holds_no_more_is_critical(hospital:
     (hospital / INVITATION_FILE).unlink()
     with pytest.raises(SettingError, match="no invitation yet"):
         status_of(hospital)
+
+
+def test_a_package_that_is_not_as_it_was_pinned_is_critical(hospital: Path, joined: Study) -> None:
+    """It was upgraded or removed under the hospital, as with other packages of the machine."""
+    assert lines_of(hospital)["software"].code == OK
+    pin_parts(hospital, {"all-pairs": "my-package 1.0, hash abc"})
+    assert lines_of(hospital)["software"].code == OK  # the policy names it no more
+    set_key(hospital, "aggregation", "all-pairs")
+    assert lines_of(hospital)["software"].code == CRITICAL
+    assert "my-package 1.0" in lines_of(hospital)["software"].text
+    with pytest.raises(SettingError, match=r"all-pairs is of another package.*my-package 1\.0"):
+        joined.check()
 
 
 def test_whether_a_folder_takes_files_is_tried(tmp_path: Path) -> None:
