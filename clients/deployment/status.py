@@ -16,8 +16,8 @@ from cryptography import x509
 
 from clients.deployment.approvals import waiting
 from clients.deployment.hospital import accepted, state_of
-from clients.deployment.own_folder import takes_files
 from clients.deployment.outside_parts import check_parts, others_pinned
+from clients.deployment.own_folder import takes_files
 from clients.ledger.ledger import read_ledger
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.node.node_status import RUNNING_FILE, STATUS_FILE

@@ -13,8 +13,8 @@ from clients.cli import hospital as command
 from clients.cli.hospital import UNKNOWN
 from clients.deployment import supernode
 from clients.deployment.node_file import set_key
-from clients.deployment.own_folder import takes_files
 from clients.deployment.outside_parts import pin_parts
+from clients.deployment.own_folder import takes_files
 from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, read_status, status_of
 from clients.deployment.supernode import run_supernode, running_alone
 from clients.ledger.ledger import Charge, Ledger, now
