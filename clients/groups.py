@@ -1,9 +1,12 @@
-"""Which group a row is in: of a column's numbers, of a category, or its site."""
+"""Test rows by group, which a column's numbers, a category or the site tell, and by patient."""
 
 import numpy as np
 
+from clients.hospital import DIGESTS
 from clients.site import Site
+from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.counts import patient_squares
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError
 from flower_pansvm.tested import TestedQuestion
 
@@ -19,3 +22,18 @@ def group_of_rows(site: Site, question: TestedQuestion, X: Floats) -> Ints:
     cells = X[:, [columns.index(name) for name in features]]
     group = cells.argmax(axis=1) if len(features) > 1 else np.searchsorted(cuts, cells[:, 0], side="right")
     return np.where(np.isnan(cells).any(axis=1), question.groups - 1, group).astype(np.int64)
+
+
+def squares_of(site: Site, predicted: Ints, question: object) -> Floats:
+    """Return the sums of products of counts by patient over the test rows, for one question and broadcasts a run.
+
+    Those of two models would reveal which of the rows between them are of the same patient.
+    """
+    refusal = (
+        "to count by patient twice in this run: the counts of two models reveal which rows are of one patient"
+    )
+    key = {**records.get(site.state, DIGESTS), "question": records.digest(records.values_of(question))}
+    site.require_same("squares", records.digest(key), refusal)
+    test, classes = site.test(), len(site.schema().classes)
+    site.check_size(4.0 * classes**2)
+    return patient_squares(test.classes, predicted, test.patients, classes)

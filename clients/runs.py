@@ -115,7 +115,10 @@ def admit(hospital: Hospital, level: str, file: str, *, joins: bool) -> None:
         return
     folder = state_folder(hospital) or Path()
     with locked(folder):
-        runs = read_runs(folder) if decides else _readable(folder)
+        runs: dict[str, Asked] = {}
+        # A damaged log stops no run where nobody decides.
+        with contextlib.suppress(*(() if decides else (SettingError,))):
+            runs = read_runs(folder)
         this = _asked(hospital, level, now)
         this = replace(runs.get(this.digest, this), asked=now, asks=True)
         allowed = this.allowed(policy.approval, runs)
@@ -172,13 +175,6 @@ def promised(config: Mapping[str, Any], *, of_model: bool, pure: bool) -> tuple[
         return 0.0, TEST_DELTA
     cost = rho_of(epsilon, delta)
     return (max(cost, epsilon**2 / 2) if pure and not of_model else cost), delta
-
-
-def _readable(folder: Path) -> dict[str, Asked]:
-    """Return the log, or an empty one if it is damaged: where nobody decides, it stops no run."""
-    with contextlib.suppress(SettingError):
-        return read_runs(folder)
-    return {}
 
 
 def read_runs(folder: Path) -> dict[str, Asked]:

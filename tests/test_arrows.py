@@ -34,7 +34,7 @@ FROM_BOTTOM_TO_TOP = {
     "clients": (
         "cache", "policy", "hospital", "state_folder",
         "table", "patients", "dealing", "ledger", "runs", "label_check", "classes", "labels_told", "perturb", "rows",
-        "column_blocks", "membership", "site", "squares", "groups", "tested", "folds", "seeds", "systems", "gate",
+        "column_blocks", "membership", "site", "groups", "tested", "folds", "seeds", "systems", "gate",
         "app", "node", "budget", "checking", "unknown_cells", "prediction", "deployment", "cli", "secagg",
     ),
     "strategies": (

@@ -66,17 +66,10 @@ def public_classes(hospital: Hospital) -> tuple[str, ...]:
 
 def copy_of(hospital: Hospital, table: Table) -> Table:
     """Return the copy of a hospital's true table, with the run's noise."""
-    terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital))
-    # A researcher's own rows may be there twice, as those of one patient may.
-    patients = np.zeros(len(table.X), np.str_) if hospital.simulated else table.patients
-    copy = perturbed_table(
-        replace(table, patients=patients),
-        label_column(hospital),
-        schema_of(hospital),
-        terms,
-        key_of(hospital),
+    how = PerturbedTerms(
+        hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital), hospital.simulated
     )
-    return replace(copy, patients=table.patients)
+    return perturbed_table(table, label_column(hospital), schema_of(hospital), how, key_of(hospital))
 
 
 def check_copy(hospital: Hospital, table: Table) -> None:
@@ -124,22 +117,17 @@ def perturbed_table(
     kept = settled_of(table, label, schema, how, key)
     label = kept.names.get(plain(label), "")
     X, labels = np.empty(table.X.shape), table.labels
-    units, secret, of_label = units_of(table, schema), kept.secret(), b""
-    if labels is not None:
-        of_label = kept.secret(label)
-    words = []
+    units, secret, words = units_of(table, schema), kept.secret(), []
     for rows, cells, records in blocks_of(table, units):
         bits, of_block = bits_of_cells(cells, units), words_of(secret, records, len(units), how.noise)
         X[rows] = features_of(perturbed(cells, bits, kept.features, secret, of_block, how.noise), units)
-        if labels is not None:
-            words.append(of_block[..., :1])
+        words.append(of_block[..., :1])
     if labels is not None:
         settled, first = kept.labels[label], np.concatenate(words)
         codes = label_codes(labels, settled)
         as_numbers = replace(settled, values=range(len(settled.values)))
-        drawn = perturbed(
-            codes, bits_of_labels(labels, first[:, 0, 0]), [as_numbers], of_label, first, how.noise
-        )
+        bits = bits_of_labels(labels, first[:, 0, 0])
+        drawn = perturbed(codes, bits, [as_numbers], kept.secret(label), first, how.noise)
         labels = np.array(settled.values, dtype=np.str_)[drawn[:, 0].astype(np.int64)]
         names, inverse = np.unique(labels, return_inverse=True)
         labels = np.array([written.get(text, text) for text in names.tolist()])[inverse]

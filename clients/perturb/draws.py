@@ -60,6 +60,7 @@ class PerturbedTerms:
     # that is rare at each of many small sites would else be trained away. What protects a record's label is that it may
     # be drawn anew.
     classes: tuple[str, ...] = ()
+    repeats: bool = False  # whether rows may be there twice, as a researcher's own
 
 
 def words_of(secret: bytes, records: Sequence[bytes], columns: int, noise: float) -> Words:

@@ -95,7 +95,14 @@ def _check_begun(kept: Kept, table: Table, ledger: Ledger | None) -> None:
     _check_ids(table, not kept.columns)
     if ledger is None:
         return
-    _check_tells_apart(ledger, table)
+    # Sides and order of records have to follow from all by which the copy tells them apart: after a run with one column
+    # of codes all records of a code are on one side, for good, and next to each other.
+    if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
+        raise TableError(
+            "The table was first used with fewer columns, or without row ids, and records that were alike then are on "
+            "one side of the split: beside copies of all columns this would tell true cells. Start the run with "
+            "strategy=dp-svm, or with columns and ids as in the first run."
+        )
     if not kept.columns and len(table.X) < FEWEST_RECORDS:
         raise TableError(
             f"The table has fewer than {FEWEST_RECORDS} records, too few to begin its copy for level "
@@ -148,9 +155,11 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     by_ids = table.ids is not None
     # First what names columns: cells that were rounded make rows more alike.
     after = accepted(kept.marks, now, empty, [unit.name for unit in units], by_ids)
-    marks = check_not_again(kept.marks, now, prints, marked, by_ids, table.patients)
-    like = {record: marks.like[record] for record in {**after.first, **after.last}}
-    marks = replace(marks, first=after.first, last=after.last, like=like)
+    marks = after
+    if not how.repeats:
+        marks = check_not_again(kept.marks, now, prints, marked, by_ids, table.patients)
+        like = {record: marks.like[record] for record in {**after.first, **after.last}}
+        marks = replace(marks, first=after.first, last=after.last, like=like)
     if has_begun:
         cells, words = _words(kept, table, units, settling, how)
         _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)
@@ -255,19 +264,6 @@ def _reading_text(table: Table, schema: TableSchema | None) -> str:
     """
     others = [(key, text) for key, text in (schema.reading if schema else ()) if key not in IN_READINGS]
     return json.dumps([sorted(table.readings.items()), sorted(others)])
-
-
-def _check_tells_apart(ledger: Ledger, table: Table) -> None:
-    """Check that sides and order of records follow from all by which the copy tells them apart; else TableError.
-
-    After a run with one column of codes all records of a code are on one side, for good, and next to each other.
-    """
-    if not (ledger.by_ids or (table.ids is None and set(ledger.columns) == set(table.columns))):
-        raise TableError(
-            "The table was first used with fewer columns, or without row ids, and records that were alike then are on "
-            "one side of the split: beside copies of all columns this would tell true cells. Start the run with "
-            "strategy=dp-svm, or with columns and ids as in the first run."
-        )
 
 
 def _check_ids(table: Table, first: bool) -> None:

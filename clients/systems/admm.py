@@ -50,7 +50,10 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     problems = asked_problems(site, question)
     _check(site, question, problems)
     state = site.state
-    models = records.read(state, STATE, LocalModels) if records.has(state, STATE) else first_models(question)
+    zeros = np.zeros(question.points.shape[1:])
+    models = LocalModels(0, "", zeros, zeros, question.rho[0], np.zeros((3, len(zeros))))
+    if records.has(state, STATE):
+        models = records.read(state, STATE, LocalModels)
     digest = records.digest(records.values_of(question))
     if models.asked != digest:
         if models.steps != question.first:
@@ -65,27 +68,21 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     return ConsensusAnswer(models.x + models.y / models.rho[:, None], *models.sizes)
 
 
-def first_models(question: ConsensusQuestion) -> LocalModels:
-    """Return the models before the first step: all zero."""
-    zeros = np.zeros(question.points.shape[1:])
-    return LocalModels(0, "", zeros, zeros, question.rho[0], np.zeros((3, len(zeros))))
-
-
 def next_models(
     site: Site, problems: list[Problem], last: LocalModels, z: Floats, rho: Floats
 ) -> LocalModels:
-    """Return the site's models one step on: dual variables by (7.7) of the last point, then new models for it."""
+    """Return the site's models one step on: dual variables by (7.7) of the last point, then new models for it.
+
+    Each model is the minimum of the site's loss and rho/2 times the squared distance from a centre.
+    """
     off = last.x - z
     y = last.y + last.rho[:, None] * off
     sizes = np.square([off, last.x, y]).sum(axis=2)
-    x = [own_model(site, *step) for step in zip(problems, z - y / rho[:, None], rho, strict=True)]
-    return LocalModels(last.steps + 1, "", np.stack(x), y, rho, sizes)
-
-
-def own_model(site: Site, problem: Problem, centre: Floats, rho: float) -> Floats:
-    """Return the minimum of the site's loss and rho/2 times the squared distance from a centre, shape (rank + 1,)."""
-    rows, weights = row_duals(site, problem, centre, rho)
-    return centre + weights @ rows
+    x = z - y / rho[:, None]
+    for index, problem in enumerate(problems):
+        rows, weights = row_duals(site, problem, x[index], rho[index])
+        x[index] += weights @ rows
+    return LocalModels(last.steps + 1, "", x, y, rho, sizes)
 
 
 def row_duals(site: Site, problem: Problem, centre: Floats, rho: float) -> tuple[Floats, Floats]:

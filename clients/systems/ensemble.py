@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from clients.groups import squares_of
 from clients.site import Site
-from clients.squares import squares_of
 from clients.systems import answers
 from clients.systems.local_only import classify
 from flower_pansvm import records

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from clients.groups import squares_of
 from clients.site import Site
-from clients.squares import squares_of
 from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clients.groups import squares_of
 from clients.site import Site
-from clients.squares import squares_of
 from clients.systems import answers
 from clients.systems.scaling import scaled
 from flower_pansvm import constraints, records

@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from clients.classes import allowed_classes
+from clients.groups import squares_of
 from clients.rows import Rows
 from clients.site import Site
-from clients.squares import squares_of
 from clients.systems import answers
 from clients.tested import tested_answer
 from flower_pansvm.arrays import Floats

@@ -9,9 +9,9 @@ import numpy as np
 
 from clients.cache import cached
 from clients.folds import folds_of
+from clients.groups import squares_of
 from clients.seeds import SLOTS
 from clients.site import Site
-from clients.squares import squares_of
 from clients.systems import answers
 from clients.systems.scaling import check_told, scaled, scaling_of
 from flower_pansvm.arrays import BLOCK, Bools, Floats, Ints, blocks

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from clients.budget import new_ledger
 from clients.dealing import fold_places, rarest_classes
 from clients.folds import folds_of
+from clients.groups import squares_of
 from clients.labels_told import disclosed_classes
 from clients.patients import at_most, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.rows import link_own_table
 from clients.site import Site
-from clients.squares import squares_of
 from clients.table.form import TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
