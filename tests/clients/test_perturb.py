@@ -116,6 +116,7 @@ def test_low_bits_tell_nothing(seed: int, centre: float, spread: float) -> None:
     """A copy is a whole number of steps, which tell neither the record nor the exact deviation or mean."""
     X = np.random.default_rng(seed).normal(0, 1, (30, 2)) * spread + centre
     column = perturbed_settled(table(X)).features[0]
+    assume(column.measured)  # far from 0, single precision leaves few numbers, which are codes
     steps = steps_of(copy_of(table(X)).X[:, 0], column.deviation)
     assert (steps == np.round(steps)).all()
 
