@@ -59,6 +59,7 @@ class Ledger:
     columns: dict[str, str] = field(default_factory=dict)
     by_ids: bool = False  # whether it is told by its id instead
     by_patients: bool = False  # whether its side of the split is its patient's
+    patient_id: str = ""  # by this column; an older ledger takes the next one's
     joined: bool = False  # whether a run was joined with these: before that, nothing follows from them
     # What is settled of the copy at level `perturbed` (:mod:`clients.perturb.kept`).
     copy: dict[str, Any] = field(default_factory=dict)

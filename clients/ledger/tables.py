@@ -60,7 +60,7 @@ ONCE = 0.97
 """Share of the digests that only one row has, at the least: by fewer, rows of other patients would be found, too."""
 
 OTHER_PATIENTS = (
-    "The schema file names a patient-id and did not when the table was first used, or the other way round: rows that "
+    "The schema file names another patient-id than when the table was first used, or one of both names none: rows that "
     "were kept for evaluation would be trained on. Put the schema file back as it was. If it was wrong, as patients "
     "have several rows, its operator can end this table's budget: pansvm budget --help"
 )
@@ -275,15 +275,17 @@ def link_table(
         columns = {name: table.readings.get(name, "") for name in table.columns}
         by_ids, by_patients = table.ids is not None, table.patients is not None
         lacks = not by_ids if ledger.by_ids else not columns.items() >= ledger.columns.items()
-        others = by_patients != ledger.by_patients
+        others = by_patients != ledger.by_patients or ledger.patient_id not in ("", table.patient_id)
         # With a copy of all columns, an order of records by fewer would tell true cells.
         lasting = ledger.charges or not ledger.ended or (lacks and ledger.copy)
         if ledger.joined and (lacks or others) and lasting:
             raise BudgetError(OTHER_PATIENTS if others else LACKS)
+        before, ledger = ledger, replace(ledger, patient_id=table.patient_id) if joins else ledger
         if lacks or others or not ledger.joined:
             ledger = replace(
                 ledger, columns=columns, by_ids=by_ids, by_patients=by_patients, joined=ledger.joined or joins
             )
+        if ledger != before:
             write_ledger(home / name, ledger)
         for tables in known:
             tables.add(home / name)

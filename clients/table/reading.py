@@ -162,9 +162,9 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
             f"'{name}' has no rows, and a site without rows cannot take part. Is it the right file, or did an "
             "export or a filter go wrong?"
         )
-    schema, patients = form.schema, None
+    schema, patients, patient_id = form.schema, None, ""
     if schema is not None and schema.patient_id and label is not None:
-        patients = _patients(frame, schema.patient_id, name)
+        patients, patient_id = _patients(frame, schema.patient_id, name), schema.patient_id
     frame = without_dropped(frame, form.drop, name)
     columns = [str(column) for column in frame.columns]
     labels = None
@@ -176,7 +176,7 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
         columns.remove(label)
     if schema is not None:
         X, readings = encoded(frame, schema, name, form), form.readings(schema.features)
-        return Table(schema.features, X, labels, readings=readings, patients=patients)
+        return Table(schema.features, X, labels, False, None, readings, patients, patient_id)
     if not columns:
         raise TableError(f"'{name}' has no feature columns. Add the columns to learn from.")
     X = numbers(frame, columns, name, form)

@@ -31,6 +31,7 @@ class Table:
     readings: Mapping[str, str] = field(default_factory=dict)  # see `TableForm.readings`
     # (rows,): whose each row is; None without patient-id, where each row counts as a patient.
     patients: NDArray[np.str_] | None = field(default=None, repr=False)
+    patient_id: str = ""  # the column that says so
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:

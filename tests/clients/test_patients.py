@@ -1,5 +1,6 @@
 """The unit is the patient: at a hospital no side, fold, count or charge takes a patient's rows apart."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from clients.dealing import fold_places, rarest_classes
 from clients.folds import folds_of
 from clients.groups import squares_of
 from clients.labels_told import disclosed_classes
+from clients.ledger.ledger import change_ledger, read_ledger
 from clients.patients import at_most, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.rows import link_own_table
@@ -147,13 +149,26 @@ def test_no_class_is_always_or_never_tested_at_many_small_hospitals(tmp_path: Pa
     assert abs(negative - 600) < 6 * np.sqrt(3000 * 0.16)
 
 
-def test_a_patient_id_that_comes_or_goes_would_move_rows(node: dict[str, Scalar], tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["", 'patient-id = "visit"'])
+def test_another_patient_id_or_none_would_move_rows(
+    other: str, node: dict[str, Scalar], tmp_path: Path
+) -> None:
+    """And another one in a new study's schema file would charge each row as a patient."""
     site_of(node)
-    (tmp_path / "schema.toml").write_text(SCHEMA.format(patient=""))
+    (tmp_path / "schema.toml").write_text(SCHEMA.format(patient=other))
     with pytest.raises(BudgetError, match="patient-id"):
         site_of(node)
     (tmp_path / "schema.toml").write_text(SCHEMA.format(patient='patient-id = "mrn"'))
     site_of(node)
+
+
+def test_a_ledger_without_the_name_of_its_patient_id_takes_that_of_the_next_run(
+    node: dict[str, Scalar], tmp_path: Path
+) -> None:
+    site_of(node)
+    change_ledger(tmp_path / "state", lambda ledger: replace(ledger, patient_id=""))
+    site_of(node)
+    assert read_ledger(tmp_path / "state").patient_id == "mrn"
 
 
 @pytest.mark.parametrize("most", [1, 2, 9])
