@@ -69,7 +69,9 @@ def link_own_table(hospital: Hospital, joins: bool = True) -> None:
 
     folder = state_folder(hospital)
     if folder is not None:
-        link_table(folder, true_table(hospital), lambda: open_table(hospital, whole_file=True), joins)
+        table = true_table(hospital)
+        version = str(hospital.remembered("table"))
+        link_table(folder, table, lambda: open_table(hospital, whole_file=True), joins, version)
 
 
 @dataclass(frozen=True)

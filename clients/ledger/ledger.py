@@ -80,6 +80,7 @@ class Link:
 
     test_fraction: float
     table: str = ""
+    version: str = ""  # of the table, by whose whole file the ledger is found
 
 
 def read_ledger(folder: Path) -> Ledger:

@@ -228,14 +228,19 @@ def _read(folder: Path) -> dict[str, Sketch]:
 
 
 def link_table(
-    folder: Path, table: Table, whole_file: Callable[[], Table] | None = None, joins: bool = True
+    folder: Path,
+    table: Table,
+    whole_file: Callable[[], Table] | None = None,
+    joins: bool = True,
+    version: str = "",
 ) -> Ledger:
     """Return the ledger of a state folder after checking that it is this table's; the first time, find or make it.
 
     The first run that is joined, and no check before, settles by which columns or ids records are told apart.
 
     A coordinator chooses which columns of the file its schema file has. Were a ledger found by these only, a study with
-    others had a new budget, and a second copy of labels and codes; so it is found by the whole file, too.
+    others had a new budget, and a second copy of labels and codes; so it is found by the whole file, too: of each
+    ``version``, as in a year all rows may have come and gone.
 
     Raises
     ------
@@ -243,12 +248,13 @@ def link_table(
         If there is none, it is another table's, or rows would change between training and evaluation.
     """
     # Read before the lock is taken, for which all runs of this account wait.
-    whole = whole_file() if whole_file and not read_link(folder).table else None
+    link = read_link(folder)
+    whole = whole_file() if whole_file and not (link.table and link.version == version) else None
     with locked(home := tables_home()):
         link, known = read_link(folder), [KnownTables(home, table)]
-        if whole is not None and not link.table:
+        if whole is not None:
             known.append(KnownTables(home, whole, WHOLE_FILE))
-        alike = sorted({name for tables in known for name in tables.alike()})
+        alike = sorted({name for tables in known[: 1 if link.table else 2] for name in tables.alike()})
         if link.table and link.table not in alike:
             ledger_in(home / link.table)
             raise BudgetError(
@@ -289,7 +295,7 @@ def link_table(
             write_ledger(home / name, ledger)
         for tables in known:
             tables.add(home / name)
-        write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
+        write_checked(folder / LINK, asdict(Link(link.test_fraction, name, version)))
     return ledger
 
 

@@ -301,6 +301,24 @@ def test_a_study_of_other_columns_of_a_file_finds_the_ledger_of_the_file(suffix:
     assert len(ledgers()) == 2
 
 
+def test_a_file_of_which_all_rows_have_gone_is_known_in_a_study_of_other_columns(tmp_path: Path) -> None:
+    """Exports of the last year, month by month; the first study is of codes, in which no row is told apart."""
+    cells, file = np.random.default_rng(0).integers((3, 10**6), size=(600, 2)), tmp_path / "ward.csv"
+
+    def studied(month: int, column: str) -> None:
+        year = pd.DataFrame(cells[20 * (month - 12) : 20 * month], columns=["ward", "age"])
+        year.to_csv(file, index=False)
+        table = Table((column,), year[[column]].to_numpy(dtype=np.float64), None)
+        link_table(tmp_path / column, table, lambda: read_whole_file(file, TableForm()), version=str(month))
+
+    for column in ("ward", "age"):
+        new_ledger(tmp_path / column, 0.2)
+    for month in range(12, 26):
+        studied(month, "ward")
+    with pytest.raises(BudgetError, match="lacks"):
+        studied(26, "age")
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
 def test_a_file_saved_in_another_format_is_known_in_a_study_of_other_columns(
     suffix: str, tmp_path: Path
