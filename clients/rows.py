@@ -69,8 +69,7 @@ def link_own_table(hospital: Hospital, joins: bool = True) -> None:
 
     folder = state_folder(hospital)
     if folder is not None:
-        table = true_table(hospital)
-        version = str(hospital.remembered("table"))
+        table, version = true_table(hospital), str(hospital.remembered("table"))
         link_table(folder, table, lambda: open_table(hospital, whole_file=True), joins, version)
 
 

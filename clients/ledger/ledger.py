@@ -80,7 +80,7 @@ class Link:
 
     test_fraction: float
     table: str = ""
-    version: str = ""  # of the table, by whose whole file the ledger is found
+    version: str = ""  # of the table, by whose whole file the ledger is found; an older folder has none
 
 
 def read_ledger(folder: Path) -> Ledger:

@@ -30,15 +30,7 @@ from numpy.typing import NDArray
 
 from clients.ledger.home import read_own, tables_home, write_own
 from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests
-from clients.ledger.ledger import (
-    BEHIND,
-    LINK,
-    Ledger,
-    Link,
-    ledger_in,
-    read_link,
-    write_ledger,
-)
+from clients.ledger.ledger import BEHIND, LINK, Ledger, Link, ledger_in, read_link, write_ledger
 from clients.state_folder import locked, read_checked, write_checked
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
@@ -232,7 +224,7 @@ def link_table(
     table: Table,
     whole_file: Callable[[], Table] | None = None,
     joins: bool = True,
-    version: str = "",
+    version: str = "as it was",
 ) -> Ledger:
     """Return the ledger of a state folder after checking that it is this table's; the first time, find or make it.
 
@@ -248,8 +240,7 @@ def link_table(
         If there is none, it is another table's, or rows would change between training and evaluation.
     """
     # Read before the lock is taken, for which all runs of this account wait.
-    link = read_link(folder)
-    whole = whole_file() if whole_file and not (link.table and link.version == version) else None
+    whole = whole_file() if whole_file and read_link(folder).version != version else None
     with locked(home := tables_home()):
         link, known = read_link(folder), [KnownTables(home, table)]
         if whole is not None:
