@@ -3,19 +3,21 @@
 All ledgers are in one place of the account, a folder each: what was spent (:mod:`clients.ledger.ledger`), and the
 smallest digests of the rows. The digest of a cell is AES-256 of its column's name and of its number in single
 precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
-values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
-and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
-differ: of the file, and not only of the columns that a study has. One sketch has no names, for a file in which all are
-new. What it does not notice: a file in which most measurements have other cells; one in which all have other names and
-some other cells, and none has another number in each row; less than a thirtieth of a large table; and a table under
-another account. Where all rows look alike, other patients' tables count as it; so do those with the same column of
-numbers of which each row has another, unless it is a counter.
+values; each one, two and three of four groups of columns; the row id, unless it counts up. So rows may be sorted
+otherwise, added, removed or corrected, and columns be added, removed, renamed or computed otherwise, as long as some of
+these are left in which nearly all rows differ: of the file, and not only of the columns that a study has. One sketch
+has no names, for a file in which all are new. What it does not notice: a file without such ids in which most
+measurements have other cells; one in which all have other names and some other cells, and none has another number in
+each row; less than a thirtieth of a large table; and a table under another account. Where all rows look alike, other
+patients' tables count as it; so do those with the same column of numbers of which each row has another, unless it is a
+counter.
 
 The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
 cells that they can write down are in a row. So the place is for the account alone, as the table is.
 """
 
 import hmac
+import re
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
@@ -29,7 +31,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from clients.ledger.home import read_own, tables_home, write_own
-from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests
+from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests, digests_of_ids
 from clients.ledger.ledger import BEHIND, LINK, Ledger, Link, ledger_in, read_link, write_ledger
 from clients.state_folder import locked, read_checked, write_checked
 from clients.table.table import Table
@@ -78,7 +80,7 @@ class KnownTables:
 
     Attributes
     ----------
-    columns : tuple of str
+    columns : list of str
         Digests of the names of its columns.
 
     Raises
@@ -98,7 +100,12 @@ class KnownTables:
             self._cipher = Cipher(algorithms.AES256(key), modes.ECB())
         except (OSError, ValueError, KeyError):
             raise _damaged(file, "all of pansvm/tables") from None
-        self.columns = tuple(hmac.digest(key, name.encode(), "sha256")[:8].hex() for name in table.columns)
+        tags = [hmac.digest(key, name.encode(), "sha256")[:8].hex() for name in (*table.columns, "")]
+        *self.columns, by_id = tags
+        self._cells = dict(zip(self.columns, self._X.T, strict=True))
+        self._ids = [by_id] if table.ids is not None and not counts_up(_last_numbers(table.ids)) else []
+        if table.ids is not None and self._ids:
+            self._cells[by_id] = (digests_of_ids(table.ids) >> np.uint64(34)).astype("<u4").view("<f4")
         self._sketch: Sketch = {}
         self._telling: set[str] = set()
 
@@ -117,6 +124,7 @@ class KnownTables:
         if whole not in known[self._kinds[0]]:
             known[self._kinds[0]][whole] = np.empty(0, np.uint64)
             known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
+        known[PARTS] = dict.fromkeys(self._ids, np.empty(0, np.uint64)) | known[PARTS]
         for kind in self._kinds:
             self._look(known[kind])
             for some, before in [*known[kind].items()]:
@@ -138,9 +146,9 @@ class KnownTables:
         some = (c for units in (varied, quarters) for size in (1, 2, 3) for c in combinations(units, size))
         return [NAMELESS, *(" ".join(sorted(chain(*c))) for c in some if any(c))]
 
-    def _nameless(self, block: NDArray[np.float64]) -> list[Digests]:
+    def _nameless(self, block: slice) -> list[Digests]:
         """Return digests of rows, and of each cell of columns in which all rows differ, whatever columns are called."""
-        of = [cell_digests(self._cipher, 0, cells) for cells in block.T]
+        of = [cell_digests(self._cipher, 0, cells) for cells in self._X[block].T]
         return [np.add.reduce(of), *(of[index] for index in self._alone)]
 
     @cached_property
@@ -161,14 +169,12 @@ class KnownTables:
 
     def _look(self, wanted: Iterable[str]) -> None:
         """Make the sketches of some columns each, if the table has them and they are not made yet."""
-        index_of = {tag: index for index, tag in enumerate(self.columns)}
         new = {some: some.split() for some in wanted if some not in self._sketch}
-        new = {some: tags for some, tags in new.items() if index_of.keys() >= set(tags)}
+        new = {some: tags for some, tags in new.items() if self._cells.keys() >= set(tags)}
         sketches = {some: (np.empty(0, np.uint64), np.empty(0)) for some in new}
         for start in range(0, len(self._X) if new else 0, BLOCK_ROWS):
-            block = self._X[start : start + BLOCK_ROWS]
-            tags = set().union(*new.values())
-            of = {tag: cell_digests(self._cipher, int(tag, 16), block[:, index_of[tag]]) for tag in tags}
+            block, tags = slice(start, start + BLOCK_ROWS), set().union(*new.values())
+            of = {tag: cell_digests(self._cipher, int(tag, 16), self._cells[tag][block]) for tag in tags}
             for some, columns in new.items():
                 rows = [np.add.reduce([of[tag] for tag in columns])] if columns else self._nameless(block)
                 sketches[some] = _smallest(*sketches[some], np.concatenate(rows))
@@ -188,6 +194,12 @@ def counts_up(cells: NDArray[np.float64]) -> bool:
     reach = np.max(cells, initial=-np.inf) - np.min(cells, initial=np.inf)
     near = reach < 2 * len(cells) / SHARE and np.array_equal(cells, np.rint(cells))
     return bool(near and len(np.unique(cells)) >= ONCE * len(cells))
+
+
+def _last_numbers(ids: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Return the last number in each id, NaN without one: 17 of P17 and of 2024-17."""
+    found = (re.search(r"(\d{1,7})\D*$", text) for text in ids.tolist())
+    return np.array([float(match[1]) if match else np.nan for match in found])
 
 
 def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests, Counts]:

@@ -80,11 +80,7 @@ def check_copy(hospital: Hospital, table: Table) -> None:
 
 
 def perturbed_table(
-    table: Table,
-    label: str,
-    schema: TableSchema | None,
-    how: PerturbedTerms,
-    key: Path | bytes,
+    table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
 ) -> Table:
     """Return the copy of a table.
 

@@ -202,12 +202,7 @@ def normal_of(words: Words) -> Floats:
 
 
 def settled_column(
-    cells: Floats,
-    codes: int,
-    ends: tuple[float, float] | None,
-    least: int,
-    noise: Iterator[int],
-    bits: Bits,
+    cells: Floats, codes: int, ends: tuple[float, float] | None, least: int, noise: Iterator[int], bits: Bits
 ) -> KeptColumn:
     """Return a column's settled values from its true cells, each number with noise.
 

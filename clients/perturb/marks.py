@@ -161,12 +161,7 @@ def _telling(before: Cells, after: Cells, filled: NDArray[np.bool_]) -> Ints:
 
 
 def check_not_again(
-    marks: Marks,
-    now: CellMarks,
-    prints: Words,
-    cells: Cells,
-    by_ids: bool,
-    patients: NDArray[np.str_] | None,
+    marks: Marks, now: CellMarks, prints: Words, cells: Cells, by_ids: bool, patients: NDArray[np.str_] | None
 ) -> Marks:
     """Return marks with how alike rows are; TableError if records are there again, or more alike than they were.
 

@@ -280,6 +280,19 @@ def test_a_process_that_dies_while_it_begins_leaves_nothing_that_counts(
     assert len(sorted(tables_home().glob("[0-9a-f]*/"))) == 2
 
 
+@pytest.mark.parametrize("names", [NAMES, tuple(map(str.upper, NAMES))], ids=["same", "other names"])
+@pytest.mark.parametrize(("ids", "known"), [("random", True), ("counter", False), ("year", False)])
+def test_a_table_of_which_all_cells_changed_is_known_by_its_row_ids(
+    ids: str, known: bool, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    """As by another unit; but not by ids that other patients' tables have, too."""
+    numbers = np.random.default_rng(5).permutation(10**5 if ids == "random" else 220)[:200]
+    texts = np.array([f"{'2024-' * (ids == 'year')}P{number:05}" for number in numbers])
+    begin(tmp_path / "first", replace(patients(), ids=texts))
+    begin(tmp_path / "second", Table(names, patients().X * 1.13 + 0.01, None, ids=texts))
+    assert (len(ledgers()) == 1) == known
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_study_of_other_columns_of_a_file_finds_the_ledger_of_the_file(suffix: str, tmp_path: Path) -> None:
     """A coordinator chooses the columns by its schema file. Other patients in a file like it have their own ledger."""
