@@ -14,7 +14,7 @@ from clients.checking.labels import telling_columns
 from clients.patients import count_patients, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.draws import cells_of, units_of
-from clients.perturb.kept import FEWEST_RECORDS, settled_column
+from clients.perturb.kept import FEWEST_RECORDS, RANGE_SHARE, settled_column
 from clients.table.table import LABEL, Table, columns_text
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.table_schema import CATEGORY, TableSchema
@@ -38,6 +38,9 @@ SURELY = 0.9
 SECOND_LABELS = 1 - replaced_share(NOISES[0]) / 2
 """Balanced accuracy from which on a column counts as a second copy of the labels: what the first copy has of two
 classes that are as frequent, with the noise of most runs."""
+
+MUCH_MORE = 2.0
+"""How many times the noise of a column may be what it would be without a range."""
 
 RARE = 0.1
 """Part of an even share of the records below which a class is rare: one in twenty where there are two."""
@@ -72,6 +75,16 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]
         )
     elif columns.any():
         yield _worth(looked_at, schema, columns, len(table.columns), 0 if noise < NOISES[-1] else -1)
+    described = units_of(table, schema)[:MOST_COLUMNS]
+    cells_by = ((unit, cells_of(table.X, unit)) for unit in described if unit.ends)
+    wide = [unit.name for unit, x in cells_by if _deviation(x, unit.ends) > MUCH_MORE * _deviation(x)]
+    if wide:
+        yield Finding(
+            WARNING,
+            f"The schema file's range of {columns_text(wide)} is far wider than what the rows hold. Level perturbed "
+            f"takes {RANGE_SHARE:.0%} of it for the deviation by which noise is measured, for good, and little is left "
+            "of such a column. Narrow the range before the first run, at all sites.",
+        )
     if table.ids is None:
         yield Finding(
             NOTE,
@@ -88,7 +101,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]
             "unless the schema file or the node config lists the classes.",
         )
     if table.labels is not None:
-        cells = ((unit.name, cells_of(table.X, unit)) for unit in units_of(table, schema)[:MOST_COLUMNS])
+        cells = ((unit.name, cells_of(table.X, unit)) for unit in described)
         telling = telling_columns(cells, table.labels, SECOND_LABELS)
         if telling:
             yield Finding(
@@ -186,14 +199,14 @@ def varied(X: Floats) -> Bools:
 
 def standardised(X: Floats) -> Floats:
     """Return columns less their means, in the deviations by which noise is measured, a missing cell as 0."""
-
-    def deviation(cells: Floats) -> float:
-        middle = np.full(2, 2**63, np.uint64)  # of which no noise is made
-        column = settled_column(cells, 0, None, MIN_CLUSTER, repeat(0), lambda _: middle)
-        return column.deviation if column.measured else float(np.nanstd(cells))
-
-    Z: Floats = np.nan_to_num((X - np.nanmean(X, axis=0)) / [deviation(cells) for cells in X.T])
+    Z: Floats = np.nan_to_num((X - np.nanmean(X, axis=0)) / [_deviation(cells) for cells in X.T])
     return Z
+
+
+def _deviation(cells: Floats, ends: tuple[float, float] | None = None) -> float:
+    middle = np.full(2, 2**63, np.uint64)  # of which no noise is made
+    column = settled_column(cells, 0, ends, MIN_CLUSTER, repeat(0), lambda _: middle)
+    return column.deviation if column.measured else float(np.nanstd(cells))
 
 
 def filter_errors(Z: Floats, noise: float, whose: Ints) -> Floats:

@@ -175,6 +175,15 @@ def test_of_a_rare_class_as_many_labels_are_wrong_as_is_said(noise: float) -> No
     assert np.mean(labels[copy == "a"] == "b") == pytest.approx(replaced_share(noise), abs=0.04)
 
 
+@pytest.mark.parametrize(("widest", "warned"), [(3, []), (90, []), (2000, [WARNING])])
+def test_a_range_that_makes_noise_of_a_column_is_told(widest: float, warned: list[str]) -> None:
+    X = np.random.default_rng(2).normal(size=(300, 5)).clip(-3, 3)
+    schema = TableSchema(
+        (TableColumn("c1", ends=(-3.0, widest)), *(TableColumn(f"c{n}") for n in (0, 2, 3, 4)))
+    )
+    assert [finding.level for finding in told(X, schema) if "'c1'" in finding.text] == warned
+
+
 def test_a_large_table_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clients.checking.perturbation.MOST_CELLS", 500)
     generator, seen = np.random.default_rng(9), []
