@@ -20,6 +20,7 @@ from clients.patients import at_most, count_patients, patient_numbers
 from clients.state_folder import state_folder
 from clients.table.source import table_identity
 from clients.table.table import Table, align
+from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema
@@ -44,7 +45,8 @@ def table_at(hospital: Hospital, level: str) -> Table:
 def table_key(hospital: Hospital, level: str) -> Hashable:
     """Return the cache key of the site's table at a level."""
     noise = hospital.terms.noise if level == "perturbed" else 0.0
-    return table_identity(hospital), level, noise, hospital.policy.classes
+    ledger = records.get_one(hospital.state, "first.ledger", "value")
+    return table_identity(hospital), level, noise, hospital.policy.classes, ledger
 
 
 def true_table(hospital: Hospital) -> Table:
@@ -60,17 +62,6 @@ def true_table(hospital: Hospital) -> Table:
     refusal = "to go on: its table has changed since the run began. With the old table the run can go on"
     hospital.require_same("table", version, refusal)
     return table
-
-
-def link_own_table(hospital: Hospital, joins: bool = True) -> None:
-    """Find the ledger of a hospital's table as it joins a run, or before; BudgetError if it has none, or another's."""
-    from clients.ledger.tables import link_table  # noqa: PLC0415 - once a run
-    from clients.table.opening import open_table  # noqa: PLC0415 - as above
-
-    folder = state_folder(hospital)
-    if folder is not None:
-        table, version = true_table(hospital), str(hospital.remembered("table"))
-        link_table(folder, table, lambda: open_table(hospital, whole_file=True), joins, version)
 
 
 @dataclass(frozen=True)
@@ -101,7 +92,11 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
     are not those that the hospital has settled on.
     """
     schema = Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
-    true_rows, view = true_table(hospital), table_at(hospital, level)
+    true_rows = true_table(hospital)
+    from clients.ledger.tables import link_own_table  # noqa: PLC0415 - once a run, or a process
+
+    link_own_table(hospital, true_rows)
+    view = table_at(hospital, level)
     labels = cast(NDArray[np.str_], view.labels)
     if len(labels) > MOST_ROWS:
         raise TableError(

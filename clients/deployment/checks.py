@@ -24,11 +24,12 @@ from clients.deployment.outside_parts import check_parts
 from clients.gate.levels import LEARNED, level_of
 from clients.hospital import Hospital, hospital_of
 from clients.ledger.ledger import read_ledger
+from clients.ledger.tables import link_own_table
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.patients import count_patients, patient_numbers
 from clients.perturb import check_copy
 from clients.policy import policy_of
-from clients.rows import link_own_table, true_table
+from clients.rows import true_table
 from clients.site import Site
 from clients.state_folder import state_folder
 from clients.systems.common import classes_to_tell
@@ -211,7 +212,7 @@ def _check_table(hospital: Hospital, level: str) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
     # Of the true records: a copy is begun by a run, and not by a check of a table that is not ready.
     site, dp = Site.of(hospital, "exact"), level == "dp"
-    link_own_table(site, joins=False)
+    link_own_table(site, true_table(site), joins=False)
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
@@ -257,7 +258,7 @@ def _check_budget(hospital: Hospital) -> str:
     if not policy.epsilon:
         return "budget: none, no differentially private answers"
     epsilon, delta = policy.epsilon, policy.delta
-    link_own_table(hospital, joins=False)
+    link_own_table(hospital, true_table(hospital), joins=False)
     ledger = read_ledger(state_folder(hospital) or Path())
     asked = float(hospital.terms.config.get("epsilon", 0.0))
     if asked > epsilon:

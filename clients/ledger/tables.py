@@ -16,6 +16,7 @@ The key is a file beside the ledgers. Without it a digest tells nothing. Whoever
 cells that they can write down are in a row. So the place is for the account alone, as the table is.
 """
 
+import hashlib
 import hmac
 import re
 import secrets
@@ -30,10 +31,12 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from clients.hospital import Hospital
 from clients.ledger.home import read_own, tables_home, write_own
 from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests, digests_of_ids
 from clients.ledger.ledger import BEHIND, LINK, Ledger, Link, ledger_in, read_link, write_ledger
-from clients.state_folder import locked, read_checked, write_checked
+from clients.state_folder import locked, read_checked, state_folder, write_checked
+from clients.table.opening import open_table
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
@@ -300,6 +303,20 @@ def link_table(
             tables.add(home / name)
         write_checked(folder / LINK, asdict(Link(link.test_fraction, name, version)))
     return ledger
+
+
+def link_own_table(hospital: Hospital, table: Table, joins: bool = True) -> None:
+    """Find the ledger of a hospital's true table as it joins a run, or before; BudgetError as :func:`link_table`.
+
+    With ``joins`` it settles for good how records are told apart: at the first answer about rows, and not before. A
+    ledger that a person ends, or its copy, is another one for the next run: FederationError in this one.
+    """
+    folder = state_folder(hospital)
+    if folder is not None:
+        version = str(hospital.remembered("table"))
+        ledger = link_table(folder, table, lambda: open_table(hospital, whole_file=True), joins, version)
+        mark = hashlib.sha256(f"{ledger.key} {len(ledger.copies_ended)}".encode()).hexdigest()
+        hospital.require_same("ledger", mark, "to go on: the ledger of its table was ended during the run")
 
 
 def _begin(home: Path, known: KnownTables, test_fraction: float) -> str:

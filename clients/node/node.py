@@ -235,14 +235,10 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _leave(signum: int, _frame: FrameType | None) -> None:
-    sys.exit(128 + signum)
-
-
 def main(arguments: list[str]) -> None:
     """Run the SuperNode of a hospital's folder; it ends with one sentence and an exit code, or by a signal."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _leave)
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     folder, address = Path(arguments[0]), arguments[1]
     try:
         key: Any = load_ssh_private_key((folder / KEY_FILE).read_bytes(), None)

@@ -58,7 +58,7 @@ def ever_loaded(modules: dict[str, Path]) -> dict[str, Path]:
                     named |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
                 # A module and what it holds, for pkgutil.resolve_name.
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    named.add(node.value.partition(":")[0])
+                    named.add(node.value.partition(":")[0].rstrip("."))
         files = {name: file_of(name) for name in named - found.keys()}
         new = {name: file for name, file in files.items() if name.split(".")[0] in ROOMS and file.exists()}
         found |= new

@@ -16,7 +16,8 @@ from clients.budget import end_ledger, new_ledger
 from clients.folds import folds_of
 from clients.ledger.lasting_split import lasting_numbers, lasting_split
 from clients.ledger.ledger import Ledger
-from clients.rows import link_own_table
+from clients.ledger.tables import link_own_table
+from clients.rows import true_table
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm import records
@@ -54,7 +55,7 @@ def node(ward: Path, tmp_path: Path) -> dict[str, Scalar]:
 def site_of(node: dict[str, Scalar], level: str = "exact", told: SchemaBroadcast = TOLD) -> Site:
     """Return a site that has joined a run and was told a schema."""
     site = Site.of(own_hospital(node), level)
-    link_own_table(site)
+    link_own_table(site, true_table(site))
     records.write(message := RecordDict(), "broadcast.schema", told)
     site.keep_broadcasts(message)
     return site

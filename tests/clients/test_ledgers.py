@@ -23,6 +23,7 @@ from clients.ledger.home import tables_home
 from clients.ledger.ledger import EPOCH, read_ledger
 from clients.ledger.tables import link_table
 from clients.site import Site
+from clients.systems.common import join
 from clients.systems.dp_svm import private_bins
 from clients.table.reading import read_table
 from flower_pansvm import records
@@ -436,3 +437,36 @@ def test_the_place_of_the_ledgers_does_not_depend_on_the_working_folder(
         with pytest.raises(BudgetError):
             tables_home()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("level", ["exact", "perturbed"])
+def test_a_run_that_fails_before_an_answer_about_rows_settles_nothing(level: str, tmp_path: Path) -> None:
+    """A schema file that was amended after such a run was refused until a person ended the budget or the copy."""
+    draw, schema = np.random.default_rng(0), tmp_path / "schema.toml"
+    frame = pd.DataFrame(draw.normal(60, 9, (60, 2)).round(2), columns=["age", "dose"])
+    frame.loc[:3, "age"] = -9
+    frame.assign(label=np.resize(["no", "yes"], 60)).to_csv(tmp_path / "ward.csv", index=False)
+    new_ledger(tmp_path / "state", 0.2)
+    node: dict[str, Scalar] = {
+        **{"name": "north", "data": str(tmp_path / "ward.csv"), "privacy": level, "noise": 0.25},
+        **{"schema": str(schema), "state": str(tmp_path / "state")},
+    }
+
+    def joined(run: int, missing: str) -> Site:
+        schema.write_text(
+            f'label = "label"\nclasses = ["no", "yes"]\n[columns.age]\n{missing}\n[columns.dose]\n'
+        )
+        site = Site.of(own_hospital(node, run, privacy=level), level)
+        join(site, JoinQuestion(()))
+        records.write(
+            told := RecordDict(),
+            "broadcast.schema",
+            SchemaBroadcast(("age", "dose"), ("no", "yes"), (), 0.2, 0, 0),
+        )
+        site.keep_broadcasts(told)
+        return site
+
+    joined(1, "")
+    assert len(joined(2, "missing = [-9]").train().X) > 30
+    with pytest.raises(BudgetError):
+        joined(3, "")

@@ -13,11 +13,12 @@ import pytest
 from flwr.app import Message, RecordDict
 from numpy.typing import NDArray
 
+from clients import rows
 from clients.gate.replay_guard import turn
 from clients.hospital import hospital_of
 from clients.ledger import lasting_split
+from clients.ledger.tables import link_own_table
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.rows import link_own_table
 from clients.site import Site
 from clients.table.reading import read_table
 from clients.table.table import Table
@@ -232,7 +233,7 @@ def test_nor_does_it_tell_in_which_order_the_true_records_are(
 def copy_in(grid: InProcessGrid) -> list[Table]:
     sites = [Site.of(hospital_of(context), "perturbed") for context in grid._contexts.values()]
     for site in sites:
-        link_own_table(site)
+        link_own_table(site, rows.true_table(site))
     return [site.table() for site in sites]
 
 

@@ -16,9 +16,10 @@ from clients.folds import folds_of
 from clients.groups import squares_of
 from clients.labels_told import disclosed_classes
 from clients.ledger.ledger import change_ledger, read_ledger
+from clients.ledger.tables import link_own_table
 from clients.patients import at_most, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.rows import link_own_table
+from clients.rows import true_table
 from clients.site import Site
 from clients.table.form import TableForm
 from clients.table.reading import read_table
@@ -72,7 +73,7 @@ def site_of(
     node: dict[str, Scalar], level: str = "exact", told: SchemaBroadcast = TOLD, most: int = 1
 ) -> Site:
     site = Site.of(own_hospital(node, rows_per_patient=most), level)
-    link_own_table(site)
+    link_own_table(site, true_table(site))
     records.write(message := RecordDict(), "broadcast.schema", told)
     site.keep_broadcasts(message)
     return site

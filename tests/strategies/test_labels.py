@@ -28,7 +28,7 @@ def three(**config: object) -> Settings:
 def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what the hospitals write into their own logs about rows that are left out."""
     lines: list[str] = []
-    monkeypatch.setattr("clients.classes.log", lambda level, text, *rest: lines.append(text % rest))
+    monkeypatch.setattr("clients.labels_told.log", lambda level, text, *rest: lines.append(text % rest))
     return lines
 
 

@@ -15,8 +15,9 @@ from threadpoolctl import ThreadpoolController
 from clients.deployment.hospital import accept, make_hospital
 from clients.hospital import hospital_of
 from clients.ledger.epochs import enter_run
+from clients.ledger.tables import link_own_table
 from clients.node.node_config import read_node_config
-from clients.rows import link_own_table
+from clients.rows import true_table
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records
@@ -190,7 +191,7 @@ class Hospitals:
         # With one thread, as in the grid: rounding depends on the number of threads.
         with account_of(self.homes[name]), THREADS.limit(limits=1):
             site = Site.of(hospital_of(context), self.settings.level)
-            link_own_table(site)
+            link_own_table(site, true_table(site))
             enter_run(site)
             site.keep_broadcasts(content)
             return work(site, question)
