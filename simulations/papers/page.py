@@ -30,8 +30,11 @@ VERDICTS = {
 }
 """Verdicts of the files, and their words on the page. *Open*: not run, or nothing to compare with."""
 
-ENDS = {"%": (0.0, 100.0), "AUC, %": (0.0, 100.0), "share of wrong rows; rows of B": (0.0, np.inf)}
-"""Units within whose ends an interval is shown: of few runs Student's t knows none."""
+ENDS = {
+    **dict.fromkeys(("%", "AUC, %", "%, features", "features, and accuracy in %"), (0.0, 100.0)),
+    "share of wrong rows; rows of B": (0.0, np.inf),
+}
+"""Units within whose ends an interval is shown, but that of a gain: of few runs Student's t knows none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +120,8 @@ def _evidence(claim: Claim, lines: Lines) -> Iterator[str]:
 def _number(line: Mapping[str, str]) -> str:
     interval = ""
     if line["low"] and line["deviation"] not in ("", "0"):
-        least, most = ENDS.get(line["unit"], (-np.inf, np.inf))
+        unit = "" if "gain" in line["column"] else line["unit"]
+        least, most = ENDS.get(unit, (-np.inf, np.inf))
         interval = f" [{_short(max(least, float(line['low'])))}, {_short(min(most, float(line['high'])))}]"
     paper = f"paper {_short(line['paper'])}; " if line["paper"] else ""
     runs = "1 run" if line["runs"] == "1" else f"{line['runs']} runs"
@@ -125,7 +129,11 @@ def _number(line: Mapping[str, str]) -> str:
 
 
 def _short(value: str | float) -> str:
-    return f"{float(value):.3g}"
+    return f"{float(value):,.0f}" if abs(float(value)) >= 1000 else f"{float(value):.3g}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.0f}" if abs(value) >= 100 else f"{value:+.2g}"
 
 
 def _difference(compared: Sequence[str], lines: Lines) -> str:
@@ -141,12 +149,13 @@ def _difference(compared: Sequence[str], lines: Lines) -> str:
     if not len(ours):
         return f"{more} − {less}: not run"
     half = t.ppf(0.975, len(ours) - 1) * ours.std(ddof=1) / np.sqrt(len(ours)) if len(ours) > 1 else np.nan
-    interval = "" if np.isnan(half) else f" [{ours.mean() - half:+.2g}, {ours.mean() + half:+.2g}]"
+    ends = f" [{_signed(ours.mean() - half)}, {_signed(ours.mean() + half)}]"
+    interval = "" if np.isnan(half) else ends
     printed = _differences([pair for pair in pairs if pair[0]["paper"] and pair[1]["paper"]], "paper")
-    paper = f"paper {printed.mean():+.2g}; " if len(printed) else ""
+    paper = f"paper {_signed(printed.mean())}; " if len(printed) else ""
     commits = dict.fromkeys(commit for pair in pairs for line in pair for commit in line["commit"].split())
     above = f"positive in {int((ours > 0).sum())} of {len(ours)} rows"
-    return f"{more} − {less}: {ours.mean():+.2g}{interval} ({paper}{above}, {' '.join(commits)})"
+    return f"{more} − {less}: {_signed(ours.mean())}{interval} ({paper}{above}, {' '.join(commits)})"
 
 
 def _differences(pairs: Sequence[tuple[Mapping[str, str], Mapping[str, str]]], what: str) -> Any:

@@ -1,6 +1,7 @@
 """What is recorded of runs, which figures are older than their code, and what the page makes of claims."""
 
 import json
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -187,3 +188,37 @@ def test_an_interval_ends_where_its_unit_does() -> None:
     assert float(line["high"]) > 100
     shown = f"Colon, CV1 after: {float(line['ours']):.3g} [{float(line['low']):.3g}, 100]"
     assert shown in claims_table("lu2016")
+
+
+def test_a_gain_may_be_a_loss_and_an_accuracy_beside_features_ends_at_100() -> None:
+    lines, text = recorded("lu2016"), claims_table("lu2016")
+    gain = lines["lu-table-5.2", "Colon", "CV2 gain"]
+    assert float(gain["low"]) < 0
+    assert f"Colon, CV2 gain: 10.1 [{float(gain['low']):.3g}, {float(gain['high']):.3g}]" in text
+    accuracy = lines["lu-table-5.9", "Ionosphere", "RSVM accuracy"]
+    assert float(accuracy["high"]) > 100
+    assert f"Ionosphere, RSVM accuracy: 93.8 [{float(accuracy['low']):.3g}, 100]" in text
+    assert "SVM-RFE features: 4,278 (paper 4,565;" in text
+    assert not re.search(r"\de\+", text)
+
+
+def test_what_claims_count_and_sum_is_in_their_files() -> None:
+    lines, text = recorded("lu2016"), claims_table("lu2016")
+
+    def column(table: str, name: str) -> dict[str, float]:
+        return {key[1]: float(line["ours"]) for key, line in lines.items() if key[::2] == (table, name)}
+
+    after, before = column("lu-table-5.2", "CV1 after"), column("lu-table-5.2", "CV1 before")
+    gains = {row: after[row] - before[row] for row in after}
+    assert f"as a sum over six sets, {sum(gains.values()):.0f}, of it {gains['DLBCL']:.0f} on DLBCL" in text
+    filtered, wrapped = column("lu-table-6.6", "PPFSIFW CV2"), column("lu-table-6.6", "PPFSVW CV2")
+    assert sum(filtered[row] < wrapped[row] for row in wrapped) == 3
+    assert "on three sets of six under CV2" in text
+    totals = [sum(column("lu-table-6.3", f"{way} features").values()) for way in ("CV2", "CV1")]
+    assert f"({totals[0]:.0f} for {totals[1]:.0f};" in text
+    methods = ("SVM-RFE", "RSVM", "SVM-t", "PPFSVW")
+    four = [column("lu-table-5.5", method) for method in methods]
+    apart = {row: max(one[row] for one in four) - min(one[row] for one in four) for row in four[0]}
+    assert {row for row in apart if apart[row] > 1} == {"Colon", "WBC"}
+    assert max(apart.values()) < 2
+    assert "within a point on four sets, within two on colon and WBC" in text
