@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 from rich.console import Console
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from simulations.comparison.plan import Plan
 
 DEFAULTS = Settings()
+LEVEL = "exact"
+"""The usual level: a simulation's rows are the researcher's own, and baselines train on true rows."""
 ONCE = (*LISTS, "label", "schema", "data-dir", "seed")
 """Settings of the data, which all runs share."""
 
@@ -36,6 +38,7 @@ class CompareCommand(SettingsCommand):
     """The options of a comparison: each value of a repeated setting is compared."""
 
     without = (*OF_COMMANDS, "strategy", "split", "aggregation")
+    other_defaults: ClassVar = {"privacy": LEVEL}
 
 
 @command(cls=CompareCommand)
@@ -137,9 +140,8 @@ def _plan(
         repeats=repeats,
         seed=seed,
         common={"data-dir": "", **common, **paths},
-        # A simulation's rows are the researcher's own, and baselines train on true rows.
         varied={
-            "privacy": ("exact",),
+            "privacy": (LEVEL,),
             **{key: values for key, values in typed.items() if key not in (*ONCE, "data")},
         },
         leave_out=leave_out,

@@ -1,5 +1,7 @@
 """The options of commands that train: one for every setting."""
 
+from collections.abc import Mapping
+from copy import copy
 from functools import cache
 from typing import Annotated, ClassVar
 
@@ -30,13 +32,21 @@ def remote(cluster: str) -> str:
 
 
 class SettingsCommand(FieldCommand):
-    """A command that trains, with an option for every setting except those of ``without``."""
+    """A command that trains, with an option for every setting except those of ``without``.
+
+    The help says ``other_defaults`` where the command's own are not the settings'.
+    """
 
     without: ClassVar[tuple[str, ...]] = OF_COMMANDS
+    other_defaults: ClassVar[Mapping[str, str]] = {}
 
     def field_options(self) -> list[TyperOption]:
         """Return an option for each setting, the usual ones first."""
-        return [option for key, option in _setting_options().items() if key not in self.without]
+        options = {key: option for key, option in _setting_options().items() if key not in self.without}
+        for key, default in self.other_defaults.items():
+            options[key] = copy(options[key])
+            options[key].show_default = default
+        return list(options.values())
 
 
 @cache

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import PanSVMError, SettingError
+from simulations.cli.compare import CompareCommand
+from simulations.cli.options import SettingsCommand
 from simulations.comparison.plan import BY_FILE
 from strategies.local_only import LocalOnly
 from strategies.registry import STRATEGIES
@@ -114,3 +116,10 @@ def test_blocks_of_columns_are_refused_for_a_strategy_that_needs_all_wherever_it
     with pytest.raises(SettingError, match="strategy local-only needs all columns"):
         plan(strategies=(*others, "local-only"), **by_columns).check()
     plan(strategies=("central:svc", "random-kernel"), **by_columns).check()
+
+
+def test_the_help_says_the_level_that_a_comparison_has() -> None:
+    def shown(command: type[SettingsCommand]) -> dict[str, object]:
+        return {option.opts[0]: option.show_default for option in command(name="one").field_options()}
+
+    assert (shown(CompareCommand)["--privacy"], shown(SettingsCommand)["--privacy"]) == ("exact", "auto")
