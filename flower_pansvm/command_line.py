@@ -142,7 +142,10 @@ def single(texts: Given) -> dict[str, str]:
     """
     twice = [key for key, values in texts.items() if len(values) > 1 and key not in LISTS]
     if twice:
-        raise SettingError(f"{twice[0]} is given more than once. Give it once.")
+        raise SettingError(
+            f"{twice[0]} is given more than once. Give it once; several values, where it takes them, stand in one: "
+            "--C 1,10."
+        )
     return {key: ",".join(values) for key, values in texts.items()}
 
 

@@ -36,6 +36,7 @@ CLEAR_ERROR = {
     # Two answers to one question.
     "run --set C=10 --set C=20": "more than once",
     "run --seed 1 --set seed=2": "seed is given more than once",
+    "tune --C 1 --C 10": "--C 1,10",
     "run --set out=elsewhere": "Give only --out",
     "run --set resume=true": "Give only --resume",
     "run --set audit=true": "Give only --audit",
