@@ -53,10 +53,11 @@ def write_summary(
 ) -> str:
     """Write means and deviations as CSV, and a page of them with notes, tests and plots.
 
-    Return the table of all means in a form, csv, md or latex, which is also written. ``source`` is the origin.
+    Return the table of all means in a form, csv, md or latex, which is also written. ``source`` is the origin of runs that
+    do not tell theirs.
     """
     means, blocks = summary(runs), blocks_of(runs)
-    origin = origin_line(means, source)
+    origin = origin_line(runs, source)
     means.to_csv(folder / SUMMARY_FILE, index=False)
     tested = blocks.shape[0] >= FEWEST_BLOCKS and blocks.shape[1] >= 2
     pairs = pair_tests(blocks) if tested else None
@@ -97,22 +98,29 @@ def write_summary(
     return table
 
 
-def origin_line(means: pd.DataFrame, source: Mapping[str, Any]) -> str:
-    """Return date, commits, versions, seeds and sizes of a comparison, on one line."""
-    commits = dict.fromkeys(" ".join(means["commit"]).split()) or [source["commit"] or "unknown"]
+def origin_line(runs: pd.DataFrame, source: Mapping[str, Any]) -> str:
+    """Return date, commits and versions of the runs, or ``source`` if they have none, seeds and sizes, on one line."""
+    commits = dict.fromkeys(filter(None, runs["commit"])) or [source["commit"] or "unknown"]
+    date = runs["date"].max() or source["date"]
+    made_with = "; ".join(dict.fromkeys(filter(None, runs["versions"]))) or versions_text(source["versions"])
     sizes = "; ".join(
-        f"{line['data']}: {line['sites']:.0f} sites, {line['rows_train']:.0f} rows to train and "
-        f"{line['rows_test']:.0f} to test"
-        for line in means.dropna(subset=SIZES).drop_duplicates(["data", *SIZES]).to_dict("records")
+        f"{data}: {_ends(group['sites'])} sites, {_ends(group['rows_train'])} rows to train and "
+        f"{_ends(group['rows_test'])} to test"
+        for data, group in runs.dropna(subset=SIZES).groupby("data", sort=False)
     )
-    named = means[means["positive_class"] != ""].drop_duplicates(["data", "positive_class"])
+    named = runs[runs["positive_class"] != ""].drop_duplicates(["data", "positive_class"])
     if len(named):
         positive = ", ".join(
             f"'{name}' of {data}" for data, name in named[["data", "positive_class"]].to_numpy().tolist()
         )
         sizes += f". F1 is that of the positive class: {positive}"
-    seeds = f"seeds {means['first_seed'].min()} to {means['last_seed'].max()}"
-    return f"{source['date']}, commit {' '.join(commits)}, {seeds}. {sizes}. {versions_text(source['versions'])}."
+    seeds = f"seeds {runs['seed'].min()} to {runs['seed'].max()}"
+    return f"{date}, commit {' '.join(commits)}, {seeds}. {sizes}. {made_with}."
+
+
+def _ends(sizes: "pd.Series[float]") -> str:
+    """Return the smallest and the largest size, once if they are equal."""
+    return " to ".join(dict.fromkeys(f"{size:.0f}" for size in (sizes.min(), sizes.max())))
 
 
 def _table(means: pd.DataFrame, origin: str, form: str) -> str:

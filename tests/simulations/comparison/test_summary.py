@@ -143,6 +143,26 @@ def test_runs_of_several_commits_are_told(tmp_path: Path) -> None:
     assert (found["commit"], found["date"]) == ("first second", "2026-01-03")
 
 
+def test_a_table_made_again_later_has_the_date_versions_and_sizes_of_its_runs(tmp_path: Path) -> None:
+    lines = [
+        line(
+            "a",
+            repeat,
+            date=date,
+            commit="abc",
+            versions="python 3.10",
+            sites=3,
+            rows_train=80 + repeat,
+            rows_test=20,
+        )
+        for repeat, date in enumerate(("2025-01-01T00:00Z", "2025-01-02T00:00Z"))
+    ]
+    text = write_summary(tmp_path, frame(lines), [], ORIGIN, "md")
+    assert "2025-01-02T00:00Z, commit abc, seeds 0 to 1." in text
+    assert "3 sites, 80 to 81 rows to train and 20 to test. python 3.10." in text
+    assert ORIGIN["date"] not in text
+
+
 @pytest.mark.parametrize(("form", "file"), [("csv", "table.csv"), ("md", "table.md"), ("latex", "table.tex")])
 def test_a_table_counts_failures_and_names_its_origin(tmp_path: Path, form: str, file: str) -> None:
     lines = [
