@@ -81,6 +81,10 @@ def _outcome(result: Result) -> str:
     return f"accuracy {accuracy}{trips}, {result['seconds']:.1f} s"
 
 
+AGAIN = {"versions": "Install its versions", "sha256": "Restore its files"}
+"""What continues a comparison that differs in something else than an option."""
+
+
 @contextmanager
 def opened(folder: Path, plan: Plan) -> Iterator[None]:
     """Make the folder of a comparison, or open it to continue, with a lock against other processes.
@@ -102,9 +106,13 @@ def opened(folder: Path, plan: Plan) -> Iterator[None]:
         differing = [key for key in wanted if stored.get(key) != wanted[key]]
         if differing:
             key = differing[0]
+            before, now = stored.get(key), wanted[key]
+            if isinstance(before, dict):
+                parts = [part for part in {**before, **now} if before.get(part) != now.get(part)]
+                before, now = ({part: whole.get(part) for part in parts} for whole in (before, now))
             raise SettingError(
-                f"'{folder}' holds another comparison: its {key} is {_short(stored.get(key))}, not "
-                f"{_short(wanted[key])}. Repeat its options to continue it, or name another folder with --out."
+                f"'{folder}' holds another comparison: its {key} is {_short(before)}, not {_short(now)}. "
+                f"{AGAIN.get(key, 'Repeat its options')} to continue it, or name another folder with --out."
             )
         yield
 

@@ -1,5 +1,6 @@
 """The folder of a comparison: goes on where it stopped, and is never another comparison's."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,7 +85,19 @@ def test_data_that_have_changed_are_another_comparison(tmp_path: Path, hospital_
     with opened(tmp_path / "out", plan):
         pass
     hospital_files[0].write_text(hospital_files[1].read_text())
-    with pytest.raises(SettingError, match="sha256"), opened(tmp_path / "out", plan):
+    with pytest.raises(SettingError, match=r"sha256.*Restore its files"), opened(tmp_path / "out", plan):
+        pass
+
+
+def test_other_versions_are_named_alone_and_are_to_be_installed(tmp_path: Path) -> None:
+    with opened(tmp_path, PLAN):
+        pass
+    file = tmp_path / "comparison.json"
+    stored = json.loads(file.read_text())
+    stored["versions"]["scipy"] = "1.0"
+    file.write_text(json.dumps(stored))
+    wanted = r'versions is \{"scipy": "1.0"\}, not \{"scipy": "[^"]+"\}. Install its versions to continue it'
+    with pytest.raises(SettingError, match=wanted), opened(tmp_path, PLAN):
         pass
 
 
