@@ -53,8 +53,8 @@ def write_summary(
 ) -> str:
     """Write means and deviations as CSV, and a page of them with notes, tests and plots.
 
-    Return the table of all means in a form, csv, md or latex, which is also written. ``source`` is the origin of runs that
-    do not tell theirs.
+    Return the table of all means in a form, csv, md or latex, which is also written. ``source`` is the origin of
+    runs that do not tell theirs.
     """
     means, blocks = summary(runs), blocks_of(runs)
     origin = origin_line(runs, source)
