@@ -146,13 +146,16 @@ def _failed(means: pd.DataFrame) -> list[str]:
 
 
 def _resampled(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the resampled t-test of each scenario with at least `FEWEST_REPEATS` repeats."""
+    """Return the resampled t-test of each scenario with at least `FEWEST_REPEATS` repeats.
+
+    A system that always failed in a scenario is left out of its test.
+    """
     tables = {}
-    for scenario, accuracies in repeats_of(runs).groupby(SCENARIO, sort=False):
+    for scenario, of_scenario in runs.groupby(SCENARIO, sort=False):
         # The test takes repeats to draw other rows, and a site that is left out is the same each time.
         if str(scenario[SCENARIO.index("split")]).startswith(TESTED_ON):
             continue
-        sizes = runs[(runs[SCENARIO] == list(scenario)).all(axis=1)][SIZES].dropna()
+        sizes, accuracies = of_scenario[SIZES].dropna(), repeats_of(of_scenario)
         if len(accuracies) >= FEWEST_REPEATS and accuracies.shape[1] >= 2 and len(sizes):
             share = float((sizes["rows_test"] / sizes["rows_train"]).mean())
             tests = resampled_tests(accuracies.droplevel([*SCENARIO]), share)

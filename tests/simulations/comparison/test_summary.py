@@ -186,6 +186,30 @@ def test_a_table_counts_failures_and_names_its_origin(tmp_path: Path, form: str,
     assert "Nadeau" in (tmp_path / PAGE_FILE).read_text()
 
 
+def test_a_system_that_always_fails_on_a_split_does_not_end_the_tests_of_the_others(tmp_path: Path) -> None:
+    lines = [
+        line(
+            name, repeat, split=split, accuracy=accuracy + 0.01 * repeat, rows_train=80, rows_test=20, sites=3
+        )
+        for split in ("iid", "dirichlet:1")
+        for repeat in range(5)
+        for name, accuracy in (("a", 0.8), ("b", 0.7 - 0.01 * repeat))
+    ]
+    for split in ("iid", "dirichlet:1"):
+        lines += [
+            line("c", repeat, split=split, error="no")
+            if split == "dirichlet:1"
+            else line("c", repeat, split=split, accuracy=0.6, rows_train=80, rows_test=20, sites=3)
+            for repeat in range(5)
+        ]
+    write_summary(tmp_path, frame(lines), [], ORIGIN, "md")
+    page = (tmp_path / PAGE_FILE).read_text()
+    both, other = page.split(": over its repeats</h3>")[1:]
+    assert "<td>c</td>" in both
+    assert "<td>a</td>" in other.split("<h2>")[0]
+    assert "<td>c</td>" not in other.split("<h2>")[0]
+
+
 @pytest.mark.parametrize("form", ["csv", "md", "latex"])
 def test_the_positive_class_is_named_wherever_f1_is(tmp_path: Path, form: str) -> None:
     lines = [
