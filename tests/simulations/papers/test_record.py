@@ -222,3 +222,12 @@ def test_what_claims_count_and_sum_is_in_their_files() -> None:
     assert {row for row in apart if apart[row] > 1} == {"Colon", "WBC"}
     assert max(apart.values()) < 2
     assert "within a point on four sets, within two on colon and WBC" in text
+    for table, told in (("lu-table-3.4", "8 to 88 times"), ("lu-table-3.5", "87 to 215")):
+        printed = all_reproductions()[table].paper
+        slower = [
+            seconds / printed[row.replace("SVM-ADMM", "PAN-SVM"), column]
+            for (row, column), seconds in printed.items()
+            if row.endswith("SVM-ADMM") and column == "seconds"
+        ]
+        assert f"{min(slower):.0f} to {max(slower):.0f}" in told
+        assert told in text
