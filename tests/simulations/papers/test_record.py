@@ -211,6 +211,11 @@ def test_what_claims_count_and_sum_is_in_their_files() -> None:
     after, before = column("lu-table-5.2", "CV1 after"), column("lu-table-5.2", "CV1 before")
     gains = {row: after[row] - before[row] for row in after}
     assert f"as a sum over six sets, {sum(gains.values()):.0f}, of it {gains['DLBCL']:.0f} on DLBCL" in text
+    gained, chosen, at_first = (
+        sum(column("lu-table-5.2", f"CV2 {what}").values()) for what in ("gain", "chosen", "before")
+    )
+    assert (chosen - at_first) / gained == pytest.approx(0.5, abs=0.05)
+    assert "of what feature selection gains under CV2 about half is hindsight" in text
     filtered, wrapped = column("lu-table-6.6", "PPFSIFW CV2"), column("lu-table-6.6", "PPFSVW CV2")
     assert sum(filtered[row] < wrapped[row] for row in wrapped) == 3
     assert "on three sets of six under CV2" in text
