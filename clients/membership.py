@@ -65,8 +65,7 @@ def join_run(hospital: Hospital, epochs: bytes) -> PublicKeys:
     public_key = key.public_key().public_bytes_raw()
     signature = b""
     if hospital.policy.identity:
-        # Only here and below, as each message may start a process.
-        from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign  # noqa: PLC0415
+        from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign  # noqa: PLC0415 - others need none
 
         identity = load_identity(Path(hospital.policy.identity))
         signature = sign(

@@ -32,8 +32,7 @@ class Kernel:
 
     def __call__(self, X: Floats, Z: Floats) -> Floats:
         """Return the kernel matrix, shape (rows of X, rows of Z)."""
-        # Not scikit-learn's functions: in a deployment each message starts a process, and importing them takes longer
-        # than all that a site computes.
+        # Not scikit-learn's functions, whose import takes longer than most predictions.
         if self.name == "linear":
             return X @ Z.T
         # Distances do not change by a shift, but far from the origin their rounding error is large.

@@ -92,8 +92,7 @@ def signed_member(
     keys, as the coordinator relays them; SumError if the roster file does not confirm a signature.
     """
     if roster:
-        # Only here, as each message may start a process.
-        from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
+        from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415 - others need none
 
         trusted = read_roster(Path(roster))
         for peer, keys in public.items():

@@ -78,7 +78,7 @@ def _tag(key: bytes, fresh: bytes) -> bytes:
 
 
 def _key(hospital: Hospital) -> bytes:
-    from flower_pansvm.secure_sum.identities import load_identity  # noqa: PLC0415 - each message may start a process
+    from flower_pansvm.secure_sum.identities import load_identity  # noqa: PLC0415 - of private runs alone
 
     return load_identity(Path(hospital.policy.identity)).private_bytes_raw()
 

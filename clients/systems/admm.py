@@ -8,6 +8,7 @@ What the models share, 1/2 ||w||^2, is the coordinator's; of the bias b each sit
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.svm import SVR
 
 from clients.site import Site
 from clients.systems import answers
@@ -105,8 +106,6 @@ def solve(rows: Floats, cost: Floats, margin: Floats, tol: float = PRECISION) ->
     have to move (``shrinking``), and stand still 1 % short of the optimum for ever: then it starts again and sets none
     aside, which takes twice as long.
     """
-    from sklearn.svm import SVR  # noqa: PLC0415 - each message may start a process
-
     loss, duals = float(cost @ np.maximum(margin, 0.0)), np.zeros(len(cost))
     if loss == 0:
         return duals

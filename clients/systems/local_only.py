@@ -4,6 +4,10 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
 
 from clients.groups import squares_of
 from clients.site import Site
@@ -43,11 +47,6 @@ def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:
 
     Missing cells become the column's mean at the site; in a column without any cell they become 0.
     """
-    from sklearn.impute import SimpleImputer  # noqa: PLC0415 - each message may start a process
-    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
-    from sklearn.preprocessing import MinMaxScaler, StandardScaler  # noqa: PLC0415
-    from sklearn.svm import SVC  # noqa: PLC0415
-
     terms = site.terms
     scalings = {"standard": StandardScaler(), "minmax": MinMaxScaler((-1, 1)), "none": "passthrough"}
     svc = SVC(

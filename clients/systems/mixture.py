@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import pairwise_distances_argmin
 
 from clients.groups import squares_of
 from clients.site import Site
@@ -150,8 +151,6 @@ def _accuracy(predicted: Bools, members: Bools) -> float:
 
 def _risks(X: Floats, Z: Floats) -> tuple[float, float, float]:
     """Return (18), (19) and (21) of rows and synthetic ones."""
-    from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
-
     nearest: Ints = pairwise_distances_argmin(X, Z)
     mutual = np.count_nonzero(pairwise_distances_argmin(Z, X)[nearest] == np.arange(len(X)))
     apart = _inverse(np.abs(X - Z[nearest])).mean() / LARGEST_RISK

@@ -30,7 +30,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     if rho == 0:
         return 0.0
     # The slope in alpha is 0 where rho (alpha - 1)² + log(alpha) = -log(delta), whose left side only grows. Every alpha
-    # gives a true epsilon. SciPy's minimizer took a sixth of the time of a message: each may start a process.
+    # gives a true epsilon. SciPy's minimizer would take long to import.
     low, high = 0.0, math.sqrt(-math.log(delta) / rho)
     while high - low > 1e-10 * high:
         order = (low + high) / 2

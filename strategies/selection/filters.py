@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.special import stdtr
 
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.multiclass import REST, Pair
@@ -100,8 +101,6 @@ def welch_p(sides: ClassMoments) -> Floats:
 
     It is 1 where the test is undefined, and 0 where both sides are constant at different values.
     """
-    from scipy.special import stdtr  # noqa: PLC0415 - settings import this file, and each message may start a process
-
     squared_errors = sides.variance(ddof=1) / np.where(sides.count > 0, sides.count, 1.0)
     # Shares of the sum neither under- nor overflow when squared. With two constant sides, t alone decides.
     shares = np.divide(

@@ -4,6 +4,7 @@ import io
 import os
 
 import pandas as pd
+from sklearn.datasets import load_svmlight_file
 
 from clients.table.form import TableForm
 from clients.table.table import LABEL
@@ -13,9 +14,6 @@ from flower_pansvm.labels import MOST_COLUMNS
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
     """Read LIBSVM text into columns f1, f2, … and the label; TableError if it is invalid."""
-    # Each message may start a process, and scikit-learn takes longer to load than most tables to read.
-    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415
-
     try:
         X, labels = load_svmlight_file(io.BytesIO(content), zero_based=False)
     except (ValueError, OverflowError):

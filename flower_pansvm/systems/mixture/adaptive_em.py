@@ -53,7 +53,7 @@ def first_model(X: Floats, diagonal: bool, seed: int, most: int = MOST_COMPONENT
 
     They are at most a quarter of the rows for each feature. Covariances are diagonal, too, where rows are few.
     """
-    from sklearn.cluster import KMeans  # noqa: PLC0415 - each message may start a process
+    from sklearn.cluster import KMeans  # noqa: PLC0415 - all settings import this file
 
     rows, features = X.shape
     clusters = max(1, min(most, rows // (4 * features), len(np.unique(X, axis=0))))

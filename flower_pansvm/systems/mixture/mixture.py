@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import rel_entr
 
 from flower_pansvm.arrays import Floats, Ints
 
@@ -26,8 +28,6 @@ class Mixture:
 
     def log_components(self, X: Floats) -> Floats:
         """Return log(weight_i N(x; mean_i, covariance_i)) of each row and component, shape (rows, components)."""
-        from scipy.linalg import solve_triangular  # noqa: PLC0415 - each message may start a process
-
         logs = np.empty((len(X), len(self.weights)))
         for i, (weight, mean, factor) in enumerate(
             zip(self.weights, self.means, self._factors(), strict=True)
@@ -160,8 +160,6 @@ def local_divergence(posterior: Floats, log_density: Floats) -> float:
     Both are distributions over the rows: the rows by their ``posterior`` of the component, and its density at them,
     from ``log_density``, both of shape (rows,).
     """
-    from scipy.special import rel_entr  # noqa: PLC0415 - each message may start a process
-
     rows, model = posterior / posterior.sum(), np.exp(log_density - np.logaddexp.reduce(log_density))
     middle = np.maximum((rows + model) / 2, TINY)
     return float(rel_entr(rows, middle).sum() + rel_entr(model, middle).sum()) / 2

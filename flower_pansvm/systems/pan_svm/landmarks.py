@@ -7,6 +7,9 @@ Paper: Lu 2016, section 3.2.2.1 and Algorithm 1, line 1. The floor on a cluster'
 import warnings
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError
@@ -41,9 +44,6 @@ def cluster_centres(
     sizes : ndarray of shape (centres,)
         How many patients' rows each centre is the mean of.
     """
-    from sklearn.cluster import KMeans  # noqa: PLC0415 - each message may start a process
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
-
     if clusters < 1 or min_cluster < 1:
         raise SettingError(
             f"landmarks per site is {clusters} and min-cluster {min_cluster}; both must be at least 1."
@@ -86,8 +86,6 @@ def _filled_up(X: Floats, centres: Floats, min_cluster: int, patients: Ints) -> 
     distance; the other rows go to the centre nearest to them (Bradley, Bennett and Demiriz 2000, "Constrained k-means
     clustering").
     """
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - each message may start a process
-
     assigned, order = np.empty(0, dtype=np.int64), np.argsort(patients, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(patients[order]) != 0))
     rows_of = np.split(order, starts[1:])
