@@ -86,20 +86,17 @@ class Asked:
         return {"never": True, "first": first, "always": self.ready}[approval]
 
 
-def admit(hospital: Hospital, level: str, file: str, *, joins: bool) -> None:
+def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None:
     """Let a run's task be answered if the policy asks nobody, or a person has approved the run; write the run down.
 
-    The task is of a file of ``clients/systems/``.
-
-    It has begun with its first task after joining: one that other hospitals refuse uses up no approval.
+    ``file`` of ``clients/systems/`` answers it; ``joins`` if it is the run's first task. The run has begun with the one
+    after that: a run that other hospitals refuse uses up no approval.
 
     Raises
     ------
     SettingError
         If nobody has approved it, it is another system's than what was approved, or there were too many in 30 days.
     """
-    if hospital.simulated:
-        return
     policy, now, system = hospital.policy, time.time(), str(hospital.terms.config.get("strategy", ""))
     if policy.approval != "never" and file not in FILES.get(system, {file}):
         raise SettingError(

@@ -62,9 +62,10 @@ def agree(exchange: Exchange) -> None:
     if exchange.name == JOIN.name:
         exchange.question = records.read(exchange.content, "inputs", JoinQuestion)
     exchange.level = level_of(exchange.hospital, exchange.name, exchange.row, exchange.question)
-    from clients.runs import admit  # noqa: PLC0415 - it matters once a run
+    if not exchange.hospital.simulated:
+        from clients.runs import admit_run  # noqa: PLC0415 - nobody approves a simulated site's runs
 
-    admit(exchange.hospital, exchange.level, exchange.row.system, joins=exchange.name == JOIN.name)
+        admit_run(exchange.hospital, exchange.level, exchange.row.system, joins=exchange.name == JOIN.name)
 
 
 def load_system(exchange: Exchange) -> None:

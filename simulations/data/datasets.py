@@ -66,7 +66,7 @@ def load_dataset(
     SettingError
         If there is no such data set or site column, or OpenML cannot be reached.
     TableError
-        If the table is invalid, as in `clients.table.table.read_table`.
+        If the table is invalid, as in `clients.table.reading.read_table`.
     """
     label = label_of(form.schema, label)
     path = locate(name, data_dir)

@@ -75,10 +75,12 @@ def rows_of_matrix(setting: int | None, rows: int, layout: LayoutBroadcast) -> i
 
     Parameters
     ----------
-    asked : int or None
-        The setting; None for the number in the paper's experiments.
+    setting : int or None
+        As the user has set it; None for the number in the paper's experiments.
     rows : int
         Rows of the whole data set.
+    layout : LayoutBroadcast
+        The blocks of columns.
 
     Raises
     ------
