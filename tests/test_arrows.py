@@ -38,7 +38,7 @@ FROM_BOTTOM_TO_TOP = {
         "app", "node", "budget", "checking", "unknown_cells", "prediction", "deployment", "cli", "secagg",
     ),
     "strategies": (
-        "log", "registry", "constraints", "settings", "promise_settings", "svm_settings", "outcome",
+        "registry", "constraints", "settings", "promise_settings", "svm_settings", "outcome",
         "master", "federation", "own_app", "steps", "strategy", "api",
         ..., "results", "app", "secagg", "report", "run_display", "run_folder", "deployment", "cli",
     ),
@@ -87,6 +87,7 @@ def test_packages_import_what_is_below_them(room: str) -> None:
     there = {path.stem if path.suffix == ".py" else path.name for path in folder.iterdir()}
     unnamed = there - {*order, "__init__", "__pycache__", "py.typed"}
     assert not unnamed or ... in order
+    assert {*order} - {...} <= there
     for file in folder.rglob("*.py"):
         own = file.relative_to(folder).parts[0].removesuffix(".py")
         if own == "__init__":

@@ -49,6 +49,7 @@ def test_ridge(check):
         "tests/test_ridge.py",
         "tests/test_arrows.py tests/test_docs.py",
         "tests/strategies/report tests/strategies/test_settings.py",
+        "tests/clients/test_runs.py::test_each_system_has_its_files",
     ],
 )
 def test_a_system_takes_what_the_page_says(tests: str, copy_with_ridge: Path) -> None:

@@ -27,9 +27,7 @@ def main(
 ) -> None:
     """Measure all tables of a benchmark; strategies log errors only."""
     try:
-        check_choice(
-            "benchmark", name, [module.name for module in iter_modules([str(Path(__file__).parent)])]
-        )
+        check_choice("benchmark", name, NAMES)
     except PanSVMError as error:
         raise typer.BadParameter(str(error)) from None
     given = {"data_dir": data_dir, "out": out, "long": long}

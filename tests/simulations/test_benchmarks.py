@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 
 from flower_pansvm.errors import SumError
 from simulations import figures, origin
@@ -476,3 +477,9 @@ def test_faults(tmp_path: Path, shorten: Callable[..., None]) -> None:
 def test_the_page_names_every_benchmark() -> None:
     page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^\| `(\w+)`", page, re.MULTILINE)) == NAMES
+
+
+@pytest.mark.parametrize("name", ["results", "__main__", "trainings"])
+def test_what_is_no_benchmark_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match="benchmark"):
+        measure(name, out=tmp_path)
