@@ -19,7 +19,7 @@ def column_block(layout: LayoutBroadcast, name: str) -> tuple[str, ...]:
 
 
 def own_columns(layout: LayoutBroadcast, name: str, columns: int) -> Bools:
-    """Return the mask of the schema's columns that a site has, shape (columns,)."""
+    """Return the mask of the schema's columns that a site has, shape (columns,); FederationError if they are others."""
     mask: Bools = layout.columns == block_number(layout, name)
     if len(mask) != columns:
         raise FederationError(f"Site '{name}' received a layout of other columns. {NOT_FOLLOWED}")

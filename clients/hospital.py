@@ -66,7 +66,7 @@ class Hospital:
             raise FederationError(f"Site '{self.name}' refuses {refusal}. Start a new run.")
 
     def remembered(self, what: str) -> Value:
-        """Return the value that :meth:`remember_once` or :meth:`require_same` has put into the state."""
+        """Return the value that :meth:`remember_once` or :meth:`require_same` has put; FederationError if none has."""
         values = records.get(self.state, f"first.{what}")
         if not values:
             raise FederationError(f"Site '{self.name}' lacks '{what}' of this run. Start the run again.")
@@ -75,7 +75,7 @@ class Hospital:
     def keep_broadcasts(self, content: RecordDict) -> None:
         """Keep the broadcasts of a message for the tasks that follow; one of the same name is replaced.
 
-        But for the schema: sums over two splits into training and test rows that differ in one row would give it away.
+        A second schema is a FederationError: sums over two splits that differ in one row would give that away.
         """
         old, new = records.get(self.state, DIGESTS), self.broadcast_digests(content)
         if SCHEMA.name in old and old[SCHEMA.name] != new[SCHEMA.name]:

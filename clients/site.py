@@ -108,7 +108,7 @@ class Site(Hospital):
         return self.split().test
 
     def check_size(self, numbers: float) -> None:
-        """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""
+        """Check, before room is made, that a request asks for no more numbers than a site gives; else SettingError."""
         if not 0 <= numbers <= MOST_NUMBERS:
             raise SettingError(
                 f"Site '{self.name}' refuses a request for more than {MOST_NUMBERS} numbers, or below 0. Use fewer "

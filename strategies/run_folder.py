@@ -42,7 +42,7 @@ def made_folder(folder: Path | None) -> Iterator[Path]:
 
 
 def new_default_folder() -> Path:
-    """Make a folder below ``runs`` that did not exist, named after the time of day, and return it."""
+    """Make a folder below ``runs`` that did not exist, named after the time of day; SettingError if that fails."""
     name = datetime.now().strftime("%Y-%m-%d_%H%M%S")
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
         folder = Path("runs") / f"{name}{suffix}"

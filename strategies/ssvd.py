@@ -137,7 +137,10 @@ class Ssvd(PhasedStrategy):
     settings: SsvdSettings
 
     def fit(self, federation: Federation) -> Outcome:
-        """Select columns and have rows distorted, in the order of the settings; train, and evaluate the model."""
+        """Select columns and have rows distorted, in the order of the settings; train, and evaluate the model.
+
+        SettingError if no column of the published rows separates the classes.
+        """
         settings, phase = self.settings, federation.costs.phase
         log(
             WARNING,

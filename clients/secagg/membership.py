@@ -145,8 +145,8 @@ class RunMember:
     def count_up(self, sum_round: SumRound, step: int, least: int) -> None:
         """Note the number of a sum and step before the answer, and the sites of the run's first sum.
 
-        SumError unless it comes after the last one noted and, with ``least`` above 1, is over the sites of the first
-        sum and over at least so many.
+        SettingError if it cannot be written. SumError unless it comes after the last one noted and, with ``least``
+        above 1, is over the sites of the first sum and over at least so many.
 
         Where all sites have such a ``least``, the coordinator learns a sum over these sites and over no part of them:
         a sum needs the answers of all its sites (`check_opening`), and each site answers for one set. So the sets of a

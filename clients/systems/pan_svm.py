@@ -284,7 +284,7 @@ def _decisions(site: Site, index: int, fold: int, points: Floats) -> tuple[Ints,
 
 
 def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
-    """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
+    """Return the problems of a question; SettingError if the run's ``class-weight`` does not allow their weights."""
     weighted = site.terms.class_weight != "none" or site.level == "perturbed"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if weighted else (1.0, 1.0)
     problems = question.problems()

@@ -46,7 +46,7 @@ def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.D
 
 
 def cells_to_distort(site: Site, question: tasks.DistortedRowsQuestion) -> Floats:
-    """Return the cells of the training rows that are to be distorted."""
+    """Return the cells of the training rows that are to be distorted; FederationError if the question names none."""
     X = site.train().X
     if question.columns.shape != (X.shape[1],) or not question.columns.any():
         raise FederationError(

@@ -132,7 +132,7 @@ def _content(path: Path) -> bytes:
 
 
 def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
-    """Return the frame with names in their one form and missing cells as None, after a check of the names.
+    """Return the frame with names in their one form and missing cells as None; TableError if a name cannot be one.
 
     Column names are sent to the coordinator. In a file without a header row they would be a patient's row.
     """

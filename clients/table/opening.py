@@ -18,7 +18,7 @@ from flower_pansvm.secure_sum.tags import join_fields
 def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
     """Read a site's table: a hospital's as its policy says, of a simulated site its part of the run's data set.
 
-    With ``whole_file`` all columns of a hospital's file, those that its schema file leaves out, too.
+    With ``whole_file`` also the columns that a hospital's schema file leaves out. TableError if it cannot be read.
     """
     if hospital.partition is not None:
         return simulated_tables().table_of_node(hospital.terms.config, *hospital.partition)

@@ -95,7 +95,7 @@ def _numbered(cells: "pd.Series[str]") -> Floats:
 
 
 def without_dropped(frame: pd.DataFrame, drop: Sequence[str], name: str) -> pd.DataFrame:
-    """Return a frame without some columns, which have to be there."""
+    """Return a frame without some columns; TableError if one of them is not there."""
     for column in drop:
         if column not in frame.columns:
             raise TableError(

@@ -56,7 +56,7 @@ class Model(ABC):
 
     @property
     def kind(self) -> str:
-        """The name of the model's class in `MODELS`."""
+        """The name of the model's class in `MODELS`; SettingError if it has none."""
         kind = MODELS.name_of(type(self))
         if kind is None:
             raise SettingError(

@@ -45,7 +45,7 @@ def sum_context(sum_round: SumRound) -> bytes:
 
 
 def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str) -> bytes:
-    """Return the 32-byte key of one direction between two sites, one of them ``member``, for one purpose and run."""
+    """Return the 32-byte key from a site to another, one is ``member``, for a purpose and run; SumError without one."""
     peer = receiver if sender == member.name else sender
     if peer not in member.peers:
         raise SumError(

@@ -18,7 +18,7 @@ WIDE_SITES = 2**10  # the sum of a limb stays within 62 bits
 
 
 def in_limbs(flat: Floats, sites: int) -> Words:
-    """Return the limbs, highest first, each limb of all values side by side."""
+    """Return the limbs, highest first, each of all values side by side; SettingError for more than `WIDE_SITES`."""
     if sites > WIDE_SITES:
         raise SettingError(
             f"A sum without a declared bound over {sites} sites could overflow. "

@@ -14,7 +14,7 @@ from flower_pansvm.secure_sum.contract import SumRound
 
 @dataclass(frozen=True)
 class Memory:
-    """What a site remembers of a run's sums; changed by :func:`admit` only."""
+    """What a site remembers of a run's sums; changed by :func:`admit` and :func:`admit_opening` only."""
 
     run: str
     round_trip: int = 0  # this and the next two: of the last sum that this site took part in
@@ -40,7 +40,7 @@ class Memory:
 def admit(
     memory: Memory, sum_round: SumRound, site: str, published: Mapping[str, bytes], min_sites: int
 ) -> Memory:
-    """Return the site's new memory if it may take part in a sum.
+    """Return the site's new memory if it may take part in a sum; SumError if not.
 
     ``published`` has each site's X25519 public key and the public half of `SecureSum.prepare`, by name, as the
     coordinator hands them out now; ``min_sites`` is the smallest number of sites, itself included, in a sum that this
@@ -112,7 +112,7 @@ def admit(
 
 
 def admit_opening(memory: Memory, sum_round: SumRound, site: str, over: tuple[str, ...]) -> Memory:
-    """Return the site's new memory if it may help to open the last sum over these sites, others having dropped out."""
+    """Return the site's new memory if it may help to open the last sum over these sites; SumError if they are few."""
     if len(over) < memory.least:
         raise SumError(
             f"Site {site!r} refuses to open a sum over {len(over)} sites: it requires at least {memory.least}. Wait "

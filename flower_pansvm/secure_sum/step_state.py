@@ -12,7 +12,7 @@ def save_step_state(sum_round: SumRound, step: int, secret: bytes) -> bytes:
 
 
 def load_step_state(state: bytes, sum_round: SumRound, step: int, site: str) -> bytes:
-    """Return the secret that was saved for relay step ``step`` of this sum."""
+    """Return the secret that was saved for relay step ``step`` of this sum; SumError if none was, or it was used."""
     label = _label(sum_round, step) if step >= 0 else b""
     if step < 0 or not state.startswith(label):
         raise SumError(

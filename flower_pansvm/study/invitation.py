@@ -130,7 +130,7 @@ class Invitation:
 
 
 def check_hospitals(hospitals: Iterable[Registration]) -> None:
-    """Check that the hospitals of a study are at least two, and that nothing of theirs is another's."""
+    """Check that a study's hospitals are two or more, and nothing of theirs another's; SettingError if not."""
     registrations = list(hospitals)
     if len(registrations) < 2:
         raise SettingError(

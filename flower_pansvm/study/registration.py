@@ -83,7 +83,7 @@ class Registration:
 
 
 def registration_of(where: str, content: Any) -> Registration:
-    """Return a registration that stands in another document, checked."""
+    """Return a registration that stands in another document; SettingError if it is not in order."""
     if not isinstance(content, dict):
         raise SettingError(f"{where} is no registration. Ask the coordinator for the file again.")
     check_fields(where, content, {**ENTRIES, "signature": str})

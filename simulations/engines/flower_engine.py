@@ -85,7 +85,8 @@ def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | in
 def run_app(folder: Path, sites: int, show: Callable[[str], None], last: str = "") -> None:
     """Run the Flower app in ``folder/app`` as `run_on_flower` does; Flower and Ray keep their files beside it.
 
-    A ServerApp that logs ``last`` has succeeded; nobody waits then until Ray and Flower end by themselves.
+    A ServerApp that logs ``last`` has succeeded; nobody waits then until Ray and Flower end by themselves. EngineError
+    if the app fails, or on Windows.
     """
     if os.name == "nt":
         raise EngineError(

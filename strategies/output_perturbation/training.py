@@ -155,7 +155,7 @@ def public_rows(federation: Federation, public: str, schema: Schema) -> Floats:
 
 
 def rows_of_file(path: Path, schema: Schema) -> Floats:
-    """Return the cells of the schema's columns in a CSV file with a header; other columns are ignored."""
+    """Return the cells of the schema's columns in a CSV file with a header; SettingError if it cannot be used."""
     try:
         # The C engine would fill a line that is too short with empty cells.
         frame = pd.read_csv(

@@ -66,7 +66,10 @@ class RandomKernel(PhasedStrategy):
     makes_model: ClassVar[bool] = False
 
     def fit(self, federation: Federation) -> Outcome:
-        """Collect the cells' kernels, solve the 1-norm SVM, and evaluate it on the test rows."""
+        """Collect the cells' kernels, solve the 1-norm SVM, and evaluate it on the test rows.
+
+        TableError if all rows are of one class; SettingError at level perturbed if sites hold different columns.
+        """
         settings, phase = self.settings, federation.costs.phase
         log(
             WARNING,

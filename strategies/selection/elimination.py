@@ -235,7 +235,7 @@ class Elimination(PanSVM):
 
 
 def check_wanted(wanted: int | None, available: int, where: str = "the table has") -> None:
-    """Check before any training that there are enough features to choose from."""
+    """Check before any training that there are enough features to choose from; SettingError if not."""
     if wanted is not None and wanted > available:
         raise SettingError(
             f"features is {wanted}, but {where} {available}. Ask for fewer, or leave it at 'auto' for the fewest that "

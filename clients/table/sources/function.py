@@ -65,7 +65,7 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
 
 
 def call(function: Callable[..., Any], name: str, *arguments: Any, logged: bool = False) -> Any:
-    """Return a function's result; the text of its error may have a cell, and is shown if ``logged``."""
+    """Return a function's result, else TableError; its own error's text may have a cell, and is shown if ``logged``."""
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:  # anybody's function

@@ -34,7 +34,7 @@ def cluster_centres(
     X : ndarray of shape (rows, features)
         Scaled rows.
     clusters, min_cluster, seed : int
-        How many centres, of how many patients each, and the seed of k-means.
+        How many centres, of how many patients each (SettingError below 1), and the seed of k-means.
     patients : ndarray of shape (rows,), optional
         Number of each row's patient; by default each row is one.
 

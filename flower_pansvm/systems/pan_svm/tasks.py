@@ -135,7 +135,7 @@ class CutsQuestion(ProblemsQuestion):
         return np.where(self.points > 0, self.points, self.count)
 
     def questions(self) -> list[Question]:
-        """Return the question of each problem."""
+        """Return the question of each problem; FederationError if the points are not what they should be."""
         sizes, on_segments = self.rank + 1, np.cumsum(self.points)[:-1]
         centred = np.where((self.leading >= 0) | (self.points > 0), sizes, 0)
         if not self._fits(self.count * sizes, centred):
