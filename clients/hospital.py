@@ -133,8 +133,7 @@ def is_simulated(context: Context) -> bool:
 def _in_flowers_engine() -> bool:
     """Tell whether this process is a worker of Flower's simulation engine: an actor of Ray.
 
-    A SuperNode answers each message in a process that it starts itself. That is no actor, even where Ray is installed
-    or the SuperNode runs on a cluster of Ray; and nothing there loads Flower's actors.
+    A SuperNode is none, even where Ray is installed or on a cluster of Ray; and nothing there loads Flower's actors.
     """
     ray: Any = sys.modules.get("ray")
     if ray is None or "flwr.simulation.ray_transport.ray_actor" not in sys.modules:

@@ -1,9 +1,9 @@
 """One message at a time, each from the state that the last one left, which the site itself keeps.
 
-Flower offers ``Context.state`` for that. It hands each message's process a copy and takes it back when the process
-ends, after the reply has left; and it hands the same to the next run of a series, whatever app that is. So a hospital
-keeps its keys and all else that it remembers of a run in a file of its state folder. Flower gets the number of
-messages: where it is not that of the file, an answer may have been forgotten, and the hospital gives no more.
+Flower offers ``Context.state`` for that. Flower's own SuperNode saves it after the reply has left, and hands it to the
+next run of a series, whatever app that is; this project's forgets it as it ends. So a hospital keeps its keys and all
+else that it remembers of a run in a file of its state folder. The context gets the number of messages: where it is not
+that of the file, an answer may have been forgotten, and the hospital gives no more.
 """
 
 import os
@@ -27,7 +27,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.files import lock
 
 STATE = "pansvm.turn"
-"""Flower's only state of a hospital: how many messages of which run it has answered."""
+"""All that a hospital's context holds: how many messages of which run it has answered."""
 
 FOLDER = "runs"
 NUMBER_BYTES = 8  # at the start of a run's file

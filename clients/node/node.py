@@ -120,7 +120,7 @@ class HospitalNode:
         context = Context(run_id, self._link.node_id, self._node_config, RecordDict(), {})
         try:
             if run_id not in self._runs and kind != JOIN.message_type:
-                raise ChildProcessError  # whose end took the run's keys along
+                raise ChildProcessError  # whose end took the run's context along
             context = self._context(run_id)
             message = self._link.content(run_id, tree)
             question = run_id, kind, message.content.object_id

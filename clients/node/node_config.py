@@ -1,4 +1,4 @@
-"""The hospital's node config, ``node.toml``: a file that a person reads and may change, and Flower reads as it is."""
+"""The hospital's node config, ``node.toml``: a file that a person reads and may change."""
 
 from pathlib import Path
 from typing import Any

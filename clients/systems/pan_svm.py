@@ -76,8 +76,8 @@ class SiteMap:
 def feature_map(site: Site, index: int) -> SiteMap:
     """Return one of the feature maps that the coordinator has broadcast.
 
-    FederationError if its parts do not fit the site's columns or each other, it is of another kernel than the run's, or
-    it could make a row's virtual point longer than sqrt(k(x, x)).
+    FederationError if its parts do not fit the site's columns or each other, its kernel is neither rbf nor the run's,
+    or it could make a row's virtual point longer than sqrt(k(x, x)).
     """
     sent = site.get_broadcast(tasks.FEATURE_MAP.numbered(index))
     fits = sent.features.shape == (len(site.schema().columns),) and sent.normalization.ndim == 2

@@ -25,8 +25,7 @@ def open_table(hospital: Hospital, *, whole_file: bool = False) -> Table:
     policy = hospital.policy
     if not policy.data:
         raise TableError(
-            'This site\'s node config names no table. Write data = "/path/to/table.csv" and label = "COLUMN" into it: '
-            "node.toml, or --node-config."
+            'The node config names no table. Write data = "/path/to/table.csv" and label = "COLUMN" into node.toml.'
         )
     path = Path(policy.data)
     form = TableForm.of(policy.part(ReadingOptions).said, schema_of(hospital))

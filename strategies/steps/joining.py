@@ -208,8 +208,8 @@ def _nodes_by_name(answers: Mapping[int, JoinAnswer]) -> dict[str, int]:
         name = check_join(answer, node)
         if name in nodes:
             raise FederationError(
-                f"Two sites have the name '{name}'. Give each SuperNode another name: --node-config 'name=\"…\"'; in "
-                "an app of your own another partition-id."
+                f"Two sites have the name '{name}'. Give each hospital another 'name' in its node config; in an app of "
+                "your own each SuperNode another partition-id."
             )
         nodes[name] = node
     return nodes
