@@ -9,7 +9,6 @@ its result file.
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -314,14 +313,14 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
 """Each table of a page: its result file, and the function that makes it."""
 
 
-def rendered(page: str, folder: Path = ROOT / "results") -> str:
+def rendered(page: str) -> str:
     """Return the text of a page with its tables as their result files give them."""
 
     def block(match: re.Match[str]) -> str:
         if match[1] in OTHERS:
             return f"{match[1]}{match[2]}{OTHERS[match[1]]()}\n"
         file, make = TABLES[match[1]]
-        known = result(file, folder)
+        known = result(file)
         return f"{match[1]}{match[2]}{make(known)}\n{known.origin()}\n"
 
     return BLOCK.sub(block, page)

@@ -106,7 +106,7 @@ def solve(record: Sequence[TranscriptSum], seconds: float, show: Callable[[str],
         share = seconds / (1.0 - FITTED) - (time.thread_time() - begun)
         show(f"attack: fits rows to {len(knowledge.hessians)} Hessians for {share:.0f} s")
         equations = Equations(knowledge)
-        guess = fit(equations, start_from_landmarks(knowledge, equations, seed=0), share)
+        guess = fit(equations, start_from_landmarks(knowledge, equations), share)
         guesses["fit to Hessians"] = knowledge.known.rows(guess.X)
     return guesses
 

@@ -111,7 +111,7 @@ def agreed_rows(table: Table, form: TableForm, source: str) -> Table:
     return rows_of(table, np.flatnonzero(listed))
 
 
-def locate(name: str, data_dir: Path | None = None) -> Path | None:
+def locate(name: str, data_dir: Path | None) -> Path | None:
     """Return the file of a data set, None if it is shipped or from OpenML; SettingError if it does not exist."""
     if name in SHIPPED or name.startswith(OPENML):
         return None

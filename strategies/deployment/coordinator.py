@@ -136,9 +136,7 @@ class Coordinator:
             return made
 
 
-def agreed_settings(
-    settings: Mapping[str, Scalar], hospitals: int, schema: Path | None = None
-) -> dict[str, Scalar]:
+def agreed_settings(settings: Mapping[str, Scalar], hospitals: int, schema: Path | None) -> dict[str, Scalar]:
     """Return the run config of a study, checked; SettingError if a setting is unknown or cannot be."""
     chosen = {**RECOMMENDED, "sites": hospitals, **settings}
     if settings.get("strategy", RECOMMENDED["strategy"]) != RECOMMENDED["strategy"]:

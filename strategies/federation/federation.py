@@ -299,7 +299,7 @@ class Federation:
         return {name: payload_of(content, name) for name, content in replies.items()}
 
     def _exchange_all(
-        self, contents: Mapping[str, RecordDict], task: Task[Any, Any], fewest: int | None = None
+        self, contents: Mapping[str, RecordDict], task: Task[Any, Any], fewest: int | None
     ) -> dict[str, RecordDict]:
         """Send a message to each site and return the replies; SitesDroppedError unless all, or ``fewest``, answer."""
         nodes = {name: self.sites[name].node_id for name in contents}

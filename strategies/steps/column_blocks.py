@@ -13,7 +13,7 @@ from strategies.steps.schema import common_schema
 def schema_by_columns(
     columns: Mapping[str, Sequence[str]],
     classes: Mapping[str, Sequence[str]],
-    positive_labels: Sequence[str] = (),
+    positive_labels: Sequence[str],
 ) -> Schema:
     """Return the schema of all column blocks together, in the order of the first site of each by name.
 

@@ -238,7 +238,7 @@ def test_rows_that_have_come_to_rest_are_not_replaced(runs: Runs) -> None:
     knowledge, _ = facts(*runs["exact"])
     equations = Equations(knowledge)
     replacement = Replacement(equations, np.random.default_rng(0))
-    guess = replacement(start_from_landmarks(knowledge, equations, seed=0))
+    guess = replacement(start_from_landmarks(knowledge, equations))
     restless = np.arange(knowledge.rows) < 0.8 * knowledge.rows
     for _ in range(2):
         moved = replace(guess, X=guess.X + restless[:, None] * equations.spread)
