@@ -402,6 +402,7 @@ def test_an_open_state_folder_ends_the_run_before_anything_is_sent(
     grid = hospitals(settings, hospital_files, {"state": str(tmp_path / "open")})
     with pytest.raises(PanSVMError, match="accounts"):
         enrol(grid, settings)
+    assert grid.replies
     assert all(reply.has_error() for reply in grid.replies)
 
 

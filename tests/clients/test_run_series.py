@@ -86,6 +86,7 @@ def test_another_app_of_the_series_finds_no_secret(
     own: dict[str, Scalar] = {"aggregation": "paillier"} if run == "paillier" else {}
     grid = hospitals(settings, hospital_files, {**AGREED, **own})
     train(grid, settings)
+    assert len(grid._contexts) == len(hospital_files)
     for context in grid._contexts.values():
         left = recorddict_to_proto(context.state).SerializeToString()
         with turn(context) as hospital:

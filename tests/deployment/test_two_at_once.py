@@ -213,6 +213,7 @@ def test_reproductions_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_invitations_of_one_second_have_numbers_of_their_own(invited: Study) -> None:
     done, failed = at_once(lambda _: invited.invite(renew=True))
+    assert done
     assert all("Another process works in" in str(error) for error in failed), failed
     numbers = [one.number for one in done]
     assert sorted(numbers) == list(range(2, 2 + len(done)))

@@ -89,6 +89,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
     settings = settings_of(data=data, C="0.5,8", gamma="0.01,0.03", cv_folds=3, landmarks="80", tol=1e-3)
     strategy = train_in_process(settings)
     rows = pool(settings, strategy.model.schema_)
+    assert len(accuracy_of(strategy)) == 4
     for (C, gamma), found in accuracy_of(strategy).items():
         exact, mapped = [], []
         for fold in range(3):

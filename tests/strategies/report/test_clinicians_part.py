@@ -271,6 +271,7 @@ def test_names_from_tables_are_never_markup(tmp_path: Path) -> None:
 def test_the_page_needs_nothing_from_elsewhere_and_is_read_out(tmp_path: Path) -> None:
     page = page_of(TWO, tmp_path)
     links = re.findall(r'(?:src|href|url)\s*[=(]\s*["\']?([^"\')\s>]+)', page)
+    assert links
     assert all(link.startswith("#") for link in links)
     assert '<html lang="en">' in page
     assert 'name="viewport"' in page
