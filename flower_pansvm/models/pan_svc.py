@@ -127,7 +127,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
         scikit-learn takes an object without this method for no estimator.
         """
         raise TrainingError(
-            "A PanSVC is trained by a federation, not by fit: run 'pansvm run' or strategies.pan_svm.PanSVM. To use a "
+            "A PanSVC is trained by a federation, not by fit: 'pansvm run' or flower_pansvm.serverapp.PanSVM. To use a "
             "loaded model where scikit-learn would fit it, wrap it in sklearn.frozen.FrozenEstimator."
         )
 
