@@ -70,8 +70,8 @@ ABOUT = ("outcome", "data-source", "intended-use")
 """What no machine can know and the report has to say: the outcome and when it is known; where, when and of whom the
 records are; what the model is for."""
 
-AGREED = ("label", "classes", "positive", "patient-id", "leave-out", *ABOUT)
-KEYS = (*AGREED, "reading", "columns")
+AGREED_KEYS = ("label", "classes", "positive", "patient-id", "leave-out", *ABOUT)
+KEYS = (*AGREED_KEYS, "reading", "columns")
 COLUMN_KEYS = ("kind", "unit", "range", "categories", "missing", "below-limit")
 
 HALF, LIMIT = LIMIT_WORDS = ("half", "limit")
@@ -191,7 +191,7 @@ class TableSchema:
     @cached_property
     def text(self) -> str:
         """The file without comments and the like: the same text for the same schema."""
-        entries = {key: getattr(self, key.replace("-", "_")) for key in AGREED}
+        entries = {key: getattr(self, key.replace("-", "_")) for key in AGREED_KEYS}
         entries["columns"] = {column.name: column.to_json() for column in self.columns}
         return json.dumps({key: value for key, value in entries.items() if value})
 

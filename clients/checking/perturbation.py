@@ -20,7 +20,7 @@ from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.table_schema import CATEGORY, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, replaced_share
 
-NOISES = (0.25, 0.5)
+TOLD_AT = (0.25, 0.5)
 """The noises of which it is told: the default of runs, and that of hospitals."""
 
 TWO_COPIES = 0.5**0.5
@@ -35,7 +35,7 @@ more, and four tables of genes less than half of that."""
 SURELY = 0.9
 """AUC of telling who took part above which level perturbed is called weak."""
 
-SECOND_LABELS = 1 - replaced_share(NOISES[0]) / 2
+SECOND_LABELS = 1 - replaced_share(TOLD_AT[0]) / 2
 """Balanced accuracy from which on a column counts as a second copy of the labels: what the first copy has of two
 classes that are as frequent, with the noise of most runs."""
 
@@ -61,7 +61,7 @@ TIMES, TIMES_WIDE, WIDE = 10, 4, 10_000
 """How often copies of a small table are made, and of one of more cells than this."""
 
 
-def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]) -> Iterator[Finding]:
+def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1]) -> Iterator[Finding]:
     """Yield the worth of level perturbed on a table of true records, and its unexpected effects.
 
     Nothing is said of the worth if no columns differ. The schema says which columns of 0 and 1 are one category. The
@@ -74,7 +74,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]
             f"Level perturbed is weak on this table: of fewer than {FEWEST_RECORDS} records a hospital begins no copy.",
         )
     elif columns.any():
-        yield _worth(looked_at, schema, columns, len(table.columns), 0 if noise < NOISES[-1] else -1)
+        yield _worth(looked_at, schema, columns, len(table.columns), 0 if noise < TOLD_AT[-1] else -1)
     described = units_of(table, schema)[:MOST_COLUMNS]
     cells_by = ((unit, cells_of(table.X, unit)) for unit in described if unit.ends)
     wide = [unit.name for unit, x in cells_by if _deviation(x, unit.ends) > MUCH_MORE * _deviation(x)]
@@ -112,11 +112,11 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = NOISES[-1]
     # Of those that have a class's label in the copy r (1 - p) are of others, p being the class's share: nearly r.
     rare = np.count_nonzero(counts < RARE * counts.sum() / max(len(counts), 1))
     if rare:
-        wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)
+        wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in TOLD_AT)
         yield Finding(
             WARNING,
             f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have "
-            f"such a label in the copy about {wrong} are of another class, where noise is {_both(NOISES)}; as many of "
+            f"such a label in the copy about {wrong} are of another class, where noise is {_both(TOLD_AT)}; as many of "
             "the class have another label.",
         )
 
@@ -148,12 +148,12 @@ def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
 
 def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at: int) -> Finding:
     Z, whose = standardised(table.X[:, columns]), patient_numbers(table)
-    errors = np.array([filter_errors(Z, noise, whose) for noise in NOISES])
+    errors = np.array([filter_errors(Z, noise, whose) for noise in TOLD_AT])
     of_all = np.sqrt(np.mean(errors**2, axis=1))
-    aucs = [membership_auc(table, schema, noise) for noise in NOISES]
-    true = " and ".join(f"{1 - replaced_share(noise):.0%}" for noise in NOISES)
+    aucs = [membership_auc(table, schema, noise) for noise in TOLD_AT]
+    true = " and ".join(f"{1 - replaced_share(noise):.0%}" for noise in TOLD_AT)
     told = (
-        f"At noise {_both(NOISES)} an attacker who knows the correlations of the columns estimates a cell with a root "
+        f"At noise {_both(TOLD_AT)} an attacker who knows the correlations of the columns estimates a cell with a root "
         f"mean square error of {_both(of_all)} standard deviations. An attacker who knows a record tells by the "
         f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing. A code in the copy, a rare one, "
         f"too, is the true one with at least {true}."
@@ -163,7 +163,7 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at
         told += "many copies, of which the mean or most tell it. Fewer rows of each, as one, protect more."
     if len(table.columns) < of:
         told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
-    share = of_all[at] / NOISES[at]
+    share = of_all[at] / TOLD_AT[at]
     if share < NOTHING:
         return Finding(
             WARNING,
@@ -171,7 +171,7 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at
             "many for so few records, as genes are, or the same in a patient's many rows. "
             f"{told} Use level dp, with fewer columns than rows.",
         )
-    near = errors[at] <= TWO_COPIES * NOISES[at]
+    near = errors[at] <= TWO_COPIES * TOLD_AT[at]
     names = [table.columns[index] for index in np.flatnonzero(columns)[near]]
     more = f" Less protected, as others or other rows tell them: {columns_text(names)}." if names else ""
     if share <= TWO_COPIES or aucs[at] > SURELY:

@@ -46,7 +46,7 @@ from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.study.folder import read_private
 from flower_pansvm.study.invitation import Invitation
 from flower_pansvm.systems.common import JOIN, JoinQuestion
-from flower_pansvm.table_schema import AGREED, TableSchema
+from flower_pansvm.table_schema import AGREED_KEYS, TableSchema
 from flower_pansvm.version import VERSION
 
 _PASSWORD = re.compile(r"://[^:/@]*:.+@|[?&](password|passwd|pwd)=")
@@ -155,7 +155,7 @@ def _check_schema(folder: Path, node: Mapping[str, Any], invitation: Invitation)
         file.write_text(invitation.schema["text"], encoding="utf-8")
         agreed, named = TableSchema.read(file), TableSchema.read(path)
     if agreed.digest != named.digest:
-        differ = [key for key in (*AGREED, "columns") if _entry(agreed, key) != _entry(named, key)]
+        differ = [key for key in (*AGREED_KEYS, "columns") if _entry(agreed, key) != _entry(named, key)]
         raise SettingError(
             f"The schema file {path} that {NODE_FILE} names is not the invitation's: they differ in "
             f"{', '.join(differ)}, and each run would be refused. Accept the invitation again, which writes its file, "

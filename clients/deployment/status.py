@@ -18,6 +18,7 @@ from clients.deployment.approvals import waiting
 from clients.deployment.hospital import accepted, state_of
 from clients.deployment.outside_parts import check_parts, others_pinned
 from clients.deployment.own_folder import takes_files
+from clients.deployment.supernode import SILENT_SECONDS
 from clients.ledger.ledger import read_ledger
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.node.node_status import RUNNING_FILE, STATUS_FILE
@@ -34,8 +35,8 @@ from flower_pansvm.version import VERSION
 
 OK, WARNING, CRITICAL = range(3)
 SOON = timedelta(days=30)
-SILENT_SECONDS, LEAST_FREE = 120.0, 2**24
-"""After which a SuperNode that writes nothing stands still; and bytes of a disk without which it answers nothing."""
+LEAST_FREE = 2**24
+"""Bytes of a disk without which a SuperNode answers nothing."""
 
 ALMOST_SPENT = 0.05
 """Share of epsilon that is left when the budget is worth a warning."""

@@ -47,6 +47,7 @@ from clients.perturb.draws import (
 from clients.perturb.settling import check_settled, plain, settled_of
 from clients.state_folder import state_folder
 from clients.table.opening import label_column
+from clients.table.simulated import simulated_tables
 from clients.table.source import schema_of
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
@@ -58,8 +59,6 @@ from flower_pansvm.terms import NOISES
 def public_classes(hospital: Hospital) -> tuple[str, ...]:
     """Return the labels that are known of all sites: those that the hospital lists; of a simulated site the run's."""
     if hospital.simulated and not allowed_classes(hospital):
-        from clients.table.simulated import simulated_tables  # noqa: PLC0415 - a hospital has its list or none
-
         return simulated_tables().labels_of_run(hospital.terms.config)
     return allowed_classes(hospital)
 

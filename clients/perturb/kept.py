@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clients.ledger.ledger import Ledger, change_ledger
-from clients.perturb.marks import LEVELS, Marks, Words, as_words
+from clients.perturb.marks import LACKED, Marks, Words, as_words
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, TableError
 from flower_pansvm.labels import MOST_CLASSES
@@ -157,9 +157,9 @@ def _check_kept(kept: Kept) -> None:
     right = (
         bool(first and last)
         and kept.marks.rows >= 0 <= min(kept.marks.moved, *kept.marks.again)
-        and len(kept.marks.again) == len(LEVELS)
+        and len(kept.marks.again) == len(LACKED)
         and {**first, **last}.keys() == kept.marks.like.keys()
-        and all(len(counts) == len(LEVELS) and min(counts) >= 0 for counts in kept.marks.like.values())
+        and all(len(counts) == len(LACKED) and min(counts) >= 0 for counts in kept.marks.like.values())
         and kept.labels.keys() == {*kept.names.values()} <= labels.keys() <= kept.names.keys()
     )
     for texts_of, cells in marks:

@@ -30,7 +30,7 @@ OF_A_LABEL, FREQUENT = 32, 8  # marked records of a label at most, and of a pair
 FOLLOW = 0.9  # share of a label's records that go to one of two others where the others follow from it
 GONE = 0.5  # share of the last table's marked records that may not be gone at once
 UNLIKE = 0.25  # share of the first use's records that may be there again with other ids or cells, in all
-LEVELS = (0.0, 0.125, 0.25, 0.375, 0.5)  # shares of a record's information in which two rows may differ
+LACKED = (0.0, 0.125, 0.25, 0.375, 0.5)  # shares of a record's information in which two rows may differ
 SURE = 4.0  # standard errors by which shares differ for certain
 TWICE = 0.1  # share of the marked records that may be there twice at first use
 COMPARED = 64  # columns, those in which records differ most
@@ -63,9 +63,9 @@ class Marks:
     last: CellMarks = field(default_factory=dict, repr=False)  # of the table that was last accepted
     labels: dict[str, CellMarks] = field(default_factory=dict, repr=False)  # of a settled label column
     rows: int = 0  # of the table that was last accepted
-    # Which shares of its marked records had another row as like them, by `LEVELS`.
+    # Which shares of its marked records had another row as like them, by `LACKED`.
     again: Sequence[float] = ()
-    # How many other rows were as like each marked record, by `LEVELS`: the fewest as long as it was there.
+    # How many other rows were as like each marked record, by `LACKED`: the fewest as long as it was there.
     like: dict[str, Sequence[int]] = field(default_factory=dict, repr=False)
     moved: float = 0.0  # how many of the first use's are there with other ids or cells
 
@@ -188,7 +188,7 @@ def check_not_again(
     gone = {record: text for record, text in known.items() if record not in now}
     whose = None if patients is None else np.unique(patients, return_inverse=True)[1]
     like, of_others, bits = _likeness({**gone, **now}, prints, cells, whose)
-    never = [np.iinfo(np.int64).max] * len(LEVELS)
+    never = [np.iinfo(np.int64).max] * len(LACKED)
     had = np.array([marks.like.get(record, never) for record in [*gone, *now]])
     lost, stayed = np.split(like > had, [len(gone)])
     stayed = stayed[[record in known for record in now]]
@@ -208,7 +208,7 @@ def check_not_again(
         raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
     there = of_others[len(gone) :] > 0
     shares = there.mean(axis=0)
-    before = np.array(marks.again or [1.0] * len(LEVELS))
+    before = np.array(marks.again or [1.0] * len(LACKED))
     growth = max(1.0, len(prints) / (marks.rows or np.inf))
     usual = (before * growth).clip(max=1)
     most = (before + MOVED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(there))
@@ -233,7 +233,7 @@ def check_not_again(
 
 
 def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Ints | None) -> tuple[Ints, Ints, Ints]:
-    """Return how many other rows lack at most a share of each record's information, by `LEVELS`, and the information.
+    """Return how many other rows lack at most a share of each record's information, by `LACKED`, and the information.
 
     Second, the same of other patients' rows, where ``whose`` they are is known, shape (rows,).
 
@@ -249,8 +249,8 @@ def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Ints | None)
     )
     bits = np.rint(np.log2(n / rows_with.clip(1))).astype(np.uint16)
     whole: Ints = bits.sum(axis=0, dtype=np.int64).clip(1)
-    least = np.ceil(whole[:, None] * (1 - np.array(LEVELS))).astype(np.uint16)
-    like = np.empty((len(of), len(LEVELS)), np.int64)
+    least = np.ceil(whole[:, None] * (1 - np.array(LACKED))).astype(np.uint16)
+    like = np.empty((len(of), len(LACKED)), np.int64)
     of_others = like if whose is None else np.empty_like(like)
     for index, (record, mine) in enumerate(zip(as_words([*known]).tolist(), of, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
@@ -266,7 +266,7 @@ def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Ints | None)
 
 
 def _more_alike(gone: NDArray[np.bool_], there: NDArray[np.bool_]) -> float:
-    """Return how many more of the records that are gone than of those that are there are like rows, by `LEVELS`."""
+    """Return how many more of the records that are gone than of those that are there are like rows, by `LACKED`."""
     if not len(gone) or not len(there):
         return 0.0
     found = [0.0]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clients.checking.perturbation import NOISES, filter_errors, membership_auc, standardised, varied
+from clients.checking.perturbation import TOLD_AT, filter_errors, membership_auc, standardised, varied
 from simulations.attack.active.levels import TABLES as ATTACKED
 from simulations.data.datasets import load_dataset
 
@@ -32,7 +32,7 @@ def lines_of(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
     """
     table = replace(load_dataset(data, data_dir=data_dir), labels=None)
     Z = standardised(table.X[:, varied(table.X)])
-    for noise in NOISES:
+    for noise in TOLD_AT:
         error = float(np.sqrt(np.mean(filter_errors(Z, noise, np.arange(len(Z))) ** 2)))
         yield {
             "data": data,

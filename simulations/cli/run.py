@@ -16,6 +16,7 @@ from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import EngineError, SettingError
 from flower_pansvm.result_file import MODEL_FILE, read_result
 from simulations.cli.options import SettingsCommand
+from strategies.registry import STRATEGIES, usable
 from strategies.run_display import RunDisplay
 from strategies.run_folder import cautions_of, check_folder_early, run_folder
 from strategies.settings import Settings, make_settings, settings_from
@@ -128,8 +129,6 @@ def select(
 
     --step 1 removes one feature at a time, --features 10 stops at ten.
     """
-    from strategies.registry import STRATEGIES, usable  # noqa: PLC0415
-
     training = Training("select", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
     settings = training.settings({"strategy": DEFAULT_SELECTION})
     if not settings.selects:

@@ -182,7 +182,7 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(marks, "MOVED", 2.0)
     for check in ("_check_ids", "_check_deviations"):
         monkeypatch.setattr(settling, check, lambda *_: None)
-    seen, like = [1.0] * len(marks.LEVELS), [0] * len(marks.LEVELS)
+    seen, like = [1.0] * len(marks.LACKED), [0] * len(marks.LACKED)
 
     def unchecked(before: marks.Marks, now: marks.CellMarks, *_: object) -> marks.Marks:
         return replace(before, again=seen, like=dict.fromkeys([*before.like, *now], like))
