@@ -54,7 +54,7 @@ def true_table(hospital: Hospital) -> Table:
     identity = table_identity(hospital)
 
     def read() -> tuple[Table, str]:
-        from clients.table.opening import open_unchanged  # noqa: PLC0415 - once a run, or a process
+        from clients.table.opening import open_unchanged  # noqa: PLC0415 - it brings pandas
 
         return open_unchanged(hospital, identity)
 

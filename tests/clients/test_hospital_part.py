@@ -13,12 +13,12 @@ from clients.gate.levels import SUMS
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = {("common", "dp_svm"): 5900, ("common", "dp_svm", "pan_svm", "scaling"): 7700}
-"""Of what the SuperNode loads, its connection to the server among it, with the systems that a hospital agrees to: to
-join is in all. Round hundreds, which a change may lower and never raises."""
+"""Of what the SuperNode loads as it starts, its connection to the server among it, with the systems that a hospital
+agrees to: to join is in all. Round hundreds, which a change may lower and never raises."""
 
 MOST_LINES_IN_ALL = 16700
 """And with what all systems, a table or a node config bring in besides: the schema file, sources of tables, copies,
-identities, Paillier sums."""
+identities, the log of runs, Paillier sums."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
 """What the hospital's part imports besides the standard library, some of it only when it is needed."""
