@@ -49,7 +49,8 @@ class GridPoint:
 
     C: float
     gamma: float
-    accuracy: float | None  # mean over the folds of the share of rows predicted right; None if it failed
+    # Mean over the folds of the share of rows predicted right, each with its class's weight; None if it failed.
+    accuracy: float | None
     deviation: float | None  # standard deviation of that share over the folds; None if it failed
     # Largest relative gap of a fold's training. A setting that trains slowly, mostly one with a large C, is compared
     # with the gap that it reaches.
@@ -120,7 +121,9 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
     pairs = pairs_of(settings, schema)
     solved = _train(federation, settings, schema, moments, maps, usable, pairs) if usable else []
     models = [solved[start : start + len(pairs)] for start in range(0, len(solved), len(pairs))]
-    accuracies = score_held_out(federation, models, pairs)[0] if models else np.empty(0)
+    # A rare class that weighs more in training weighs more in the choice.
+    weight = settings.class_weight
+    accuracies = score_held_out(federation, models, pairs, weight)[0] if models else np.empty(0)
     by_point = {
         point: slice(i * len(scaled_sets), (i + 1) * len(scaled_sets)) for i, point in enumerate(usable)
     }

@@ -62,13 +62,30 @@ def edges(chosen: Mapping[str, Any]) -> list[str]:
     return at_edge
 
 
+def measure(result: Mapping[str, Any]) -> str:
+    """Return by what the best setting was chosen: by accuracy, with class weights by that in which they count."""
+    weight = str(result["config"].get("class-weight", "none"))
+    return {"none": "accuracy", "balanced": "balanced accuracy"}.get(weight, "accuracy with class weights")
+
+
 def tells_little(result: Mapping[str, Any]) -> str:
-    """Return that no setting is clearly better than who always names the largest class; empty if one is."""
+    """Return that no setting is clearly better than who always names one class; empty if one is."""
     rows, best = result.get("rows_train_by_class"), result["chosen"]["grid"][0]
-    if not rows or best["accuracy"] - best["deviation"] > max(rows) / sum(rows):
+    if not rows:
         return ""
-    always = f"who always says “{result['classes'][rows.index(max(rows))]}” is right for {max(rows) / sum(rows):.2%}"
-    return f"No setting is more accurate than no model by more than its deviation ({always}): the choice tells little."
+    weight = str(result["config"].get("class-weight", "none"))
+    weights = [1.0] * len(rows) if weight in ("none", "balanced") else [*map(float, weight.split(","))]
+    counted = (
+        [1.0] * len(rows) if weight == "balanced" else [w * n for w, n in zip(weights, rows, strict=True)]
+    )
+    share = max(counted) / sum(counted)
+    if best["accuracy"] - best["deviation"] > share:
+        return ""
+    always = f"who always says “{result['classes'][counted.index(max(counted))]}” has {share:.2%}"
+    return (
+        f"No setting has more {measure(result)} than no model by more than its deviation ({always}): the choice tells "
+        "little."
+    )
 
 
 def command(result: Mapping[str, Any]) -> str:
@@ -96,7 +113,8 @@ def print_choice(result: Mapping[str, Any], engine_option: str) -> None:
     chosen = result["chosen"]
     console = Console(highlight=False, markup=False)
     console.print(
-        f"\nAccuracy over {result['config']['cv-folds']} folds of the training rows, mean ± deviation:\n"
+        f"\n{measure(result).capitalize()} over {result['config']['cv-folds']} folds of the training rows, "
+        "mean ± deviation:\n"
     )
     console.print(grid_table(chosen))
     if doubt := tells_little(result):

@@ -81,7 +81,10 @@ def evaluate_counts(counts: Floats, squares: Floats | None = None) -> Evaluation
 
 
 def score_held_out(
-    federation: Federation, models: Sequence[Sequence[Progress]], pairs: Sequence[Pair]
+    federation: Federation,
+    models: Sequence[Sequence[Progress]],
+    pairs: Sequence[Pair],
+    class_weight: str | tuple[float, ...] = "none",
 ) -> tuple[Floats, Floats]:
     """Try trained models on the rows of the fold that each has not seen, or on the test rows, in one secure sum.
 
@@ -93,6 +96,8 @@ def score_held_out(
         Of each model, one of each binary problem; at least one model.
     pairs : sequence of Pair
         The binary problems of each model.
+    class_weight : str or tuple of float
+        How much a row of each class counts, as in training; with 'balanced' the share is the balanced accuracy.
 
     Returns
     -------
@@ -104,8 +109,12 @@ def score_held_out(
         for m in models
     ]
     confusion = score(federation, trials, pairs).confusion
-    rows = confusion.sum(axis=(1, 2))
-    return np.trace(confusion, axis1=1, axis2=2) / np.maximum(rows, 1), rows
+    right, rows = np.diagonal(confusion, axis1=1, axis2=2), confusion.sum(axis=2)
+    weights = 1 / np.maximum(rows, 1) if class_weight == "balanced" else np.ones(rows.shape)
+    weights = np.broadcast_to(class_weight, rows.shape) if isinstance(class_weight, tuple) else weights
+    weighed = (weights * rows).sum(axis=1)
+    shares = np.divide((weights * right).sum(axis=1), weighed, out=np.zeros(len(rows)), where=weighed > 0)
+    return shares, rows.sum(axis=1)
 
 
 def typical_norm(feature_map: NystromMap) -> float:

@@ -72,9 +72,14 @@ def test_an_edge_is_not_told_where_another_value_is_as_accurate() -> None:
 
 
 def test_a_choice_among_settings_that_are_no_better_than_no_model_is_told() -> None:
-    few = {"classes": ["no", "yes"], "rows_train_by_class": [98, 2]}
+    few = {"classes": ["no", "yes"], "rows_train_by_class": [98, 2], "config": {"class-weight": "none"}}
     found = {**few, "chosen": chosen(point(1.0, 0.5, 0.98), point(4.0, 0.5, 0.98))}
-    assert "who always says “no” is right for 98.00%" in tuning.tells_little(found)
+    assert "who always says “no” has 98.00%" in tuning.tells_little(found)
+    balanced = {**found, "config": {"class-weight": "balanced"}}
+    assert tuning.tells_little(balanced) == ""
+    assert "has 50.00%" in tuning.tells_little({**balanced, "chosen": chosen(point(1.0, 0.5, 0.5))})
+    weighed = {**found, "config": {"class-weight": "1,49"}, "chosen": chosen(point(1.0, 0.5, 0.5))}
+    assert "has 50.00%" in tuning.tells_little(weighed)
     assert tuning.tells_little({**found, "chosen": chosen(point(1.0, 0.5, 0.995))}) == ""
     assert tuning.tells_little({**found, "rows_train_by_class": None}) == ""
 
