@@ -114,7 +114,8 @@ def origin_line(runs: pd.DataFrame, source: Mapping[str, Any]) -> str:
             f"'{name}' of {data}" for data, name in named[["data", "positive_class"]].to_numpy().tolist()
         )
         sizes += f". F1 is that of the positive class: {positive}"
-    seeds = f"seeds {runs['seed'].min()} to {runs['seed'].max()}"
+    first, last = runs["seed"].min(), runs["seed"].max()
+    seeds = f"seeds {first} to {last}" if first < last else f"seed {first}"
     return f"{date}, commit {' '.join(commits)}, {seeds}. {sizes}. {made_with}."
 
 
