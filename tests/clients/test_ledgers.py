@@ -13,7 +13,7 @@ import pytest
 from flwr.app import Message, RecordDict
 
 from clients.app import app
-from clients.budget import end_ledger, new_ledger
+from clients.budget import end_copy, end_ledger, new_ledger
 from clients.gate.private import privately
 from clients.hospital import Hospital
 from clients.ledger import lasting_split
@@ -439,34 +439,43 @@ def test_the_place_of_the_ledgers_does_not_depend_on_the_working_folder(
     assert not list(tmp_path.iterdir())
 
 
+def joined(folder: Path, level: str, run: int, missing: str = "") -> Site:
+    """Return a hospital's site in a run that it has joined; its schema file says what is missing."""
+    schema, file = folder / "schema.toml", folder / "ward.csv"
+    if not file.exists():
+        frame = pd.DataFrame(
+            np.random.default_rng(0).normal(60, 9, (60, 2)).round(2), columns=["age", "dose"]
+        )
+        frame.loc[:3, "age"] = -9
+        frame.assign(label=np.resize(["no", "yes"], 60)).to_csv(file, index=False)
+        new_ledger(folder / "state", 0.2)
+    schema.write_text(f'label = "label"\nclasses = ["no", "yes"]\n[columns.age]\n{missing}\n[columns.dose]\n')
+    paths = {"data": str(file), "schema": str(schema), "state": str(folder / "state")}
+    node: dict[str, Scalar] = {"name": "north", "privacy": level, "noise": 0.25, **paths}
+    site = Site.of(own_hospital(node, run, privacy=level), level)
+    join(site, JoinQuestion(()))
+    told = SchemaBroadcast(("age", "dose"), ("no", "yes"), (), 0.2, 0, 0)
+    records.write(message := RecordDict(), "broadcast.schema", told)
+    site.keep_broadcasts(message)
+    return site
+
+
 @pytest.mark.parametrize("level", ["exact", "perturbed"])
 def test_a_run_that_fails_before_an_answer_about_rows_settles_nothing(level: str, tmp_path: Path) -> None:
     """A schema file that was amended after such a run was refused until a person ended the budget or the copy."""
-    draw, schema = np.random.default_rng(0), tmp_path / "schema.toml"
-    frame = pd.DataFrame(draw.normal(60, 9, (60, 2)).round(2), columns=["age", "dose"])
-    frame.loc[:3, "age"] = -9
-    frame.assign(label=np.resize(["no", "yes"], 60)).to_csv(tmp_path / "ward.csv", index=False)
-    new_ledger(tmp_path / "state", 0.2)
-    node: dict[str, Scalar] = {
-        **{"name": "north", "data": str(tmp_path / "ward.csv"), "privacy": level, "noise": 0.25},
-        **{"schema": str(schema), "state": str(tmp_path / "state")},
-    }
-
-    def joined(run: int, missing: str) -> Site:
-        schema.write_text(
-            f'label = "label"\nclasses = ["no", "yes"]\n[columns.age]\n{missing}\n[columns.dose]\n'
-        )
-        site = Site.of(own_hospital(node, run, privacy=level), level)
-        join(site, JoinQuestion(()))
-        records.write(
-            told := RecordDict(),
-            "broadcast.schema",
-            SchemaBroadcast(("age", "dose"), ("no", "yes"), (), 0.2, 0, 0),
-        )
-        site.keep_broadcasts(told)
-        return site
-
-    joined(1, "")
-    assert len(joined(2, "missing = [-9]").train().X) > 30
+    joined(tmp_path, level, 1)
+    assert len(joined(tmp_path, level, 2, "missing = [-9]").train().X) > 30
     with pytest.raises(BudgetError):
-        joined(3, "")
+        joined(tmp_path, level, 3)
+
+
+def test_a_copy_that_was_ended_is_not_shown_from_memory(tmp_path: Path) -> None:
+    """A SuperNode that runs for months went on with it, and would have begun the next one in the midst of a study."""
+    before, same = (joined(tmp_path, "perturbed", run).train().X for run in (1, 2))
+    assert np.array_equal(before, same)
+    third = joined(tmp_path, "perturbed", 3)
+    end_copy(tmp_path / "state")
+    assert np.array_equal(third.train().X, before)  # the run that goes on
+    after = joined(tmp_path, "perturbed", 4).train().X
+    assert len(after) == len(before)
+    assert not np.isin(after, before).any()
