@@ -42,6 +42,9 @@ classes that are as frequent, with the noise of most runs."""
 MUCH_MORE = 2.0
 """How many times the noise of a column may be what it would be without a range."""
 
+MANY_ROWS = 1.5
+"""Rows of a patient on average from which on it is said that they have as many copies."""
+
 RARE = 0.1
 """Part of an even share of the records below which a class is rare: one in twenty where there are two."""
 
@@ -158,9 +161,11 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at
         f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing. A code in the copy, a rare one, "
         f"too, is the true one with at least {true}."
     )
-    if many := len(Z) // count_patients(whose) - 1:
-        told += f" A patient has {many + 1} rows or more on average: what they share, a label or a code, too, has as "
-        told += "many copies, of which the mean or most tell it. Fewer rows of each, as one, protect more."
+    if (rows := len(Z) / count_patients(whose)) >= MANY_ROWS:
+        told += (
+            f" A patient has {rows:.3g} rows on average: what they share, a label or a code, too, has as many copies, "
+            "of which the mean or most tell it. Fewer rows of each, as one, protect more."
+        )
     if len(table.columns) < of:
         told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
     share = of_all[at] / TOLD_AT[at]
