@@ -24,7 +24,7 @@ from clients.ledger.ledger import (
     read_link,
     write_ledger,
 )
-from clients.state_folder import locked, write_checked
+from clients.state_folder import locked_state, write_checked
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.private_folder import is_private, make_private
@@ -115,7 +115,7 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
         If the folder belongs to a ledger already.
     """
     make_private(folder)
-    with locked(folder):
+    with locked_state(folder):
         if (folder / LINK).exists() and read_link(folder).table:
             raise BudgetError(
                 f"There is a ledger in {folder} already. It belongs to the table for good: what was spent stays spent. "
@@ -131,7 +131,7 @@ def end_ledger(folder: Path) -> None:
     The key stays, and with it the copy of each record, unless the ledger is lost or damaged.
     """
     link = read_link(folder)
-    with locked(home := tables_home()):
+    with locked_state(home := tables_home()):
         table_folder = home / link.table
         if not link.table or not table_folder.exists():
             write_checked(folder / LINK, asdict(Link(link.test_fraction)))

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from clients.hospital import Hospital
 from clients.ledger.ledger import Ledger
-from clients.state_folder import locked, read_checked, state_folder, write_checked
+from clients.state_folder import locked_state, read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
@@ -111,7 +111,7 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
             )
         return
     folder = state_folder(hospital) or Path()
-    with locked(folder):
+    with locked_state(folder):
         runs: dict[str, Asked] = {}
         # A damaged log stops no run where nobody decides.
         with contextlib.suppress(*(() if decides else (SettingError,))):

@@ -56,7 +56,7 @@ def read_checked(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked_state(folder: Path) -> Iterator[None]:
     """Let one process at a time read and replace files of the folder; SettingError where no file can be locked."""
     with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from clients.deployment.hospital import accepted
 from clients.node.node_config import read_node_config
 from clients.runs import MOST_TEXT, SHOWN, Asked, promised, read_runs, write_runs
-from clients.state_folder import locked
+from clients.state_folder import locked_state
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
 from flower_pansvm.privacy.accountant import epsilon_of
@@ -18,7 +18,7 @@ from flower_pansvm.secure_sum.identities import read_roster
 
 def approve(folder: Path, code: str, approval: str) -> None:
     """Approve a run that waits for it by the policy's ``approval``, once; SettingError if none does by this code."""
-    with locked(folder):
+    with locked_state(folder):
         runs = read_runs(folder)
         run = find(runs, code)
         check_waits(run, runs, approval)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clients.hospital import Hospital
 from clients.ledger.ledger import BEHIND, EPOCH, Ledger, change_ledger
-from clients.state_folder import locked, read_checked, state_folder, write_checked
+from clients.state_folder import locked_state, read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.secure_sum import tags
@@ -50,7 +50,7 @@ def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
         If this site's ledger is behind; it is marked as such.
     """
     folder, roster, key = state_folder(hospital) or Path(), _roster(hospital), _key(hospital)
-    with locked(folder):  # two runs may begin in the same second
+    with locked_state(folder):  # two runs may begin in the same second
         before, missed = _heard(folder), set()
         heard = dict(before)
         for site, octets in published.items():

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from clients.hospital import Hospital
 from clients.ledger.home import read_own, tables_home, write_own
-from clients.state_folder import locked, read_checked, state_folder
+from clients.state_folder import locked_state, read_checked, state_folder
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
@@ -108,7 +108,7 @@ def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
     link = read_link(folder)
     if not link.table:
         raise BudgetError(NOT_LINKED)
-    with locked(home := tables_home()):
+    with locked_state(home := tables_home()):
         before = ledger_in(table_folder := home / link.table)
         if before.missed:
             raise BudgetError(BEHIND)

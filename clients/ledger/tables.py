@@ -35,7 +35,7 @@ from clients.hospital import Hospital
 from clients.ledger.home import read_own, tables_home, write_own
 from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests, digests_of_ids
 from clients.ledger.ledger import BEHIND, LINK, Ledger, Link, ledger_in, read_link, write_ledger
-from clients.state_folder import locked, read_checked, state_folder, write_checked
+from clients.state_folder import locked_state, read_checked, state_folder, write_checked
 from clients.table.opening import open_table
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
@@ -256,7 +256,7 @@ def link_table(
     """
     # Read before the lock is taken, for which all runs of this account wait.
     whole = whole_file() if whole_file and read_link(folder).version != version else None
-    with locked(home := tables_home()):
+    with locked_state(home := tables_home()):
         link, known = read_link(folder), [KnownTables(home, table)]
         if whole is not None:
             known.append(KnownTables(home, whole, WHOLE_FILE))

@@ -224,8 +224,8 @@ def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) 
 def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
     """The system takes it off; the file stays and means nothing."""
     code = (
-        "import os; from clients.ledger.home import tables_home; from clients.state_folder import locked\n"
-        "locked(tables_home()).__enter__(); os.kill(os.getpid(), 9)"
+        "import os; from clients.ledger.home import tables_home; from clients.state_folder import locked_state\n"
+        "locked_state(tables_home()).__enter__(); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
     assert done.returncode == -9
