@@ -34,7 +34,11 @@ def table_at(hospital: Hospital, level: str) -> Table:
     TableError if it cannot be read, or there can be no copy of it. FederationError if it has changed since the run
     began: sums before a change and after it would differ in the rows that have changed.
     """
+    from clients.ledger.tables import link_own_table  # noqa: PLC0415 - once a run, or a process
+
     table = true_table(hospital)
+    # What a system sees settles how records are told apart, before a copy begins.
+    link_own_table(hospital, table)
     if level != "perturbed":
         return table
     from clients.perturb import copy_of  # noqa: PLC0415 - loaded only at level perturbed
@@ -92,11 +96,7 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
     are not those that the hospital has settled on.
     """
     schema = Schema(broadcast.columns, broadcast.classes, broadcast.positive_labels)
-    true_rows = true_table(hospital)
-    from clients.ledger.tables import link_own_table  # noqa: PLC0415 - once a run, or a process
-
-    link_own_table(hospital, true_rows)
-    view = table_at(hospital, level)
+    true_rows, view = true_table(hospital), table_at(hospital, level)
     labels = cast(NDArray[np.str_], view.labels)
     if len(labels) > MOST_ROWS:
         raise TableError(

@@ -212,8 +212,8 @@ def _check_table(hospital: Hospital, level: str) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
     # Of the true records: a copy is begun by a run, and not by a check of a table that is not ready.
     site, dp = Site.of(hospital, "exact"), level == "dp"
-    link_own_table(site, true_table(site), joins=False)
-    table = site.table()
+    table = true_table(site)
+    link_own_table(site, table, joins=False)
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
     positive = positive_labels(hospital)

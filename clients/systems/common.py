@@ -51,5 +51,5 @@ def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
     from clients.labels_told import disclosed_classes  # noqa: PLC0415 - mostly all hospitals name them in a schema file
 
     # What is listed is public; else a copy begins with what it tells of labels.
-    shown = table if allowed_classes(site) else site.table()
+    shown = site.table() if site.level == "perturbed" and not allowed_classes(site) else table
     return tuple(map(str, disclosed_classes(site, shown, question.positive_labels)))

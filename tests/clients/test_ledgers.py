@@ -469,6 +469,21 @@ def test_a_run_that_fails_before_an_answer_about_rows_settles_nothing(level: str
         joined(tmp_path, level, 3)
 
 
+def test_a_copy_that_begins_as_classes_are_told_settles_how_records_are_told_apart(tmp_path: Path) -> None:
+    """A study of fewer columns could have settled it after that, beside a copy of all columns."""
+    joined(tmp_path, "perturbed", 1)
+    assert not read_ledger(tmp_path / "state").joined
+    schema = (tmp_path / "schema.toml").read_text().replace('classes = ["no", "yes"]\n', "")
+    (tmp_path / "schema.toml").write_text(schema)
+    paths = {"data": "ward.csv", "schema": "schema.toml", "state": "state"}
+    node: dict[str, Scalar] = {"name": "north", "privacy": "perturbed", "noise": 0.25}
+    node |= {key: str(tmp_path / name) for key, name in paths.items()}
+    join(Site.of(own_hospital(node, 2, privacy="perturbed"), "perturbed"), JoinQuestion(()))
+    ledger = read_ledger(tmp_path / "state")
+    assert ledger.copy
+    assert ledger.joined
+
+
 def test_a_copy_that_was_ended_is_not_shown_from_memory(tmp_path: Path) -> None:
     """A SuperNode that runs for months went on with it, and would have begun the next one in the midst of a study."""
     before, same = (joined(tmp_path, "perturbed", run).train().X for run in (1, 2))
