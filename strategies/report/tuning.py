@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -74,10 +75,8 @@ def tells_little(result: Mapping[str, Any]) -> str:
     if not rows:
         return ""
     weight = str(result["config"].get("class-weight", "none"))
-    weights = [1.0] * len(rows) if weight in ("none", "balanced") else [*map(float, weight.split(","))]
-    counted = (
-        [1.0] * len(rows) if weight == "balanced" else [w * n for w, n in zip(weights, rows, strict=True)]
-    )
+    weights = {"none": [1.0] * len(rows), "balanced": [1 / max(n, 1) for n in rows]}.get(weight)
+    counted = np.multiply(rows, weights or [*map(float, weight.split(","))]).tolist()
     share = max(counted) / sum(counted)
     if best["accuracy"] - best["deviation"] > share:
         return ""
