@@ -2,12 +2,13 @@
 
 A process with the environment variables of `variables_for` reads the current fault from a file: ``agent`` (a run is
 one of Flower's agents), ``toml``, ``zip`` and ``bomb`` (its bundle is unreadable, or unpacks to 64 MB), ``full`` (the
-server replies with HTTP 500, as with a full disk), ``clock`` (a hospital's clock is an hour ahead). Any other text is
-no fault.
+server replies with HTTP 500, as with a full disk), ``lost`` (it is killed as it hands out a question, once), ``clock``
+(a hospital's clock is an hour ahead). Any other text is no fault.
 """
 
 import io
 import os
+import signal
 import sys
 import time
 import zipfile
@@ -75,7 +76,7 @@ def misbehave() -> None:
     """Replace Flower's handlers."""
     from flwr.superlink.servicer.fleet import fleet_handlers as handlers  # noqa: PLC0415 - in a SuperLink only
 
-    honest_run, honest_fab = handlers.get_run, handlers.get_fab
+    honest_run, honest_fab, honest_pull = handlers.get_run, handlers.get_fab, handlers.pull_messages
 
     def get_run(**arguments: Any) -> Any:
         reply = honest_run(**arguments)
@@ -101,7 +102,15 @@ def misbehave() -> None:
 
         return handler
 
+    def pull_messages(**arguments: Any) -> Any:
+        reply = honest_pull(**arguments)
+        if kind() == "lost" and reply.messages_list:
+            Path(os.environ[VARIABLE]).write_text("", encoding="utf-8")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return reply
+
     changed = {"get_run": get_run, "get_fab": get_fab}
+    handlers.pull_messages = pull_messages
     for name in ("pull_messages", "push_messages", "push_object", "send_node_heartbeat", "activate_node"):
         changed[name] = full(getattr(handlers, name))
     for name, handler in changed.items():

@@ -1,5 +1,6 @@
 """Messages to nodes and their replies: send, wait, raise a site's error; and the costs of a run."""
 
+import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from flower_pansvm.lists import first_of
 from flower_pansvm.log import log
 from flower_pansvm.printable import printable
 from flower_pansvm.tasks import Task
+from strategies.federation.packed_grid import PackedGrid
 
 POLL_SECONDS = 0.02
 """First pause between polls for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""
@@ -27,6 +29,9 @@ SLOWEST_POLL_SECONDS = 0.25
 RESEND_SECONDS, RESEND_PAUSE_SECONDS = 60.0, 2.0
 """Time after a request in which it is sent again to a node that did not receive it or whose reply was lost, and the
 pause between."""
+
+INTERRUPTED_SECONDS = 1.0
+"""At a deployment, a look for replies that takes longer had to wait for a server that was away."""
 
 UNDELIVERED = (
     ErrorCode.MESSAGE_UNAVAILABLE,
@@ -200,16 +205,21 @@ def _arrivals(
 ) -> Iterator[tuple[int, Message]]:
     """Send messages and yield each node's first reply when it comes, until all have come or time is up.
 
-    Lost requests and replies are sent again; a site repeats its reply without computing it again.
+    Lost requests and replies are sent again; a site repeats its reply without computing it again. A request that a
+    SuperLink hands out as it is killed is lost without a word: who is silent for a while after that is asked again.
     """
     waiting, resend = _push(grid, messages), set[int]()
     begun, pause, reports = time.monotonic(), POLL_SECONDS, 1
-    sent = begun
+    sent, ask_again = begun, math.inf
     while (waiting or resend) and time.monotonic() < begun + timeout:
         looked = time.monotonic()
         arrived = list(grid.pull_messages(set(waiting))) if waiting else []
         # Flower waits for minutes for the rest of a reply that a killed SuperLink has lost: no site is late by that.
         begun += max(0.0, time.monotonic() - looked - PATIENCE_SECONDS)
+        if isinstance(grid, PackedGrid) and time.monotonic() - looked > INTERRUPTED_SECONDS:
+            ask_again = time.monotonic() + PATIENCE_SECONDS
+        elif time.monotonic() > ask_again:
+            resend, ask_again = {*resend, *waiting.values()}, math.inf
         for reply in arrived:
             # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
             node = waiting.pop(reply.metadata.reply_to_message_id, None)
@@ -219,6 +229,8 @@ def _arrivals(
             if undelivered and time.monotonic() - begun < min(RESEND_SECONDS, timeout - RESEND_PAUSE_SECONDS):
                 resend.add(node)
             else:
+                waiting = {message_id: other for message_id, other in waiting.items() if other != node}
+                resend.discard(node)
                 yield node, reply
         if resend and time.monotonic() - sent > RESEND_PAUSE_SECONDS:
             waiting |= _push(

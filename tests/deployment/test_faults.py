@@ -38,9 +38,7 @@ def test_a_training_goes_on_after_ctrl_c_with_too_few_hospitals_left_and_while_i
         for name in study.names[2:]:
             study.wait(name, CONNECTED)
         with study.training(out, "--resume") as training:
-            # Who is just being asked would wait for a question that went down with the server.
-            for name in study.names:
-                study.wait(name, sign)
+            study.wait(study.names[0], sign)
             study.signal("coordinator", "flower-superlink")
             assert training.end() == 0, training.log
             assert re.search(r"resuming after [2-9] sums", training.log)

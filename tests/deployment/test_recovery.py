@@ -92,15 +92,18 @@ def test_after_each_fault_all_hospitals_are_back_and_a_training_ends_well(tmp_pa
 
 @pytest.mark.slow(minutes=8)
 def test_a_training_outlasts_a_superlink_that_is_killed_and_names_a_hospital_that_is(tmp_path: Path) -> None:
-    with evil_study(tmp_path) as (study, _):
+    with evil_study(tmp_path) as (study, evil):
         with study.training(tmp_path / "link") as training:
-            # Who is just being asked would wait for a question that went down with the server.
-            for name in study.names:
-                study.wait(name, "asked for")
+            study.wait(study.names[0], "asked for")
             commands = "\n".join(processes_about(tmp_path / "coordinator").values())
             assert "flwr-serverapp" in commands
             assert "--token " not in commands
             study.signal("coordinator", "flower-superlink")
+            assert training.end() == 0, training.log
+        with study.training(tmp_path / "lost") as training:
+            study.wait(study.names[0], "asked for")
+            evil.write_text("lost")
+            study.wait("coordinator", "is started again")
             assert training.end() == 0, training.log
         with study.training(tmp_path / "node") as training:
             study.wait(study.names[0], "asked for local_scores")

@@ -1,6 +1,7 @@
 """Whoever lets the coordinator wait is named."""
 
 from collections.abc import Iterable
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -21,9 +22,11 @@ from flower_pansvm.errors import (
     TableError,
     TrainingError,
 )
+from flower_pansvm.records import packed
 from flower_pansvm.study.connection import NotThereError
 from strategies.federation import exchange as exchanging
 from strategies.federation.exchange import Costs, by_reason, exchange
+from strategies.federation.packed_grid import PackedGrid
 from tests.clocks import set_clock
 
 
@@ -35,16 +38,22 @@ def silent_grid(messages: list[str]) -> Grid:
     return grid
 
 
-@pytest.mark.parametrize(
-    ("names", "told"), [({7: "south", 8: "north"}, "north, south"), ({}, "node 7, node 8")]
-)
-def test_a_line_now_and_then_says_who_is_waited_for(
-    names: dict[int, str], told: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Set a clock that sleep moves on."""
     now = [0.0]
     set_clock(
         monkeypatch, exchanging, monotonic=lambda: now[0], sleep=lambda _: now.__setitem__(0, now[0] + 1.0)
     )
+    return now
+
+
+@pytest.mark.parametrize(
+    ("names", "told"), [({7: "south", 8: "north"}, "north, south"), ({}, "node 7, node 8")]
+)
+def test_a_line_now_and_then_says_who_is_waited_for(
+    names: dict[int, str], told: str, now: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
     messages = [Mock(spec=Message, content=RecordDict(), metadata=Mock(dst_node_id=node)) for node in (7, 8)]
     with caplog.at_level("INFO", logger="flwr"):
         assert exchange(silent_grid(["a", "b"]), messages, 40.0, Costs(), names) == {}
@@ -107,7 +116,7 @@ class LossyGrid:
         for one in ids:
             question = self.asked[int(one)]
             error = Error(self.lost.pop(0)) if self.lost else None
-            reply = Mock(spec=Message, content=RecordDict(), error=error)
+            reply = Mock(spec=Message, content=packed(RecordDict()), error=error)
             reply.metadata.src_node_id = question.metadata.dst_node_id
             reply.metadata.reply_to_message_id = one
             reply.has_error.return_value, reply.has_content.return_value = error is not None, error is None
@@ -125,12 +134,8 @@ class LossyGrid:
     ],
 )
 def test_what_is_lost_on_the_way_is_asked_again_for_a_minute(
-    lost: list[int], asked: int, answered: int, monkeypatch: pytest.MonkeyPatch
+    lost: list[int], asked: int, answered: int, now: list[float]
 ) -> None:
-    now = [0.0]
-    set_clock(
-        monkeypatch, exchanging, monotonic=lambda: now[0], sleep=lambda _: now.__setitem__(0, now[0] + 1.0)
-    )
     grid = LossyGrid(lost)
     question = Message(RecordDict(), 7, "query.join")
     replies = exchange(grid, [question], 600.0, Costs(), {})  # type: ignore[arg-type]
@@ -139,13 +144,9 @@ def test_what_is_lost_on_the_way_is_asked_again_for_a_minute(
 
 
 def test_nobody_is_late_while_flower_waits_for_the_rest_of_a_reply_that_a_killed_server_has_lost(
-    monkeypatch: pytest.MonkeyPatch,
+    now: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It gives that up after three minutes, in which it looks at no other reply."""
-    now = [0.0]
-    set_clock(
-        monkeypatch, exchanging, monotonic=lambda: now[0], sleep=lambda _: now.__setitem__(0, now[0] + 1.0)
-    )
     grid = LossyGrid([ErrorCode.MESSAGE_UNAVAILABLE])
     pull = grid.pull_messages
 
@@ -157,6 +158,29 @@ def test_nobody_is_late_while_flower_waits_for_the_rest_of_a_reply_that_a_killed
     questions = [Message(RecordDict(), node, "query.join") for node in (7, 8)]
     replies = exchange(grid, questions, 90.0, Costs(), {})  # type: ignore[arg-type]
     assert (sorted(replies), len(grid.asked)) == ([7, 8], 3)
+
+
+@pytest.mark.parametrize("deployed", [True, False])
+def test_a_question_that_a_server_handed_out_as_it_was_killed_is_asked_again(
+    deployed: bool, now: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two: the other is answered. In a simulation nothing is lost, and a site would compute twice."""
+    lossy, seconds = LossyGrid([]), 6.0
+    pull = lossy.pull_messages
+
+    def wait_for_the_server(ids: Iterable[str]) -> list[Message]:
+        nonlocal seconds
+        now[0] += seconds
+        seconds = 0.0
+        return pull([message_id for message_id in ids if message_id != "0"])
+
+    monkeypatch.setattr(lossy, "pull_messages", wait_for_the_server)
+    grid: Any = PackedGrid(lossy) if deployed else lossy  # type: ignore[arg-type]
+    replies = exchange(
+        grid, [Message(RecordDict(), node, "query.join") for node in (7, 8)], 600.0, Costs(), {}
+    )
+    assert (sorted(replies), len(lossy.asked)) == (([7, 8], 3) if deployed else ([8], 2))
+    assert (now[0] < 30) == deployed
 
 
 def test_a_question_is_handed_over_again_when_the_server_has_forgotten_a_part(
