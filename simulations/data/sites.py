@@ -5,6 +5,7 @@ settings always give the same tables; a cache avoids reading and partitioning th
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -47,6 +48,11 @@ def join_data(sources: Sequence[str], data_dir: str = "") -> str:
     """
     names = []
     for source in sources:
+        if re.search(r"[,;|]", source) and not Path(source).exists():
+            raise SettingError(
+                f"There is no file '{source}'. If these are several, one a site, name each by an option of its own: "
+                "--data north.csv --data south.csv."
+            )
         path = locate(source, _folder(data_dir))
         text = source if path is None else str(path.absolute())
         if SEPARATOR in text or "'" in text:

@@ -159,6 +159,12 @@ def test_join_data_survives_a_run_config_and_another_folder(wards, monkeypatch):
     assert join_data(["iris"]) == "iris"
 
 
+@pytest.mark.parametrize("mark", [",", ";", "|"])
+def test_several_files_in_one_text_are_told_how_to_be_named(wards, mark):
+    with pytest.raises(SettingError, match="--data north.csv --data"):
+        join_data([mark.join(wards)])
+
+
 def test_join_data_finds_names_in_the_folder(tmp_path, monkeypatch):
     path = tmp_path / "ward.csv.gz"
     path.write_bytes(b"")
