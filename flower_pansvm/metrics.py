@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import BINS
 
 SMALLEST = 5
-"""Rows that a group holds at the least, unless there are fewer in all."""
+"""Rows that a group holds at the least, unless there are fewer in all, or on its side of the run's threshold."""
 
 MOST_GROUPS = 50
 """About how many groups there are at most: with many rows each group holds more."""
@@ -32,11 +32,13 @@ def decision_groups(
     histogram: Floats,
     probabilities: Floats | None = None,
     frame: tuple[float, float] | None = None,
+    threshold: float = 0.0,
 ) -> tuple[DecisionGroup, ...]:
     """Return the groups of a histogram of decision values, the smallest values first.
 
     Neighbouring bins are put together until they hold `SMALLEST` rows and a share of 1 / `MOST_GROUPS` of all. What is
-    left at the end belongs to the last group.
+    left at the end belongs to the last group. No group has rows on both sides of the threshold, as what it finds would
+    then be off by rows of that group.
 
     Parameters
     ----------
@@ -46,19 +48,15 @@ def decision_groups(
         Probability of the class in the middle of each bin.
     frame : tuple of float, optional
         Centre and scale of the histogram.
+    threshold : float
+        Probability from which on the run predicts the class; 0 if it has none.
     """
     rows = histogram.sum(axis=0)
     filled = np.flatnonzero(rows)
-    if not len(filled):
-        return ()
-    wanted = max(SMALLEST, rows.sum() / MOST_GROUPS)
-    groups: list[list[int]] = [[]]
-    for index in filled:
-        if groups[-1] and rows[groups[-1]].sum() >= wanted:
-            groups.append([])
-        groups[-1].append(int(index))
-    if len(groups) > 1 and rows[groups[-1]].sum() < wanted:
-        groups[-2:] = [groups[-2] + groups[-1]]
+    start = 0 if probabilities is None else int(np.searchsorted(probabilities, threshold))
+    groups = [
+        group for side in (filled[filled < start], filled[filled >= start]) for group in _joined(rows, side)
+    ]
     return tuple(
         DecisionGroup(
             int(histogram[0, bins].sum()),
@@ -68,6 +66,19 @@ def decision_groups(
         )
         for i, bins in enumerate(groups)
     )
+
+
+def _joined(rows: Floats, bins: Ints) -> list[list[int]]:
+    """Return some bins, shape (bins,), put together to groups, by the rows in every bin."""
+    wanted = max(SMALLEST, rows.sum() / MOST_GROUPS)
+    groups: list[list[int]] = []
+    for index in bins.tolist():
+        if not groups or rows[groups[-1]].sum() >= wanted:
+            groups.append([])
+        groups[-1].append(index)
+    if len(groups) > 1 and rows[groups[-1]].sum() < wanted:
+        groups[-2:] = [groups[-2] + groups[-1]]
+    return groups
 
 
 def _values(places: Floats, centre: float, scale: float) -> Floats:
@@ -267,6 +278,7 @@ class Evaluation:
         probabilities: Floats | None = None,
         squares: Floats | None = None,
         frame: tuple[float, float] | None = None,
+        threshold: float = 0.0,
     ) -> "Evaluation":
         """Compute the figures from summed counts.
 
@@ -283,6 +295,8 @@ class Evaluation:
             Sums of products of patients' counts.
         frame : tuple of float, optional
             With two classes, centre and scale of the histogram.
+        threshold : float
+            With probabilities, that from which on the run predicts class 1; 0 if it has none.
         """
         rows = int(confusion.sum())
         if rows == 0:
@@ -303,7 +317,9 @@ class Evaluation:
             auc=float(np.mean(areas)) if areas else None,
             confusion=tuple(map(tuple, confusion.tolist())),
             squares=None if squares is None else tuple(map(tuple, squares.tolist())),
-            groups=tuple(decision_groups(histogram, probabilities, frame) for histogram in histograms),
+            groups=tuple(
+                decision_groups(histogram, probabilities, frame, threshold) for histogram in histograms
+            ),
             agreement=agreement(histograms[0], probabilities) if probabilities is not None else None,
             areas=by_class if len(by_class) > 1 else (),
         )

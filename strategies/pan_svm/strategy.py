@@ -232,12 +232,12 @@ class PanSVM(PhasedStrategy):
         probabilities = calibration.probabilities(histogram_middles(*axis)[:, None])[:, 1] if axis else None
         return self._tried(scores, axis, probabilities)
 
-    @staticmethod
     def _tried(
-        sums: ScoresAnswer, axis: tuple[float, float] | None, probabilities: Floats | None = None
+        self, sums: ScoresAnswer, axis: tuple[float, float] | None, probabilities: Floats | None = None
     ) -> Evaluation:
         return Evaluation.from_counts(
-            sums.confusion[0], sums.histogram[0], probabilities, sums.squares[0], axis
+            *(sums.confusion[0], sums.histogram[0], probabilities, sums.squares[0], axis),
+            self.settings.threshold,
         )
 
     def figures(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from logging import WARNING
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 from scipy.stats import norm
 
 from flower_pansvm.arrays import Floats
@@ -214,10 +215,11 @@ def _groups(histogram: Floats, edges: Floats, probabilities: Floats | None) -> t
     )
 
 
-def edges_of_copies(model: Model, before: Evaluation) -> tuple[Floats, Floats | None]:
+def edges_of_copies(model: Model, before: Evaluation, threshold: float = 0.0) -> tuple[Floats, Floats | None]:
     """Return edges for a test on true records, and the probability of each bin, from decision values of the copies.
 
-    The edges part the copies' groups into about as large bins. None without decision values of two classes.
+    The edges part the copies' groups into about as large bins; one of them is at the run's threshold, a probability, if
+    it has one. None without decision values of two classes.
     """
     if len(before.groups) != 1 or len(model.schema_.classes) != 2:
         return NO_EDGES, None
@@ -233,6 +235,10 @@ def edges_of_copies(model: Model, before: Evaluation) -> tuple[Floats, Floats | 
     calibration = getattr(model, "calibration_", None)
     if None in given or calibration is None:
         return edges, None
+    if threshold and calibration.slopes[0] > 0:
+        at = float((logit(threshold) - calibration.intercepts[0]) / calibration.slopes[0])
+        others = edges[edges != 0]
+        edges = np.unique([0.0, at, *others[np.argsort(np.abs(others - at))[1:]]])
     # A bin that no group begins in has the mean of its ends.
     ends = calibration.probabilities(edges[:, None])[:, 1]
     means = (np.concatenate([[0.0], ends]) + np.concatenate([ends, [1.0]])) / 2
@@ -257,7 +263,8 @@ def tested_on_true_records(budget: Budget, settings: Settings, model: Model, out
     federation, before = budget.federation, outcome.evaluation or Evaluation(0, None, None, None, None)
     octets = np.frombuffer(model.to_bytes(), dtype=np.uint8)
     with federation.costs.phase("test on true records"):
-        test = private_test(budget, MODEL_TEST, budget.rho, octets, *edges_of_copies(model, before))
+        binned = edges_of_copies(model, before, getattr(settings, "threshold", 0.0))
+        test = private_test(budget, MODEL_TEST, budget.rho, octets, *binned)
     if test.evaluation is None:
         return outcome
     told: dict[str, Any] = {
