@@ -15,6 +15,9 @@ SMALLEST = 5
 MOST_GROUPS = 50
 """About how many groups there are at most: with many rows each group holds more."""
 
+SURE = 2.0
+"""Standard deviations of its noise that a bin's count is above, to take part in a calibration slope."""
+
 
 @dataclass(frozen=True)
 class DecisionGroup:
@@ -196,8 +199,13 @@ def agreement(
     spread = math.sqrt(float(np.average(np.square(errors - brier), weights=counts)) / rows.sum())
     unsure = np.zeros((len(rows), len(rows))) if covariance is None else covariance[np.ix_(filled, filled)]
     large, large_error, large_noise = _logistic(np.ones((len(odds), 1)), odds, cases, rows, unsure)
-    centred = np.column_stack([np.ones(len(odds)), odds - np.average(odds, weights=rows)])
-    slope, slope_error, slope_noise = _logistic(centred, np.zeros(len(odds)), cases, rows, unsure)
+    # Bins that may hold noise alone, as one beyond all rows, where probabilities are near 1, would flatten a slope.
+    sure = rows >= SURE * np.sqrt(2 * np.diag(unsure))
+    told, weights, unsure_ones = odds[sure], rows[sure], unsure[np.ix_(sure, sure)]
+    centred = np.column_stack([np.ones(len(told)), told - told @ weights / max(weights.sum(), 1e-12)])
+    slope, slope_error, slope_noise = _logistic(
+        centred, np.zeros(len(told)), cases[sure], weights, unsure_ones
+    )
     slopes = (np.square(given) - brier) / rows.sum(), (np.square(1 - given) - brier) / rows.sum()
     noise = math.sqrt(sum(max(float(s @ unsure @ s), 0.0) for s in slopes))
     return Agreement(large, large_error, slope, slope_error, brier, spread, large_noise, slope_noise, noise)
