@@ -169,7 +169,7 @@ def share_by_patient(
 
     ``noise`` is as of :func:`share`.
     """
-    return share(right, wrong, noise, _part_that_counts(result) * (max(right, 0.0) + max(wrong, 0.0)))
+    return share(right, wrong, noise, part_that_counts(result) * (max(right, 0.0) + max(wrong, 0.0)))
 
 
 def share_by_class(
@@ -179,11 +179,11 @@ def share_by_class(
 
     ``index`` is that of the class; ``noise`` is as of :func:`share`.
     """
-    factor = _part_that_counts(result, [2 * index, 2 * index + 1])
+    factor = part_that_counts(result, [2 * index, 2 * index + 1])
     return share(right, wrong, noise, factor * (max(right, 0.0) + max(wrong, 0.0)))
 
 
-def _part_that_counts(result: Mapping[str, Any], picked: Sequence[int] | None = None) -> float:
+def part_that_counts(result: Mapping[str, Any], picked: Sequence[int] | None = None) -> float:
     """Return how many patients tell as much as the rows of some cells or of all, as a share of these.
 
     As in :func:`effective_rows`; by class, as ill patients may come more often than others.
@@ -300,7 +300,7 @@ def area_interval(result: Mapping[str, Any]) -> tuple[float, float] | None:
         cells = [2 * index, 2 * index + 1]
         others = [cell for other in classes if other != index for cell in (2 * other, 2 * other + 1)]
         if value is not None:
-            parts = _part_that_counts(result, cells), _part_that_counts(result, others)
+            parts = part_that_counts(result, cells), part_that_counts(result, others)
             ends.append(_area_ends(value, parts[0] * rows[index], parts[1] * (sum(rows) - rows[index])))
     noise = Z * (result.get("auc_noise") or 0.0)
     low, high = (sum(end) / len(ends) for end in zip(*ends, strict=True))
@@ -317,28 +317,6 @@ def _area_ends(area: float, cases: float, others: float) -> tuple[float, float]:
         return abs(a - area) - Z * math.sqrt(max(variance, 0.0))
 
     return float(brentq(beyond, 0.0, area)), float(brentq(beyond, area, 1.0))
-
-
-def agreement_intervals(result: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
-    """Return intercept and slope of the calibration and the Brier score, each with the ends of its interval, by name.
-
-    Empty where the model gives no probabilities of two classes; without a figure that could not be fitted. Standard
-    errors are those of as many rows as there are patients that tell as much.
-    """
-    fit = result.get("agreement")
-    if not fit:
-        return {}
-    wider = 1 / math.sqrt(max(_part_that_counts(result), 1 / result.get("rows_test", 1)))
-    halves = {
-        name: Z * math.hypot(wider * fit[f"{name}_error"], fit.get(f"{name}_noise", 0.0))
-        for name in ("intercept", "slope", "brier")
-        if fit[name] is not None
-    }
-    ends = {name: (fit[name], fit[name] - half, fit[name] + half) for name, half in halves.items()}
-    if "brier" in ends:  # a mean of squares of differences of probabilities, which noise can take beyond
-        value, low, high = (min(max(end, 0.0), 1.0) for end in ends["brier"])
-        ends["brier"] = value, low, high
-    return ends
 
 
 def classes_not_tested(result: Mapping[str, Any]) -> list[str]:

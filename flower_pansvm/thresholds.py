@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from flower_pansvm.agreement_intervals import agreement_intervals
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import Model
 from flower_pansvm.result_file import RESULT_FILE, read_result
-from flower_pansvm.shares import Share, agreement_intervals, share_by_class, share_by_patient
+from flower_pansvm.shares import Share, share_by_class, share_by_patient
 
 COUNTED = ("of_class", "others")
 """The rows of a group: with the positive class, and others."""

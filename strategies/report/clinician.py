@@ -4,7 +4,8 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
-from flower_pansvm.shares import Share, agreement_intervals, all_right, area_interval, balanced_interval
+from flower_pansvm.agreement_intervals import agreement_intervals
+from flower_pansvm.shares import Share, all_right, area_interval, balanced_interval
 from flower_pansvm.thresholds import chosen_point, operating_point
 from strategies.report.curves import bands_of, roc_curves
 from strategies.report.section import Result, filled, patient_counts, quoted, simulated, some, svg, unit

@@ -4,16 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flower_pansvm.agreement_intervals import agreement_intervals
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import write
 from flower_pansvm.result_file import ONCE_MORE, RESULT_FILE, read_result
-from flower_pansvm.shares import (
-    agreement_intervals,
-    all_right,
-    area_interval,
-    balanced_interval,
-    classes_not_tested,
-)
+from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
 from flower_pansvm.thresholds import chosen_point
 from strategies.report.cautions import cautions
 from strategies.report.section import patient_counts, quoted, some, templates

@@ -12,10 +12,10 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
+from flower_pansvm.agreement_intervals import agreement_intervals
 from flower_pansvm.counts import confusion_counts, decision_histogram, patient_squares
-from flower_pansvm.metrics import agreement, area_under_curve
+from flower_pansvm.metrics import Evaluation, agreement, area_under_curve, histogram_middles
 from flower_pansvm.shares import (
-    agreement_intervals,
     all_right,
     area_interval,
     balanced_interval,
@@ -295,3 +295,21 @@ def test_probabilities_that_are_far_off_have_an_intercept_that_says_how_far(shif
     found = agreement(histogram, expit(middles - shift))
     assert found.intercept == pytest.approx(shift, abs=1e-2)
     assert found.slope == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("odds", "spread", "rows"), [(-4.0, 0.7, 40), (0.0, 6.0, 40), (0.0, 1.0, 100)])
+def test_the_brier_scores_interval_holds_of_a_rare_class_and_of_sure_probabilities(
+    odds: float, spread: float, rows: int
+) -> None:
+    """By the spread of the rows' errors alone it held in 60 and 89 % of cases: where none is wrong, that is nothing."""
+    generator, probabilities, held = np.random.default_rng(0), expit(histogram_middles()), []
+    many = expit(generator.normal(odds, spread, 100_000))
+    for _ in range(200):
+        decisions = generator.normal(odds, spread, rows)
+        true = (generator.random(rows) < expit(decisions)).astype(int)
+        confusion = confusion_counts(true, (decisions > 0).astype(int), 2)
+        histograms = decision_histogram(decisions, true == 1)[None]
+        found = asdict(Evaluation.from_counts(confusion, histograms, probabilities))
+        told = agreement_intervals({**found, "rows_test": rows, "decision_groups": found["groups"]})["brier"]
+        held.append(told[1] <= np.mean(many * (1 - many)) <= told[2])
+    assert np.mean(held) > 0.91

@@ -15,11 +15,12 @@ from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, confusion_matrix, f1_score, roc_auc_score
 
 from clients.ledger.ledger import read_ledger
+from flower_pansvm.agreement_intervals import agreement_intervals
 from flower_pansvm.arrays import Floats
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of
-from flower_pansvm.shares import agreement_intervals, all_right, area_interval, right_of_classes
+from flower_pansvm.shares import all_right, area_interval, right_of_classes
 from flower_pansvm.tested import FINE
 from flower_pansvm.thresholds import operating_point
 from simulations.data.pooling import pooled
