@@ -126,6 +126,10 @@ def print_selection(result: Mapping[str, Any], folder: Path) -> None:
     show = Console(highlight=False, markup=False).print
     show("\nAccuracy, mean ± deviation over folds of the training rows:\n")
     show(gain_table(result))
+    show(
+        "\nThe chosen features' accuracy over the folds can be too good, as these rows helped to choose.",
+        soft_wrap=True,
+    )
     show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, {why_so_many(result)}:")
     show(named(chosen), end="\n\n")
     for text in filter(None, (cost(result), advice(result))):

@@ -87,6 +87,14 @@ def tells_little(result: Mapping[str, Any]) -> str:
     )
 
 
+def too_good(result: Mapping[str, Any]) -> str:
+    """Return that the best of several settings is less good for other patients; empty if there was no choice."""
+    if len(result["chosen"]["grid"]) < 2:
+        return ""
+    test = "" if result["accuracy"] is None else "; the test rows had no part in the choice"
+    return f"The best was chosen by these figures, and its own can be too good for that{test}."
+
+
 def command(result: Mapping[str, Any]) -> str:
     """Return the command that trains with the chosen setting and all others of a run: its result, config with paths."""
     config, chosen = result["config"], result["chosen"]
@@ -116,8 +124,8 @@ def print_choice(result: Mapping[str, Any], engine_option: str) -> None:
         "mean ± deviation:\n"
     )
     console.print(grid_table(chosen))
-    if doubt := tells_little(result):
-        console.print(f"\n{doubt}", soft_wrap=True)
+    for text in filter(None, (too_good(result), tells_little(result))):
+        console.print(f"\n{text}", soft_wrap=True)
     for name in edges(chosen):
         console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --{name} ...")
     console.print(f"\nBest setting: {command(result)}{engine_option}", soft_wrap=True)
