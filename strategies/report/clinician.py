@@ -282,5 +282,5 @@ def certainty(result: Result) -> str:
         says = f"Share of {unit(result)}s with the class, by the probability that the model gives; as in the table."
         plot = svg(calibration_figure(bands), says)
         values |= {"bands": bands, "plot": plot, "name": quoted(result["classes"][1])}
-        values["figures"] = agreement_intervals(result)
+        values |= {"figures": agreement_intervals(result), "noise": result.get("bin_noise")}
     return filled(TEMPLATES, "certainty", **values)
