@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from sklearn.metrics import brier_score_loss, confusion_matrix, f1_score, roc_au
 from clients.ledger.ledger import read_ledger
 from flower_pansvm.agreement_intervals import agreement_intervals
 from flower_pansvm.arrays import Floats
-from flower_pansvm.metrics import Evaluation
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.metrics import DecisionGroup, Evaluation
 from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of
 from flower_pansvm.shares import all_right, area_interval, right_of_classes
@@ -28,7 +30,13 @@ from strategies.app import run
 from strategies.report.page import write_report
 from strategies.results import _of_test
 from strategies.settings import make_settings
-from strategies.steps.private_tests import combined, edges_around, evaluated, nearest_with_sum
+from strategies.steps.private_tests import (
+    combined,
+    edges_around,
+    edges_of_copies,
+    evaluated,
+    nearest_with_sum,
+)
 from tests.command_line import finished
 from tests.conftest import MakeGrid, write_hospitals
 
@@ -177,6 +185,22 @@ def test_a_model_with_probabilities_is_calibrated_on_true_records(tmp_path: Path
     assert result["agreement"]["brier_noise"] > 0
     assert len(result["subgroups"]["groups"]) == 3
     assert "Brier score" in write_report(tmp_path).read_text()
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.97])
+def test_a_test_with_noise_counts_at_the_threshold_of_its_run(threshold: float) -> None:
+    model: Any = SimpleNamespace(
+        schema_=SimpleNamespace(classes=("no", "yes")),
+        calibration_=Calibration(np.array([2.0]), np.array([0.5])),
+    )
+    places = np.linspace(-3, 3, 20)
+    groups = [DecisionGroup(5, 5, float(expit(2 * place + 0.5)), place) for place in places]
+    before = Evaluation(200, None, None, None, None, groups=(tuple(groups),))
+    edges, given_ = edges_of_copies(model, before, threshold)
+    assert given_ is not None
+    assert np.abs(expit(2 * edges + 0.5) - threshold).min() < 1e-9
+    assert (np.abs(edges).min(), len(edges)) == (0, len(edges_of_copies(model, before)[0]))
+    assert (np.diff(given_) > 0).all()
 
 
 @pytest.mark.usefixtures("begun_ledgers")
