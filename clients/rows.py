@@ -47,10 +47,10 @@ def table_at(hospital: Hospital, level: str) -> Table:
 
 
 def table_key(hospital: Hospital, level: str) -> Hashable:
-    """Return the cache key of the site's table at a level."""
-    noise = hospital.terms.noise if level == "perturbed" else 0.0
-    ledger = records.get_one(hospital.state, "first.ledger", "value")
-    return table_identity(hospital), level, noise, hospital.policy.classes, ledger
+    """Return the cache key of the site's table at a level: with all terms of the run by which its rows differ."""
+    terms, ledger = hospital.terms, records.get_one(hospital.state, "first.ledger", "value")
+    of_run = {"perturbed": terms.noise, "dp": terms.rows_per_patient}.get(level)
+    return table_identity(hospital), level, of_run, hospital.policy.classes, ledger
 
 
 def true_table(hospital: Hospital) -> Table:

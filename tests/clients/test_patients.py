@@ -333,3 +333,13 @@ def test_a_rare_class_stays_in_the_copy_where_all_sites_know_it_and_other_labels
     assert stayed >= 0.9 * 40 * few - 6 * np.sqrt(0.09 * 40 * few)
     assert turned <= 0.1 * 40 * 160 / 2
     assert taken <= 0.1 * 40 * 40 + 6 * np.sqrt(0.09 * 40 * 40)
+
+
+def test_a_run_with_fewer_rows_of_a_patient_does_not_get_those_of_an_earlier_run(
+    node: dict[str, Scalar],
+) -> None:
+    """The noise is for so many rows as the run says: a split that the process has kept of another run has more."""
+    for most in (3, 1, 2):
+        site = site_of(node, "dp", most=most)
+        for rows in (site.train(), site.test()):
+            assert np.unique(rows.patients, return_counts=True)[1].max() == most
