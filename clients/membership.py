@@ -117,8 +117,8 @@ def remember(hospital: Hospital, memory: Memory, step_state: bytes) -> None:
 def withdraw(hospital: Hospital) -> None:
     """Take part in no further sum of this run.
 
-    An error says something about this site's rows alone, for instance that a value is above a bound. One such answer
-    ends a run; with further requests, in other scalings, a coordinator could find out the value.
+    An error says something about this site's rows alone, for instance that they are too few. One such answer ends a
+    run; with further requests a coordinator could find out more.
     """
     records.put(hospital.state, WITHDRAWN, {})
 

@@ -26,6 +26,9 @@ from flower_pansvm.tasks import Broadcast
 M = TypeVar("M")
 V = TypeVar("V")
 
+MOST = 1e30
+"""The largest number in a broadcast: with larger ones arithmetic would fail at some cells, and tell which."""
+
 MOST_NUMBERS = 2**28
 """Most numbers in a site's answer, two gigabytes: a few bytes of a request must not ask for more."""
 
@@ -45,7 +48,7 @@ class Site(Hospital):
         return cls(**vars(hospital), level=level, participation=participation)
 
     def get_broadcast(self, broadcast: Broadcast[M]) -> M:
-        """Return a broadcast, all of whose numbers are finite or missing cells; a process reads the same one only once.
+        """Return a broadcast, all of whose numbers are up to `MOST` or missing cells; a process reads the same one once.
 
         FederationError if they are not, or this site has not received it.
         """
@@ -55,10 +58,9 @@ class Site(Hospital):
             for value in records.values_of(message).values():
                 if not isinstance(value, np.ndarray | float):
                     continue
-                finite = np.isfinite(value) | (np.isnan(value) & broadcast.cells)
-                if not finite.all():
+                if not ((np.abs(value) <= MOST) | (np.isnan(value) & broadcast.cells)).all():
                     raise FederationError(
-                        f"Site '{self.name}' received a number that is not finite. {NOT_FOLLOWED}"
+                        f"Site '{self.name}' received a number that is not finite or too large. {NOT_FOLLOWED}"
                     )
             return message
 

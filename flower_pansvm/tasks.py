@@ -5,9 +5,9 @@ the run's level says. Or it is *dp*: summed with noise for differential privacy,
 hospital's budget. Or it is *disclosed*: the coordinator sees it site by site. Each field of an answer's dataclass says
 which by the function that makes it. The gate (`clients/gate`) holds the site to it.
 
-The largest value that a site may hold in a sum does not travel. A site refuses a value above the bound, so a
-coordinator that chose the bounds could search for the sites' values, one run after the other. Bounds follow from
-constants, from the settings and from the request itself, all of which are in the sum's name (:func:`sum_name`).
+The largest value that a site may hold in a sum does not travel. Bounds follow from constants, from the settings and
+from the request itself, all of which are in the sum's name (:func:`sum_name`). A site refuses no value above the bound,
+which would tell of one site's values; it goes round (:mod:`flower_pansvm.secure_sum.fixed_point`).
 """
 
 import math

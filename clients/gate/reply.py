@@ -27,7 +27,7 @@ def encode_reply(
 
     ``answer`` is what the site computed; ``participation`` the secure sum that its summed parts go into, None for a
     task that only discloses. ``notes`` are sealed, for other sites: the coordinator hands them on and cannot read them.
-    SumError if the answer is not what the task declares, lacks its charge, or has a value that does not fit.
+    SumError if the answer is not what the task declares, or lacks its charge.
     """
     if task.dp and not isinstance(answer, Private):
         raise SumError(
@@ -51,7 +51,7 @@ def encode_reply(
         sites, words = len(participation.sum_round.roster), []
         for name, array in summed.items():
             bound = participation.bounds[name]
-            words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
+            words.append(encode(array, bound if np.isfinite(bound) else None, sites))
         masked = participation.protocol.contribute
         payload, state = masked(np.concatenate(words), participation.sum_round, participation.member)
         content.update(encode_relay_reply(payload))

@@ -107,10 +107,11 @@ def solve(rows: Floats, cost: Floats, margin: Floats, tol: float = PRECISION) ->
     aside, which takes twice as long.
     """
     loss, duals = float(cost @ np.maximum(margin, 0.0)), np.zeros(len(cost))
-    if loss == 0:
+    longest = float(np.linalg.norm(rows, axis=1).max(initial=0.0))
+    half = longest * np.sqrt(2 * loss) + float(np.abs(margin).max(initial=0.0))
+    # A failure of the solver at numbers that are too large would tell of this site's loss.
+    if loss == 0 or not np.isfinite([half, 2 * cost.sum()]).all():
         return duals
-    longest = float(np.linalg.norm(rows, axis=1).max())
-    half = longest * np.sqrt(2 * loss) + float(np.abs(margin).max())
     used = np.flatnonzero(cost)
     inputs = np.vstack([rows[used], np.zeros((2, rows.shape[1]))])
     targets = np.concatenate([margin[used] + half, [half, -half]])

@@ -7,11 +7,11 @@ import numpy as np
 from clients.folds import folds_of
 from clients.patients import count_patients
 from clients.seeds import SLOTS, deal_seed
-from clients.site import Site
+from clients.site import MOST, Site
 from clients.systems import answers
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
-from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError, TableError
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.systems import scaling as tasks
 from flower_pansvm.systems.scaling import NO_FOLD
@@ -29,6 +29,11 @@ def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG0
         for fold, rows in enumerate(masks):
             for name, values in scaling.moments(X[block][rows[block]]).items():
                 sums[name][fold] += values
+    if not (sums["square"] < 2.0**120).all():  # what a sum of unknown size can hold
+        raise TableError(
+            f"Site '{site.name}' has a column of numbers that are too large: no sum holds their squares. Check it "
+            "for outliers and units."
+        )
     test_rows = np.array([float(len(site.test().classes))])
     patients = np.array([float(count_patients(rows.patients)) for rows in (site.train(), site.test())])
     return tasks.MomentsAnswer(_class_rows(site), test_rows, patients, **sums)
@@ -79,7 +84,7 @@ def scaling_of(site: Site, index: int) -> Scaling:
     sent = site.get_broadcast(tasks.SCALING)
     sizes = {(len(sent.fill), len(site.schema().columns))}
     fits = {sent.fill.shape, sent.shift.shape, sent.scale.shape} == sizes and 0 <= index < len(sent.fill)
-    check_told(site, fits and bool((sent.scale > 0).all()), "scalings")
+    check_told(site, fits and bool((sent.scale > 1 / MOST).all()), "scalings")
     return Scaling(sent.fill[index], sent.shift[index], sent.scale[index])
 
 

@@ -1,4 +1,4 @@
-"""Floats as integers modulo 2**64, whose sum is exact and can never overflow unnoticed.
+"""Floats as integers modulo 2**64, whose sum is exact where all values keep to their bound.
 
 With a declared bound, one word holds one value times a power of two. Without one, a value takes five words
 (:mod:`flower_pansvm.secure_sum.limbs`).
@@ -12,8 +12,8 @@ from math import inf
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.contract import Words
 
 HEADROOM_BITS = 62
@@ -31,50 +31,39 @@ def scale_exponent(bound: float, sites: int) -> int:
     return min(HEADROOM_BITS - ceiling_of_log2, MOST_EXPONENT)
 
 
-def encode(values: Floats, bound: float | None, sites: int, name: str = "array") -> Words:
+def encode(values: Floats, bound: float | None, sites: int) -> Words:
     """Return a site's values as words, before anything is sent.
+
+    Nothing is refused. A refusal would say of one site that its value is too large, and whoever chooses points or units
+    chooses what is: trying some, it would find the value. Where all sites keep to the bound, no word goes round.
 
     Parameters
     ----------
     values : ndarray of any shape
-        With a bound, a value x becomes the whole number nearest to x 2^e, e as of :func:`scale_exponent`.
+        With a bound, a value x becomes the whole number nearest to x 2^e, e as of :func:`scale_exponent`; one that is
+        not finite becomes 0.
     bound : float or None
         The largest absolute value that any one site may hold; None if it is unknown.
     sites : int
         Number of sites in the sum.
-    name : str
-        Name of the values, for errors.
 
     Returns
     -------
     ndarray of uint64, shape (values,), or (5 values,) without a bound
         Modulo 2^64, so that a negative number is in the upper half.
-
-    Raises
-    ------
-    SumError
-        If a value is not finite or above the bound; its text names the array and no value.
     """
-    if bound is None:
-        from flower_pansvm.secure_sum.limbs import WIDE_LIMIT, in_limbs  # noqa: PLC0415 - at dp all have bounds
-
-        return in_limbs(_within(WIDE_LIMIT, values, name), sites)
-    scaled = np.rint(_within(bound, values, name) * 2.0 ** scale_exponent(bound, sites))
-    return scaled.astype(np.int64).view(np.uint64)
-
-
-def _within(limit: float, values: Floats, name: str) -> Floats:
-    """Return the values as one vector after a check that they are finite and within the limit."""
     flat = np.asarray(values, dtype=np.float64).ravel()
-    largest = max(flat.max(initial=0.0), -flat.min(initial=0.0))
-    if not np.isfinite(largest):
-        raise SumError(
-            f"{name!r} holds a value that is not finite, which no sum can contain. "
-            "Look for missing cells, divisions by zero and overflows in this site's data."
-        )
-    if largest > limit:
-        raise SumError(
-            f"{name!r} holds a value whose magnitude is above the agreed bound {limit:g}, so the sum could "
-            "overflow. Check this site's data for outliers and units."
-        )
-    return flat
+    with np.errstate(over="ignore"):
+        if bound is None:
+            from flower_pansvm.secure_sum.limbs import in_limbs  # noqa: PLC0415 - at dp all have bounds
+
+            return in_limbs(flat, sites)
+        return modular(np.rint(flat * 2.0 ** scale_exponent(bound, sites))).view(np.uint64)
+
+
+def modular(whole: Floats) -> Ints:
+    """Return whole numbers modulo 2^64, from -2^63 to below 2^63; 0 for one that is not finite."""
+    if not np.abs(whole).max(initial=0.0) < 2.0**63:
+        whole = np.fmod(np.where(np.isfinite(whole), whole, 0.0), 2.0**64)
+        whole = whole - 2.0**64 * ((whole >= 2.0**63) * 1.0 - (whole < -(2.0**63)))
+    return whole.astype(np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.contract import Words
+from flower_pansvm.secure_sum.fixed_point import modular
 
 LIMBS = 5
 LIMB_BITS = 52
@@ -26,10 +27,11 @@ def in_limbs(flat: Floats, sites: int) -> Words:
         )
     limbs = np.empty((LIMBS, flat.size), dtype=np.int64)
     remainder = flat * 2.0 ** (-LOWEST_BIT)
+    remainder[~np.isfinite(remainder)] = 0.0
     for power in range(LIMBS - 1, 0, -1):
         unit = 2.0 ** (power * LIMB_BITS)
         digit = np.trunc(remainder / unit)
         remainder -= digit * unit
-        limbs[LIMBS - 1 - power] = digit
+        limbs[LIMBS - 1 - power] = modular(digit)
     limbs[LIMBS - 1] = np.rint(remainder)
     return limbs.ravel().view(np.uint64)

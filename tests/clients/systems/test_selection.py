@@ -153,3 +153,14 @@ def test_a_side_of_few_support_vectors_is_left_out(joined: Ask, hospital_files: 
     found = support(joined(min_cluster=7), points, [1.0])
     assert_sums_are(found, [expected_support(file, points, [1.0], 7, TINY) for file in hospital_files])
     assert found["count"][0] == sum(count for count in counts if count >= 7)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_no_choice_of_units_is_refused_where_one_hospitals_sums_are_large(
+    enrolled: Callable[..., Federation], tell_maps: Callable[..., None]
+) -> None:
+    """A refusal named the hospital: in a run of growing units the first one told its own sum, to any digit."""
+    federation = enrolled()
+    for scale in np.geomspace(1.0, 1e-29, 60):
+        tell_maps(federation, np.zeros(2), np.full(2, scale))
+        class_moments(federation)
