@@ -75,19 +75,24 @@ def join_run(hospital: Hospital, epochs: bytes) -> PublicKeys:
     return PublicKeys(public_key, published, epochs, signature)
 
 
+def check_member(hospital: Hospital) -> None:
+    """Check that the site has joined this run, with these settings, and has not withdrawn; else SumError."""
+    if records.has(hospital.state, WITHDRAWN):
+        raise SumError(
+            f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
+        )
+    _remembered_sums(hospital)
+
+
 def take_part(
     hospital: Hospital, content: RecordDict, task: Task[Any, Any], question: object
 ) -> Participation:
     """Check a request for a secure sum and return the site's participation in it.
 
     The request has a question, groups ``sum``, ``broadcast.NAME`` and, in the first sum of a run, ``keys``. The site
-    refuses for a reason of :func:`flower_pansvm.secure_sum.refusals.admit`, because it has withdrawn from the run, or
-    because the request is not the one that the sum is named after.
+    refuses for a reason of :func:`flower_pansvm.secure_sum.refusals.admit`, or because the request is not the one that
+    the sum is named after.
     """
-    if records.has(hospital.state, WITHDRAWN):
-        raise SumError(
-            f"Site '{hospital.name}' has reported an error in this run and answers nothing more. Start a new run."
-        )
     memory, _ = _remembered_sums(hospital)
     sum_round, member, public = _asked(hospital, content)
     least = hospital.least_sites
@@ -115,7 +120,7 @@ def remember(hospital: Hospital, memory: Memory, step_state: bytes) -> None:
 
 
 def withdraw(hospital: Hospital) -> None:
-    """Take part in no further sum of this run.
+    """Answer no further task of this run.
 
     An error says something about this site's rows alone, for instance that they are too few. One such answer ends a
     run; with further requests a coordinator could find out more.

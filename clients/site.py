@@ -48,7 +48,7 @@ class Site(Hospital):
         return cls(**vars(hospital), level=level, participation=participation)
 
     def get_broadcast(self, broadcast: Broadcast[M]) -> M:
-        """Return a broadcast, all of whose numbers are up to `MOST` or missing cells; a process reads the same one once.
+        """Return a broadcast, of numbers up to `MOST` or missing cells; a process reads the same one only once.
 
         FederationError if they are not, or this site has not received it.
         """

@@ -25,7 +25,7 @@ from clients.gate.private import privately
 from clients.gate.replay_guard import turn
 from clients.gate.reply import encode_relay_reply, encode_reply
 from clients.hospital import Hospital, is_simulated, site_name
-from clients.membership import Participation, remember, take_part, take_step, withdraw
+from clients.membership import Participation, check_member, remember, take_part, take_step, withdraw
 from clients.site import Site
 from clients.systems import WORK, Work
 from flower_pansvm import records
@@ -88,7 +88,9 @@ def load_system(exchange: Exchange) -> None:
 
 
 def join_sum(exchange: Exchange) -> None:
-    """Check that the request is of a secure sum that the site takes part in, if it is to be summed."""
+    """Check that the site is in the run, and in the secure sum that the request is of, if it is to be summed."""
+    if exchange.name != JOIN.name:
+        check_member(exchange.hospital)
     if exchange.task.summed:
         exchange.participation = take_part(
             exchange.hospital, exchange.content, exchange.task, exchange.question

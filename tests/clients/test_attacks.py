@@ -168,6 +168,17 @@ def test_a_refused_value_cannot_be_searched_for(federation: Federation, ask_mome
             ask(federation)
 
 
+def test_after_a_refusal_a_site_discloses_nothing_more(enrolled: Enrolled, ask_moments: Any) -> None:
+    """What is disclosed is in no sum: of such tasks a coordinator repeated each refused question with other numbers."""
+    federation = enrolled({"extremes": "agreed"}, scaling="minmax")
+    ask_moments(federation)
+    federation.collect(EXTREMES, Nothing())
+    with pytest.raises(SettingError, match="min-cluster"):
+        gather_landmarks(federation, min_cluster=1)
+    with pytest.raises(SumError, match="reported"):
+        federation.collect(EXTREMES, Nothing())
+
+
 # A few rows only
 
 
