@@ -343,3 +343,12 @@ def test_a_run_with_fewer_rows_of_a_patient_does_not_get_those_of_an_earlier_run
         site = site_of(node, "dp", most=most)
         for rows in (site.train(), site.test()):
             assert np.unique(rows.patients, return_counts=True)[1].max() == most
+
+
+def test_two_runs_of_other_folds_tell_which_copies_are_of_one_patient(node: dict[str, Scalar]) -> None:
+    """A patient's rows are in one fold, and a coordinator sees of each fold which copies it has."""
+    sites = [site_of(node, "perturbed", replace(TOLD, folds=folds)) for folds in (18, 19)]
+    places = np.stack([folds_of(site) for site in sites])
+    patients = sites[0].train().patients
+    assert len(np.unique(places, axis=1).T) == len(np.unique(patients)) > 90
+    assert len(np.unique(np.vstack([places, patients]), axis=1).T) == len(np.unique(patients))

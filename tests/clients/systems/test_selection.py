@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.secure_sum.fixed_point import scale_exponent
 from flower_pansvm.systems.pan_svm.cuts import Problem
-from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT, Duals
+from flower_pansvm.systems.scaling import HEADROOM
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT, Duals, largest_total
 from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.master.packing import pack_duals
@@ -164,3 +166,29 @@ def test_no_choice_of_units_is_refused_where_one_hospitals_sums_are_large(
     for scale in np.geomspace(1.0, 1e-29, 60):
         tell_maps(federation, np.zeros(2), np.full(2, scale))
         class_moments(federation)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_units_near_the_rounding_tell_each_hospitals_sum_and_not_whose_it_is(
+    enrolled: Callable[..., Federation], tell_maps: Callable[..., None], hospital_files: list[Path]
+) -> None:
+    """Each part is rounded by itself: their sum grows by one where a part passes one half, in 42 questions."""
+    federation = enrolled(kernel="linear")
+    step = 2.0 ** scale_exponent(HEADROOM * largest_total(3), 3)
+
+    def rounded_parts(unit: float) -> float:
+        tell_maps(federation, np.zeros(2), np.full(2, unit * step))
+        return float(support(federation, np.zeros((1, 3)), [1.0])["total"][0, 0]) * step
+
+    found = []
+    for parts in (1, 2, 3):
+        low, high = 100.0, 100_000.0
+        for _ in range(14):
+            middle = np.sqrt(low * high)
+            low, high = (middle, high) if rounded_parts(middle) >= parts else (low, middle)
+        found.append(low / 2)
+    sums = []
+    for file in hospital_files:
+        X, classes = train_rows(file)
+        sums.append(float((X[classes == 1, 0] * SCALE[0] + SHIFT[0]).sum()))
+    np.testing.assert_allclose(sorted(found), sorted(sums), rtol=1e-3)
