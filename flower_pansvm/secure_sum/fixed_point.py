@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats, modular
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.contract import Words
 
@@ -59,11 +59,3 @@ def encode(values: Floats, bound: float | None, sites: int) -> Words:
 
             return in_limbs(flat, sites)
         return modular(np.rint(flat * 2.0 ** scale_exponent(bound, sites))).view(np.uint64)
-
-
-def modular(whole: Floats) -> Ints:
-    """Return whole numbers modulo 2^64, from -2^63 to below 2^63; 0 for one that is not finite."""
-    if not np.abs(whole).max(initial=0.0) < 2.0**63:
-        whole = np.fmod(np.where(np.isfinite(whole), whole, 0.0), 2.0**64)
-        whole = whole - 2.0**64 * ((whole >= 2.0**63) * 1.0 - (whole < -(2.0**63)))
-    return whole.astype(np.int64)

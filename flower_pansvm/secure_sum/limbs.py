@@ -6,10 +6,9 @@ value: 2**-141, and every float64 of magnitude 2**-88 or more is exact.
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, modular
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.contract import Words
-from flower_pansvm.secure_sum.fixed_point import modular
 
 LIMBS = 5
 LIMB_BITS = 52
