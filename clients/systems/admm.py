@@ -106,9 +106,10 @@ def solve(rows: Floats, cost: Floats, margin: Floats, tol: float = PRECISION) ->
     have to move (``shrinking``), and stand still 1 % short of the optimum for ever: then it starts again and sets none
     aside, which takes twice as long.
     """
-    loss, duals = float(cost @ np.maximum(margin, 0.0)), np.zeros(len(cost))
-    longest = float(np.linalg.norm(rows, axis=1).max(initial=0.0))
-    half = longest * np.sqrt(2 * loss) + float(np.abs(margin).max(initial=0.0))
+    duals = np.zeros(len(cost))
+    with np.errstate(over="ignore", invalid="ignore"):
+        loss, longest = float(cost @ np.maximum(margin, 0.0)), np.linalg.norm(rows, axis=1).max(initial=0.0)
+        half = float(longest * np.sqrt(2 * loss) + np.abs(margin).max(initial=0.0))
     # A failure of the solver at numbers that are too large would tell of this site's loss.
     if loss == 0 or not np.isfinite([half, 2 * cost.sum()]).all():
         return duals

@@ -192,3 +192,8 @@ def test_a_step_is_not_several(joined: Ask) -> None:
     asked = ConsensusQuestion(**vars(twice), first=0, points=points, rho=np.ones((1, 2)))
     with pytest.raises(SettingError, match="classes"):
         joined().secure_sum(CONSENSUS, asked)
+
+
+def test_losses_too_large_for_numbers_are_no_failure_that_names_the_site() -> None:
+    assert not solve(np.ones((3, 2)), np.full(3, 1e300), np.full(3, 1e38)).any()
+    assert not solve(np.empty((0, 2)), np.empty(0), np.empty(0)).any()
