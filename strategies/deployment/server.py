@@ -4,13 +4,12 @@ The SuperExec starts the processes of trainings. Flower's SuperLink would start 
 gives them to, any account of this machine; and where that one has ended, a training waits for ever.
 """
 
-import json
 import os
 import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import PRIVATE, write
@@ -26,7 +25,7 @@ from flower_pansvm.study.processes import (
     started_process,
 )
 from strategies.deployment.coordinator import FLOWER_FOLDER, OWN, Coordinator
-from strategies.deployment.superlink import CONNECTION, REGISTERED_FILE, command_line, flwr, registered
+from strategies.deployment.superlink import CONNECTION, DATABASE, command_line, flwr, registered
 
 START_SECONDS = 120.0
 SECRET_FILE = "superexec.secret"
@@ -52,7 +51,7 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
     link += ["--ssl-keyfile", str(folder / "server.key"), "--enable-supernode-auth"]
     link += [
         "--database",
-        str(folder / FLOWER_FOLDER / "state.db"),
+        str(folder / FLOWER_FOLDER / DATABASE),
         "--disable-runtime-dependency-installation",
     ]
     link += ["--isolation", "process", "--superexec-auth-secret-file", str(secret)]
@@ -94,28 +93,18 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
 
 def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:
     """Tell the SuperLink the keys of the invited hospitals, and take out those of others that it was told before."""
-    there = {
-        node["node-id"]
-        for node in flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
-    }
-    known = {key: node for key, node in registered(coordinator).items() if node in there}
+    known = registered(coordinator)
     wanted = {site.supernode_key: site.name for site in invitation.hospitals}
     for key in known.keys() - wanted.keys():
-        flwr(coordinator, "supernode", "unregister", known.pop(key), CONNECTION, "--format", "json")
-        _note(coordinator, known)
+        flwr(coordinator, "supernode", "unregister", known[key], CONNECTION, "--format", "json")
     for key, name in wanted.items():
         if key not in known:
             file = coordinator.folder / FLOWER_FOLDER / "supernode.pub"
             file.write_text(f"{key}\n", encoding="utf-8")
-            arguments = ("supernode", "register", str(file), CONNECTION, "--name", name, "--format", "json")
-            known[key] = str(flwr(coordinator, *arguments)["node-id"])
-            _note(coordinator, known)
-
-
-def _note(coordinator: Coordinator, known: Mapping[str, str]) -> None:
-    """Note what the SuperLink was told, after each key: it takes none twice, whenever this command is ended."""
-    path = coordinator.folder / FLOWER_FOLDER / REGISTERED_FILE
-    write(path, json.dumps(known, indent=2), overwrite=True)
+            flwr(
+                *(coordinator, "supernode", "register", str(file), CONNECTION),
+                *("--name", name, "--format", "json"),
+            )
 
 
 def _check_port_free(address: str, invitation: Invitation) -> None:

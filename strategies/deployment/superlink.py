@@ -5,6 +5,7 @@ import json
 import re
 import secrets
 import shlex
+import sqlite3
 import subprocess
 import threading
 import time
@@ -12,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
+
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
 import strategies
 from flower_pansvm.bundle import PACKAGES, files_in, hash_of
@@ -27,7 +30,9 @@ from strategies.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from strategies.federation.checkpoint import sums_in
 
 CONNECTION = "study"
-REGISTERED_FILE = "registered.json"
+DATABASE = "state.db"
+"""The SuperLink's, in Flower's folder."""
+
 LOST_SECONDS, SILENT_SECONDS, ANSWER_SECONDS = 120.0, 60.0, 60.0
 """How long a server may be away that is started again; how long nothing may be heard of a run until the coordinator is
 told; and how long a command of Flower's may take."""
@@ -202,9 +207,23 @@ def checkout() -> Path:
 
 
 def registered(coordinator: Coordinator) -> dict[str, str]:
-    """Return the number of each node that the SuperLink was told of, by its key."""
-    path = coordinator.folder / FLOWER_FOLDER / REGISTERED_FILE
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    """Return the number of each node that the SuperLink lets in, by its key.
+
+    Its database says it, and no list of ours: it takes no key twice, and this command may be ended, or the disk be
+    full, just when it has taken one.
+    """
+    path = coordinator.folder / FLOWER_FOLDER / DATABASE
+    if not path.exists():
+        return {}
+    with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        rows = database.execute("SELECT public_key, node_id FROM node WHERE status != 'unregistered'")
+        return {_as_registered(key): str(node % 2**64) for key, node in rows}
+
+
+def _as_registered(key: bytes) -> str:
+    """Return a key of Flower's database as a hospital's registration has it."""
+    public = load_pem_public_key(key).public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return public.decode()
 
 
 def _names_of_nodes(coordinator: Coordinator, invitation: Invitation) -> dict[str, str]:

@@ -1,16 +1,23 @@
 """What the coordinator is told when a training does not end well; `flwr` is a script here."""
 
-import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_public_key
+from flwr.supercore.state.schema.linkstate_models import LinkStateBase, Node
+from flwr.supercore.utils import uint64_to_int64
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
 
+from clients.deployment.hospital import make_hospital
 from flower_pansvm.bundle import PACKAGES
 from flower_pansvm.errors import SettingError
 from flower_pansvm.study.connection import NotThereError
-from strategies.deployment import superlink
+from strategies.deployment import server, superlink
+from strategies.deployment.server import register_hospitals
 from strategies.deployment.superlink import RunFailedError, checkout, train
 from tests.deployment.conftest import Study
 
@@ -43,6 +50,21 @@ def stopped(tmp_path: Path) -> Path:
     return checkpoint.parent
 
 
+def let_in(study: Study, nodes: Mapping[str, int]) -> None:
+    """Have the SuperLink's database say that these nodes are let in, by their keys, and that others were."""
+    engine = create_engine(
+        f"sqlite:///{study.coordinator.folder / superlink.FLOWER_FOLDER / superlink.DATABASE}"
+    )
+    told = [(node, load_ssh_public_key(key.encode()), "online") for key, node in nodes.items()]
+    told.append((99, generate_private_key(SECP384R1()).public_key(), "unregistered"))
+    with Session(engine) as database:
+        LinkStateBase.metadata.create_all(engine)
+        for node, key, status in told:
+            octets = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)  # type: ignore[union-attr]
+            database.add(Node(node_id=uint64_to_int64(node), public_key=octets, status=status))
+        database.commit()
+
+
 def test_a_failed_training_says_why_and_how_to_go_on_by_this_command(
     invited: Study, answering: Flwr, stopped: Path
 ) -> None:
@@ -59,8 +81,7 @@ def test_who_has_not_joined_yet_is_called_by_the_name_in_the_invitation(
     invited: Study, answering: Flwr, stopped: Path
 ) -> None:
     key = next(one.supernode_key for one in invited.registrations() if one.name == "south")
-    registered = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.REGISTERED_FILE
-    registered.write_text(json.dumps({key: "17"}))
+    let_in(invited, {key: 17})
     answering(SILENT)
     said: list[str] = []
     with pytest.raises(RunFailedError, match="'finished:failed'"):
@@ -70,9 +91,7 @@ def test_who_has_not_joined_yet_is_called_by_the_name_in_the_invitation(
 
 def test_who_is_not_connected_is_called_by_name(invited: Study, answering: Flwr, tmp_path: Path) -> None:
     keys = {one.name: one.supernode_key for one in invited.registrations()}
-    nodes = {keys[name]: str(number) for number, name in enumerate(("north", "south", "west"), start=17)}
-    registered = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.REGISTERED_FILE
-    registered.write_text(json.dumps(nodes))
+    let_in(invited, {keys[name]: number for number, name in enumerate(("north", "south", "west"), start=17)})
     answering(FAILED.replace("Why.", "0 of 3 sites are connected after 120 s."))
     said: list[str] = []
     with pytest.raises(RunFailedError, match=r"connected \(missing: north, south, west\) after 120 s"):
@@ -199,3 +218,19 @@ def test_a_stream_that_breaks_off_is_no_end(
     with pytest.raises(RunFailedError, match="'finished:failed'"):
         train(invited.coordinator, stopped, said.append, resume=True)
     assert len([line for line in said if line.startswith("The run goes on")]) == 2
+
+
+def test_a_hospital_that_was_let_in_as_the_start_was_ended_is_not_told_twice(
+    invited: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The SuperLink would refuse it, and no start would work any more."""
+    told: list[list[str]] = []
+    monkeypatch.setattr(server, "flwr", lambda _, *arguments: told.append([arguments[1], arguments[-3]]))
+    register_hospitals(invited.coordinator, invited.coordinator.invitation())
+    assert told == [["register", name] for name in invited.hospitals]
+    keys = {one.name: one.supernode_key for one in invited.registrations()}
+    _, stranger = make_hospital(tmp_path / "east", "east", str(tmp_path / "hospital0.csv"))
+    let_in(invited, {keys["north"]: 17, keys["west"]: 2**64 - 3, stranger.supernode_key: 19})
+    told.clear()
+    register_hospitals(invited.coordinator, invited.coordinator.invitation())
+    assert told == [["unregister", superlink.CONNECTION], ["register", "south"]]
