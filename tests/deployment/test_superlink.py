@@ -17,6 +17,7 @@ from flower_pansvm.bundle import PACKAGES
 from flower_pansvm.errors import SettingError
 from flower_pansvm.study.connection import NotThereError
 from strategies.deployment import server, superlink
+from strategies.deployment.coordinator import FLOWER_FOLDER
 from strategies.deployment.server import register_hospitals
 from strategies.deployment.superlink import RunFailedError, checkout, train
 from tests.deployment.conftest import Study
@@ -52,15 +53,13 @@ def stopped(tmp_path: Path) -> Path:
 
 def let_in(study: Study, nodes: Mapping[str, int]) -> None:
     """Have the SuperLink's database say that these nodes are let in, by their keys, and that others were."""
-    engine = create_engine(
-        f"sqlite:///{study.coordinator.folder / superlink.FLOWER_FOLDER / superlink.DATABASE}"
-    )
+    engine = create_engine(f"sqlite:///{study.coordinator.folder / FLOWER_FOLDER / superlink.DATABASE}")
     told = [(node, load_ssh_public_key(key.encode()), "online") for key, node in nodes.items()]
     told.append((99, generate_private_key(SECP384R1()).public_key(), "unregistered"))
     with Session(engine) as database:
         LinkStateBase.metadata.create_all(engine)
         for node, key, status in told:
-            octets = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)  # type: ignore[union-attr]
+            octets = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
             database.add(Node(node_id=uint64_to_int64(node), public_key=octets, status=status))
         database.commit()
 
