@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clients.ledger.home import tables_home
 from clients.ledger.ledger import (
+    FILE,
     LINK,
     Ended,
     Ledger,
@@ -140,6 +141,8 @@ def end_ledger(folder: Path) -> None:
             ledger = ledger_in(table_folder)
             spent = ledger.spent("train"), ledger.spent("test")
         except BudgetError:
+            if (table_folder / FILE).exists():
+                (table_folder / FILE).read_bytes()  # one that cannot be read now is not lost, nor its key
             ledger, spent = Ledger(link.test_fraction, secrets.token_hex(32)), (math.nan, math.nan)
         ended = (*ledger.ended, Ended(now(), *spent))
         epochs = *ledger.epochs, *ledger.missed

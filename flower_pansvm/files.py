@@ -31,7 +31,7 @@ def complete_file(
         _make(unfinished, mode)
         yield unfinished
         if durable:
-            _sync(unfinished)
+            sync(unfinished)
         if not overwrite:
             try:
                 # Only one process can make the name; who replaces it afterwards has made it.
@@ -43,7 +43,7 @@ def complete_file(
                 ) from None
         unfinished.replace(path)
         if durable:
-            _sync(path.parent)
+            sync(path.parent)
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -64,7 +64,8 @@ def _make(path: Path, mode: int) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Put a file, or which files a folder has, on the disk, as far as the system can tell."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -73,7 +74,7 @@ def _sync(path: Path) -> None:
 
 
 def lock(file: IO[Any], wait: bool = False) -> bool:
-    """Lock an open file until it is closed; False if another process has it, OSError if there are no locks."""
+    """Lock an open file until it is closed; False if another process has it, SettingError if there are no locks."""
     try:
         import fcntl  # noqa: PLC0415 - not on every system that simulates
 
@@ -82,4 +83,10 @@ def lock(file: IO[Any], wait: bool = False) -> bool:
         return True
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise SettingError(
+            f"The hospital's folder, 'state' or pansvm/tables is on a file system without locks ({error.strerror}), "
+            "where two runs at once could spend the same budget. Put all on a disk of this machine: the folder, "
+            "'state' in the node config, and XDG_STATE_HOME."
+        ) from None
     return True

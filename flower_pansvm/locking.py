@@ -35,7 +35,7 @@ def _locked_file(path: Path) -> IO[str]:
         file = path.open("a")
         try:
             ours = lock(file)
-        except OSError:
+        except SettingError:  # there are no locks
             return file
         if not ours:
             file.close()

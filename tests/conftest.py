@@ -113,8 +113,8 @@ def same_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     begin, begun = tables._begin, Counter[bytes]()
 
-    def with_same_key(home: Path, known: KnownTables, test_fraction: float) -> str:
-        cells = known._X.tobytes()
+    def with_same_key(home: Path, known: list[KnownTables], test_fraction: float) -> str:
+        cells = known[0]._X.tobytes()
         begun[cells] += 1
         name = begin(home, known, test_fraction)
         key = hashlib.sha256(b"%d" % begun[cells] + cells).hexdigest()

@@ -181,11 +181,11 @@ def handler(name: str, row: TaskRow) -> Callable[[Message, Context], Message]:
                 text = str(error) if site in str(error) else f"Site {site}: {error}"
             return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
-            # The lines of code that it has passed through, but not its text: that of the system's own is safe.
+            # The file that it is about, or the lines of code that it has passed through, but not its text.
             system = isinstance(error, OSError) and error.errno
             kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
-            lines = "".join(traceback.format_tb(error.__traceback__))
-            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, lines)
+            where = getattr(error, "filename", None) or "".join(traceback.format_tb(error.__traceback__))
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, where)
             reason = (
                 f"Task '{name}' failed at site '{site_name(context)}' with {kind}. "
                 "The site's own log says where; it is not sent because it could hold data."

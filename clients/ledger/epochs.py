@@ -95,5 +95,5 @@ def _heard(folder: Path) -> dict[str, str]:
     """Return the last epoch heard of each hospital, by its identity; none if the file is lost or damaged."""
     try:
         return read_checked(folder / HEARD_FILE)
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         return {}

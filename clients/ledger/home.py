@@ -34,6 +34,6 @@ def write_own(path: Path, content: dict[str, Any]) -> None:
 def read_own(path: Path) -> dict[str, Any]:
     """Return what :func:`write_own` wrote; as `read_checked`, and ValueError if it is from another ledger's folder."""
     content = read_checked(path)
-    if content.pop(OWNER, "") != path.parent.name:
+    if content.pop(OWNER, "") != path.parent.name.lstrip("."):
         raise ValueError("another ledger's")
     return content

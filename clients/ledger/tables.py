@@ -39,6 +39,7 @@ from clients.state_folder import locked_state, read_checked, state_folder, write
 from clients.table.opening import open_table
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
+from flower_pansvm.files import sync
 
 Counts = NDArray[Any]  # of rows
 Sketch = dict[str, Digests]  # the smallest digests, in order, by those of some columns' names, in order
@@ -101,7 +102,7 @@ class KnownTables:
             key = bytes.fromhex(read_checked(file)["key"])
             # Equal cells have equal digests, and that is wanted here: each block is for itself.
             self._cipher = Cipher(algorithms.AES256(key), modes.ECB())
-        except (OSError, ValueError, KeyError):
+        except (FileNotFoundError, ValueError, KeyError):
             raise _damaged(file, "all of pansvm/tables") from None
         tags = [hmac.digest(key, name.encode(), "sha256")[:8].hex() for name in (*table.columns, "")]
         *self.columns, by_id = tags
@@ -226,7 +227,7 @@ def _read(folder: Path) -> dict[str, Sketch]:
     """Return the sketches of a ledger's rows."""
     try:
         content = read_own(folder / ROWS_FILE)
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         raise _damaged(folder / ROWS_FILE, "the folder of that file") from None
     return {
         kind: {some: np.array(digests, np.uint64) for some, digests in sketches.items()}
@@ -273,7 +274,7 @@ def link_table(
                 "The table has rows of two tables that have a ledger each, and what is asked of it would have to be "
                 "charged to both. Take part with one of these tables at a time."
             )
-        name = next(iter(alike), "") or _begin(home, known[0], link.test_fraction)
+        name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
         ledger = ledger_in(home / name)
         if ledger.missed:
             raise BudgetError(BEHIND)
@@ -319,14 +320,16 @@ def link_own_table(hospital: Hospital, table: Table, joins: bool = True) -> None
         hospital.require_same("ledger", mark, "to go on: the ledger of its table was ended during the run")
 
 
-def _begin(home: Path, known: KnownTables, test_fraction: float) -> str:
+def _begin(home: Path, known: list[KnownTables], test_fraction: float) -> str:
     """Make the ledger of a table that has none, and return the name of its folder, which gets it when all is there."""
     name = secrets.token_hex(16)
     unfinished = home / f".{name}"
     unfinished.mkdir(mode=0o700)
     write_ledger(unfinished, Ledger(test_fraction, secrets.token_hex(32)))
-    known.add(unfinished)
+    for tables in known:
+        tables.add(unfinished)
     unfinished.rename(home / name)
+    sync(home)
     return name
 
 

@@ -92,7 +92,7 @@ def source(data: str, data_dir: Path | None, folder: Path) -> str:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.with_suffix(".lock").open("a") as held:
         # Another process may prepare the same set: a run of its would refuse a file that is written anew.
-        with suppress(OSError):  # a file system without locks
+        with suppress(SettingError):  # a file system without locks
             lock(held, wait=True)
         if not file.exists():
             prepared = PREPARED[data]
