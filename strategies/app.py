@@ -64,6 +64,7 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     strategy: PhasedStrategy = STRATEGIES[settings.strategy](settings, checkpoint)
     try:
         strategy.start(PackedGrid(grid) if is_deployment(grid) else grid)
+        write(folder, strategy, strategy.settings)
     except Exception as error:
         # Errors of settings and sums would recur.
         resumable = not isinstance(error, SettingError | SumError | TrainingError)
@@ -72,7 +73,6 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         elif not settings.resume:
             checkpoint.remove()
         raise
-    write(folder, strategy, strategy.settings)
     checkpoint.finish()
     evaluation = strategy.outcome.evaluation
     if evaluation is not None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flower_pansvm.command_line import STOPPED_BY_CTRL_C, assignments, check_can_be_folder
+from flower_pansvm.result_file import RESULT_FILE
 from strategies.run_display import RunDisplay
 from strategies.run_folder import cautions_of, run_folder
 
@@ -99,17 +100,22 @@ def train(
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
     from strategies.deployment.outcome import hand_out  # noqa: PLC0415
     from strategies.deployment.superlink import train  # noqa: PLC0415
-    from strategies.federation.checkpoint import config_before  # noqa: PLC0415
+    from strategies.federation.checkpoint import config_before, sums_in  # noqa: PLC0415
     from strategies.report.page import write_report  # noqa: PLC0415
 
     out, study = out.expanduser().absolute(), Coordinator.load(folder)
     check_can_be_folder(out)
-    if resume:
+    # The disk may have been full, or this command ended, after the training.
+    finished = resume and (out / RESULT_FILE).exists() and not sums_in(out)
+    if resume and not finished:
         config_before(out)
     with run_folder(out, None, "the same command with --resume", new=not resume):
+        if finished:
+            (out / FILE).unlink(missing_ok=True)
         with RunDisplay() as display:
             try:
-                train(study, out, display.show, resume=resume)
+                if not finished:
+                    train(study, out, display.show, resume=resume)
             except KeyboardInterrupt:
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
         hand_out(out, study, out / FILE)

@@ -14,7 +14,7 @@ from rich.table import Table
 from flower_pansvm.command_line import STOPPED_BY_CTRL_C, Given, Overwrite, Set, command, given, single
 from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import EngineError, SettingError
-from flower_pansvm.result_file import MODEL_FILE, read_result
+from flower_pansvm.result_file import MODEL_FILE, RESULT_FILE, read_result
 from simulations.cli.options import SettingsCommand
 from strategies.registry import STRATEGIES, usable
 from strategies.run_display import RunDisplay
@@ -202,7 +202,7 @@ class Training:
                 display.offered = True
                 self._print(folder, settings)
 
-            how = audit or DEFAULT_AUDIT
+            how, before = audit or DEFAULT_AUDIT, _written(folder)
             try:
                 running.run(
                     settings,
@@ -215,11 +215,11 @@ class Training:
                     finished=finished,
                 )
             except KeyboardInterrupt:
-                self._print_resume_hint(folder)
+                self._print_resume_hint(folder, before)
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
             except (EngineError, OSError, SystemExit):
                 if not display.offered:
-                    self._print_resume_hint(folder)
+                    self._print_resume_hint(folder, before)
                 raise
         _print_files(folder)
 
@@ -227,13 +227,18 @@ class Training:
     def _engine_option(self) -> str:
         return "" if self.engine == DEFAULT_ENGINE else f" --engine {self.engine}"
 
-    def _print_resume_hint(self, folder: Path) -> None:
-        """Print how to resume a stopped run, if it has a checkpoint."""
+    def _print_resume_hint(self, folder: Path, before: int) -> None:
+        """Print how to resume a stopped run, if it has a checkpoint, or that it has ended: `_written` was another."""
         from strategies.federation.checkpoint import sums_in  # noqa: PLC0415
 
         if sums_in(folder):
             again = f"pansvm {self.command} --resume {shlex.quote(str(folder))}{self._engine_option}"
             typer.echo(f"Stopped. All complete steps are saved; continue with: {again}", err=True)
+        elif _written(folder) != before:
+            again = f"pansvm report {shlex.quote(str(folder))}"
+            typer.echo(
+                f"The training itself is over: model and figures are saved. For its report: {again}", err=True
+            )
         else:
             typer.echo("Stopped before the first step was complete. Start the run again.", err=True)
 
@@ -250,6 +255,12 @@ class Training:
 
             print_selection(result, folder)
         _print_figures(folder)
+
+
+def _written(folder: Path) -> int:
+    """Return when the results in a folder were written, in nanoseconds; 0 without any."""
+    file = folder / RESULT_FILE
+    return file.stat().st_mtime_ns if file.exists() else 0
 
 
 def with_paths(typed: Given) -> dict[str, str]:

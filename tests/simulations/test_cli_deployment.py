@@ -1,6 +1,7 @@
 """``pansvm hospital`` and ``pansvm coordinator`` as people type them."""
 
 import io
+import json
 import pwd
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flower_pansvm.study.handout import FILE
 from strategies.deployment import accounts, server
 from strategies.deployment.superlink import checkout
 from tests.command_line import Run
@@ -135,3 +137,20 @@ def test_train_looks_at_out_first(pansvm: Run, tmp_path: Path) -> None:
         assert (code, out) == (1, "")
         assert said in err
     assert len(list(checkpoint.iterdir())) == 2
+
+
+def test_a_training_that_is_over_goes_on_with_what_hospitals_get(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the disk got full just then, nothing has to be computed, or charged, once more."""
+    pansvm.output("coordinator", "init", "--address", "localhost:8443")
+    out = tmp_path / "done"
+    out.mkdir()
+    (out / "result.json").write_text('{"model_sha256": null}')
+    (out / FILE).write_text("")  # as a process leaves it that is killed before it is complete
+    monkeypatch.setattr("strategies.deployment.superlink.train", lambda *_, **__: pytest.fail("it trains"))
+    monkeypatch.setattr("strategies.report.page.write_report", lambda folder: folder / "report.html")
+    monkeypatch.setattr("strategies.cli.cautions_of", lambda _: [])
+    said = pansvm.output("coordinator", "train", "--resume", "--out", "done")
+    assert f"Send to the hospitals: {out / FILE}" in said
+    assert json.loads((out / FILE).read_text())["result"] == '{"model_sha256": null}'

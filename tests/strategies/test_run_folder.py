@@ -8,10 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from flwr.clientapp import ClientApp
 
 from flower_pansvm.errors import EngineError
+from flower_pansvm.tasks import Nothing
 from simulations import running
-from strategies.federation.checkpoint import Checkpoint
+from simulations.engines.in_process import InProcessGrid
+from strategies import app
+from strategies.federation.checkpoint import Checkpoint, sums_in
+from strategies.settings import Settings, make_settings
 from tests.command_line import Run
 
 QUICK = ("--data=wine", "--sites=3", "--set=landmarks=10", "--set=tol=0.1", "--set=privacy=exact")
@@ -19,6 +24,10 @@ QUICK = ("--data=wine", "--sites=3", "--set=landmarks=10", "--set=tol=0.1", "--s
 
 def quick(pansvm: Run, *arguments: object) -> tuple[int, str, str]:
     return pansvm("run", "--engine", "in-process", *QUICK, *arguments)
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def test_a_folder_that_is_closed_is_found_before_anything_is_computed(
@@ -84,6 +93,41 @@ def test_nothing_is_offered_where_there_is_nothing_to_go_on_with(
     assert code == 130
     assert "Start the run again" in err
     assert "--resume" not in out + err
+
+
+def test_a_run_that_is_over_as_the_disk_gets_full_is_not_to_be_started_again(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train(_: object, settings: Settings, folder: Path) -> None:
+        (folder / "result.json").write_text("{}")
+
+    monkeypatch.setattr(running, "run_strategy", train)
+    monkeypatch.setattr(running, "_add_to_result", full)
+    monkeypatch.setattr("strategies.report.page.write_report", full)
+    code, _, err = quick(pansvm, "--out", "out")
+    assert code == 1
+    assert f"For its report: pansvm report {tmp_path / 'out'}" in err
+    assert "Start the run again" not in err
+
+
+def test_results_that_cannot_be_written_are_in_the_checkpoint_and_the_log_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Trained:
+        def __init__(self, settings: Settings, checkpoint: Checkpoint) -> None:
+            self.settings, self._checkpoint = settings, checkpoint
+
+        def start(self, _: object) -> None:
+            self._checkpoint.write("moments", Nothing(), ("a", "b", "c"), {})
+
+    said: list[str] = []
+    monkeypatch.setattr(app, "STRATEGIES", {"pan-svm": Trained})
+    monkeypatch.setattr(app, "write", full)
+    monkeypatch.setattr(app, "log", lambda _, text, *values: said.append(text % values))
+    with pytest.raises(OSError, match="space"):
+        app.run(InProcessGrid(ClientApp(), [], {}), make_settings(), tmp_path / "out")
+    assert said == [f"the run stopped; resume it with: pansvm run --resume {tmp_path / 'out'}"]
+    assert sums_in(tmp_path / "out") == 1
 
 
 def test_an_engine_that_ends_says_how_to_go_on(
