@@ -38,7 +38,7 @@ def made_private(folder: Path) -> str:
             "" if is_private(folder) else "is open to other accounts or belongs to one (chmod 700 closes it)"
         )
     except OSError as error:
-        return f"cannot be used ({type(error).__name__})"
+        return f"cannot be used ({error.strerror})"
 
 
 def is_private(path: Path) -> bool:

@@ -17,7 +17,7 @@ from clients.ledger.home import tables_home
 from clients.ledger.ledger import FILE, read_ledger, read_link
 from clients.ledger.tables import KEY_FILE, ROWS_FILE, link_table
 from clients.table.table import Table
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import BudgetError, SettingError
 from tests.contexts import context_of
 
 
@@ -104,3 +104,12 @@ def test_where_no_file_can_be_locked_the_first_message_says_what_to_do(
     context = context_of({"name": "ward", "data": "none.csv", "state": str(folder)}, aggregation="ring")
     with pytest.raises(SettingError, match=r"without locks .* Put all on a disk"), turn(context):
         pytest.fail("it went on")
+
+
+def test_a_full_disk_is_not_told_as_a_folder_of_another_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(BudgetError, match=r"pansvm/tables .* cannot be used \(No space left on device\)"):
+        tables_home()

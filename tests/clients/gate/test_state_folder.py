@@ -55,7 +55,7 @@ def test_a_folder_that_others_may_enter_is_refused(mode: int, tmp_path: Path) ->
 
 def test_a_file_or_a_relative_path_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingError, match="NotADirectoryError"):
+    with pytest.raises(SettingError, match="it is no folder"):
         folder_of({"name": "north", "state": str(tmp_path / "file")})
     with pytest.raises(SettingError, match="absolute"):
         folder_of({"name": "north", "state": "kept"})
