@@ -43,6 +43,7 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
     for name in ("server.key", "ca.key"):
         read_private(folder / name, OWN)
     _check_port_free(f"localhost:{coordinator.port}", invitation)
+    forget_who_is_back(coordinator, invitation)
     secret = folder / FLOWER_FOLDER / SECRET_FILE
     secret.unlink(missing_ok=True)
     write(secret, secrets.token_bytes(32), mode=PRIVATE)
@@ -89,6 +90,14 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
             second.join()
     if failed:
         raise failed[0]
+
+
+def forget_who_is_back(coordinator: Coordinator, invitation: Invitation) -> None:
+    """Let the SuperLink begin anew if a hospital is back that was taken out: it takes no key a second time."""
+    wanted = {site.supernode_key for site in invitation.hospitals}
+    if wanted & registered(coordinator, taken_out=True).keys():
+        for file in (coordinator.folder / FLOWER_FOLDER).glob(f"{DATABASE}*"):
+            file.unlink()
 
 
 def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:

@@ -206,8 +206,8 @@ def checkout() -> Path:
     return Path(strategies.__file__).parents[1]
 
 
-def registered(coordinator: Coordinator) -> dict[str, str]:
-    """Return the number of each node that the SuperLink lets in, by its key.
+def registered(coordinator: Coordinator, taken_out: bool = False) -> dict[str, str]:
+    """Return the number of each node that the SuperLink lets in, or has taken out, by its key.
 
     Its database says it, and no list of ours: it takes no key twice, and this command may be ended, or the disk be
     full, just when it has taken one.
@@ -216,8 +216,12 @@ def registered(coordinator: Coordinator) -> dict[str, str]:
     if not path.exists():
         return {}
     with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
-        rows = database.execute("SELECT public_key, node_id FROM node WHERE status != 'unregistered'")
-        return {_as_registered(key): str(node % 2**64) for key, node in rows}
+        rows = database.execute("SELECT public_key, node_id, status FROM node").fetchall()
+    return {
+        _as_registered(key): str(node % 2**64)
+        for key, node, status in rows
+        if (status == "unregistered") == taken_out
+    }
 
 
 def _as_registered(key: bytes) -> str:

@@ -1,7 +1,9 @@
 """What the coordinator is told when a training does not end well; `flwr` is a script here."""
 
 import shutil
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,8 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.study.connection import NotThereError
 from strategies.deployment import server, superlink
 from strategies.deployment.coordinator import FLOWER_FOLDER
-from strategies.deployment.server import register_hospitals
-from strategies.deployment.superlink import RunFailedError, checkout, train
+from strategies.deployment.server import forget_who_is_back, register_hospitals
+from strategies.deployment.superlink import RunFailedError, checkout, registered, train
 from tests.deployment.conftest import Study
 
 FLWR = """\
@@ -233,3 +235,17 @@ def test_a_hospital_that_was_let_in_as_the_start_was_ended_is_not_told_twice(
     told.clear()
     register_hospitals(invited.coordinator, invited.coordinator.invitation())
     assert told == [["unregister", superlink.CONNECTION], ["register", "south"]]
+
+
+def test_a_hospital_that_was_taken_out_can_come_back(invited: Study) -> None:
+    """Flower takes no key a second time that was unregistered."""
+    keys = [one.supernode_key for one in invited.registrations()]
+    let_in(invited, {key: 17 + number for number, key in enumerate(keys)})
+    forget_who_is_back(invited.coordinator, invited.coordinator.invitation())
+    assert list(registered(invited.coordinator)) == keys
+    database = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.DATABASE
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE node SET status = 'unregistered' WHERE node_id = 18")
+    forget_who_is_back(invited.coordinator, invited.coordinator.invitation())
+    assert not database.exists()
+    assert registered(invited.coordinator) == {}
