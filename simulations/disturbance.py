@@ -109,9 +109,8 @@ def misbehave() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return reply
 
-    changed = {"get_run": get_run, "get_fab": get_fab}
-    handlers.pull_messages = pull_messages
-    for name in ("pull_messages", "push_messages", "push_object", "send_node_heartbeat", "activate_node"):
+    changed = {"get_run": get_run, "get_fab": get_fab, "pull_messages": full(pull_messages)}
+    for name in ("push_messages", "push_object", "send_node_heartbeat", "activate_node"):
         changed[name] = full(getattr(handlers, name))
     for name, handler in changed.items():
         setattr(handlers, name, handler)

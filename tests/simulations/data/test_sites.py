@@ -161,7 +161,7 @@ def test_join_data_survives_a_run_config_and_another_folder(wards, monkeypatch):
 
 @pytest.mark.parametrize("mark", [",", ";", "|"])
 def test_several_files_in_one_text_are_told_how_to_be_named(wards, mark):
-    with pytest.raises(SettingError, match="--data north.csv --data"):
+    with pytest.raises(SettingError, match=r"--data north\.csv --data"):
         join_data([mark.join(wards)])
 
 
