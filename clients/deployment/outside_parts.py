@@ -31,8 +31,10 @@ def outside_parts(policy: HospitalPolicy) -> dict[str, str]:
     parts = [
         (name, point.module, point.dist.name)
         for registry, name in ((PROTOCOLS, policy.aggregation), (SOURCES, suffix_of(policy.data)))
+        # Those of all packages are read for an answer: only where it is needed.
+        if name not in registry.data
         for point in entry_points(group=registry.group, name=name)
-        if name not in registry.data and point.dist is not None
+        if point.dist is not None
     ]
     if policy.data.startswith(FUNCTION):
         package, names = distributions_of(policy.data)
