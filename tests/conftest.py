@@ -7,7 +7,7 @@ import os
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
 from clients.budget import new_ledger
+from clients.checking import perturbation
 from clients.gate import private
 from clients.ledger import ledger as budget
 from clients.ledger import tables
@@ -92,6 +93,18 @@ def shared_data() -> Path:
 def _a_run_in_this_process() -> None:
     """Tell Flower who writes the messages; its own processes do so when they start."""
     TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 0
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_attack_a_check() -> Iterator[None]:
+    """Have `pansvm check` attack one copy of a small table, not ten: the other tests look at other findings.
+
+    tests/clients/checking/test_perturbation.py has what the ten tell.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(perturbation, "WIDE", 0)
+        patch.setattr(perturbation, "TIMES_WIDE", 1)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from clients.checking import perturbation
 from clients.checking.finding import NOTE, WARNING, Finding
 from clients.checking.perturbation import filter_errors, membership_auc, of_level, standardised
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.table.table import Table
 from flower_pansvm.table_schema import TableColumn, TableSchema
 from flower_pansvm.terms import replaced_share
+
+TIMES = {name: getattr(perturbation, name) for name in ("WIDE", "TIMES_WIDE")}
+
+
+@pytest.fixture(autouse=True)
+def _as_at_hospitals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attack as many copies as the command does."""
+    for name, value in TIMES.items():
+        monkeypatch.setattr(perturbation, name, value)
 
 
 def table(X: np.ndarray) -> Table:
