@@ -124,6 +124,7 @@ class KnownTables:
         known = (
             _read(folder) if (folder / ROWS_FILE).exists() else {kind: {} for kind in {*TABLE, *WHOLE_FILE}}
         )
+        written = _lists(known)
         whole = " ".join(sorted(self.columns))
         if whole not in known[self._kinds[0]]:
             known[self._kinds[0]][whole] = np.empty(0, np.uint64)
@@ -136,8 +137,9 @@ class KnownTables:
                     known[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST]
                 else:
                     del known[kind][some]
-        lists = {kind: {some: sketch.tolist() for some, sketch in known[kind].items()} for kind in known}
-        write_own(folder / ROWS_FILE, lists)
+        # Most runs add nothing, and a disk takes longer to write than all else here.
+        if (lists := _lists(known)) != written:
+            write_own(folder / ROWS_FILE, lists)
 
     def _parts(self) -> list[str]:
         """Return the sets of columns that have a sketch besides that of all; counters are in none."""
@@ -235,6 +237,13 @@ def _read(folder: Path) -> dict[str, Sketch]:
     }
 
 
+def _lists(known: dict[str, Sketch]) -> dict[str, dict[str, list[int]]]:
+    """Return sketches as a ledger's file has them."""
+    return {
+        kind: {some: sketch.tolist() for some, sketch in sketches.items()} for kind, sketches in known.items()
+    }
+
+
 def link_table(
     folder: Path,
     table: Table,
@@ -302,7 +311,8 @@ def link_table(
             write_ledger(home / name, ledger)
         for tables in known:
             tables.add(home / name)
-        write_checked(folder / LINK, asdict(Link(link.test_fraction, name, version)))
+        if (new := Link(link.test_fraction, name, version)) != link:
+            write_checked(folder / LINK, asdict(new))
     return ledger
 
 
