@@ -1,6 +1,7 @@
 """What the tests share: real data where a machine has it, and small tables of hospitals."""
 
 import ast
+import gc
 import hashlib
 import logging
 import os
@@ -79,6 +80,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return marker.kwargs.get("minutes", 0) if marker else 0
 
     items.sort(key=minutes, reverse=True)
+
+
+# Thousands of tests and all modules that they import stay for good: no collection looks for garbage among them.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, of what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
