@@ -32,6 +32,7 @@ from simulations.trial import (
 )
 from strategies.deployment.coordinator import Coordinator
 from tests.deployment.conftest import Study
+from tests.deployment.test_faults import CHEATS
 
 ROOT = Path(__file__).parents[3]
 
@@ -99,7 +100,11 @@ def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path
     with started_command("coordinator", tmp_path) as link:
         wait_for({"coordinator": link}, tmp_path, READY)
         command = [sys.executable, "-m", "flower_pansvm", "hospital", "start", "--folder", str(west)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+        path = f"{CHEATS}:{os.environ.get('PYTHONPATH', '')}"
+        hasty = {**os.environ, "PYTHONPATH": path, "PANSVM_CHEAT": "impatient"}
+        done = subprocess.run(
+            command, cwd=ROOT, env=hasty, capture_output=True, text=True, check=False, timeout=300
+        )
     assert done.returncode == 1
     assert "does not let this SuperNode in" in done.stderr
     assert "Traceback" not in done.stderr

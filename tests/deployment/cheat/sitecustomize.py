@@ -1,6 +1,7 @@
 """Makes a hospital cheat: Python imports this by itself where PYTHONPATH leads here.
 
-``PANSVM_CHEAT`` is KIND:TASK; the answer to the task is then another than the code that was audited gives.
+``PANSVM_CHEAT`` is KIND:TASK; the answer to the task is then another than the code that was audited gives. Or it is
+``impatient``: a SuperNode then ends after five seconds, not two minutes, of not being let in.
 """
 
 import os
@@ -50,5 +51,9 @@ def is_key(value: object) -> bool:
     return isinstance(value, bytes) and len(value) == 32
 
 
-if KIND:
+if KIND == "impatient":
+    from clients.node import superlink
+
+    superlink.UNKNOWN_SECONDS = 5.0
+elif KIND:
     ClientApp.__call__ = cheat
