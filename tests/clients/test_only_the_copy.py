@@ -197,7 +197,7 @@ def test_what_is_learned_is_the_same_whatever_the_true_records_are(learn: Callab
     assert {"moments", "landmarks", "warm_start", "cuts", "scores"} <= {task for task, _ in first}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=1)
 def test_so_it_is_of_every_task(learn: Callable[..., Answers]) -> None:
     asked = set()
     for run in RUNS:

@@ -442,7 +442,7 @@ def test_public_ends_and_categories_are_settled_from_the_schema_file() -> None:
     assert copy[:, 1:].any(axis=0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=1)
 def test_the_ratio_of_likelihoods_holds_at_the_threshold_of_a_code() -> None:
     """Whether a fifth patient has a rare code was told with certainty: 10 of 10."""
     rows, keys = 60, 3000

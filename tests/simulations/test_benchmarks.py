@@ -305,7 +305,7 @@ def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
     assert abs(areas[1] - 0.5) < 0.15  # five standard deviations of guesses
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=1)
 def test_privacy_compared(table: Path, tmp_path: Path, shorten: Callable[..., None]) -> None:
     tables = (str(table),)
     shorten(privacy, {"members": {"seeds": [0]}}, ATTACKED=tables, COMPARED=tables, MINUTES=0.01)
@@ -317,7 +317,7 @@ def test_privacy_compared(table: Path, tmp_path: Path, shorten: Callable[..., No
     assert {line["system"] for line in found["membership"]} == set(privacy.SYSTEMS) - without_model
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=1)
 def test_each_way_of_asking_gets_copies_at_level_perturbed(table: Path, shorten: Callable[..., None]) -> None:
     shorten(levels, MINUTES=0.01, RUNS_BY_SEED=3, MONTHS=3)
     # An attack asks the more the more records there are.
@@ -436,7 +436,7 @@ def heart_table(path: Path, rows: int = 80) -> None:
     frame.to_csv(path, index=False)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=2)
 def test_deployment(tmp_path: Path, shorten: Callable[..., None]) -> None:
     only = {"dp-svm": deployment_heart.SYSTEMS["dp-svm"]}
     shorten(deployment_heart, {"lines": {"runs": 1}}, SYSTEMS=only)
