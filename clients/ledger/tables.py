@@ -239,9 +239,7 @@ def _read(folder: Path) -> dict[str, Sketch]:
 
 def _lists(known: dict[str, Sketch]) -> dict[str, dict[str, list[int]]]:
     """Return sketches as a ledger's file has them."""
-    return {
-        kind: {some: sketch.tolist() for some, sketch in sketches.items()} for kind, sketches in known.items()
-    }
+    return {kind: {some: one.tolist() for some, one in known[kind].items()} for kind in known}
 
 
 def link_table(
