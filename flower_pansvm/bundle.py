@@ -37,7 +37,6 @@ NO_CODE = (PROJECT_FILE, ".info/CONTENT")
 SIMULATED = "simulations/"
 """And where the tables of simulated sites are made, which nothing loads at a hospital."""
 
-
 NO_TASKS = (
     *("clients/budget.py", "clients/checking/", "clients/cli/", "clients/deployment/"),
     *("clients/prediction.py", "clients/secagg/", "clients/unknown_cells.py"),
@@ -62,8 +61,7 @@ def files_in(folders: Mapping[str, Path]) -> dict[str, bytes]:
     return {
         name: Path(parent, file).read_bytes()
         for package, folder in folders.items()
-        # Not by Path.rglob, which takes as long as reading them does.
-        for parent, _, files in os.walk(folder)
+        for parent, _, files in os.walk(folder)  # Path.rglob takes as long as reading them does
         for inside in [f"{package}{parent[len(str(folder)) :]}/".replace(os.sep, "/")]
         for file in files
         if file.endswith(".py") and not (name := inside + file).startswith(NO_TASKS)
