@@ -78,7 +78,7 @@ def secure_client_app(
         all sites in one round and over all but one in the next, and subtract, or claim that a site has dropped out.
         With a larger number, which all sites should have, the site takes part only in sums over the sites of its first
         one in the run. So it refuses rounds over sampled or further sites, or without one that is gone, with every
-        protocol.
+        protocol. After an error in place of an answer it takes part in no further sum of the run.
     most_examples : float
         Largest weight of a site, as in `SecureAggregation`.
     weighted_by : str
@@ -201,6 +201,7 @@ class SiteSums:
         vector = encode_reply(update, self.terms, len(sum_round.roster))
         payload, step_state = protocol.contribute(vector, sum_round, run_member)
         member.remember(memory, step_state, task, keys)
+        member.answered()
         answer = RecordDict()
         records.write(answer, SUM, SiteParts(write_parts(update.parts), _octets(payload)))
         return Message(answer, reply_to=message)

@@ -8,7 +8,7 @@ twice.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from logging import WARNING
 from pathlib import Path
@@ -33,6 +33,9 @@ from flower_pansvm.weighted_mean import ALL_KEYS, GROUP, KEYS, PROTOCOL, name_of
 
 STATE = f"{GROUP}state"
 """The group of a site's state with its keys of the run and its memory of the sums."""
+
+UNANSWERED = " unanswered"
+"""How the note on the run's sums ends while the last one has no answer, or an error in place of one."""
 
 
 @dataclass(frozen=True)
@@ -146,24 +149,34 @@ class RunMember:
         """Note the number of a sum and step before the answer, and the sites of the run's first sum.
 
         SettingError if it cannot be written. SumError unless it comes after the last one noted and, with ``least``
-        above 1, is over the sites of the first sum and over at least so many.
+        above 1, is over the sites of the first sum and over at least so many, and the last sum was `answered`.
 
         Where all sites have such a ``least``, the coordinator learns a sum over these sites and over no part of them:
         a sum needs the answers of all its sites (`check_opening`), and each site answers for one set. So the sets of a
         run do not overlap, and no sum can be subtracted from another. A rule by the differences of the sums that a site
         takes part in would not do: it does not know the others, over one half of the sites and over the other half.
+
+        An error in place of an answer tells of this site alone, for instance that a number is above the bound. From
+        weights or rates of its choice a coordinator would find the number. So a site has one such error in a run.
         """
+        self._rewrite(lambda noted: self._counted(noted, sum_round, step, least))
+
+    def answered(self) -> None:
+        """Note that the last sum has an answer without an error; SettingError as in `count_up`."""
+        self._rewrite(lambda noted: noted.removesuffix(UNANSWERED))
+
+    def _rewrite(self, change: Callable[[str], str]) -> None:
+        """Change the note on the run's sums: in the state of a simulated site, else in a file."""
         if is_simulated(self.context):
             stored = records.get(self.context.state, STATE)
-            noted = self._counted(str(stored["counted"]), sum_round, step, least)
-            records.put(self.context.state, STATE, {**stored, "counted": noted})
+            records.put(self.context.state, STATE, {**stored, "counted": change(str(stored["counted"]))})
             return
         state = self.node_text("state")
         folder = Path(os.path.expanduser(state)) if state else account_state() / "sums"
         problem = made_private(folder)
         try:
             if not problem:
-                self._count_in(folder, sum_round, step, least)
+                self._rewrite_in(folder, change)
         except OSError as error:
             problem = f"cannot be used ({type(error).__name__})"
         if problem:
@@ -172,23 +185,30 @@ class RunMember:
                 "state='/an/absolute/path' into its node config: a folder of this SuperNode's account."
             )
 
-    def _count_in(self, folder: Path, sum_round: SumRound, step: int, least: int) -> None:
-        """Note the number in a file; no other process can in the meantime."""
+    def _rewrite_in(self, folder: Path, change: Callable[[str], str]) -> None:
+        """Change the note in a file; no other process can in the meantime."""
         path = folder / f"{self.context.run_id}-{self.context.node_id}.sums"
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
             lock(file, wait=True)
-            noted = self._counted(file.read(), sum_round, step, least)
+            noted = change(file.read())
             file.seek(0)
             file.write(noted)
+            file.truncate()
             file.flush()
             os.fsync(file.fileno())
 
     def _counted(self, noted: str, sum_round: SumRound, step: int, least: int) -> str:
         """Return the note to keep after a sum or step; SumError if the site refuses it."""
-        last_trip, last_step, *first = noted.split() or ("0", "0")
+        last_trip, last_step, *first = noted.removesuffix(UNANSWERED).split() or ("0", "0")
         if (sum_round.round_trip, step) <= (int(last_trip), int(last_step)):
             raise SumError(
                 f"Site '{self.name}' refuses a sum or step that it has answered, or answers now. {NOT_FOLLOWED}"
+            )
+        if least > 1 and noted.endswith(UNANSWERED):
+            raise SumError(
+                f"Site '{self.name}' refuses the sum, since it has not answered the last one: it still works on it, or "
+                "had an error, by which a coordinator could search for this site's numbers (min_difference). Look "
+                "into the site's log, and start a new run."
             )
         sites = hashlib.sha256(json.dumps(sum_round.roster).encode()).hexdigest()
         if least > 1 and (first not in ([], [sites]) or len(sum_round.roster) < least):
@@ -197,4 +217,5 @@ class RunMember:
                 "run's first sum, and the difference of two sums reveals that of few sites (min_difference). Have the "
                 "strategy choose all sites in each round, and set min_available_nodes to their number."
             )
-        return f"{sum_round.round_trip:020d} {step:020d} {first[0] if first else sites}"
+        note = f"{sum_round.round_trip:020d} {step:020d} {first[0] if first else sites}"
+        return note if step else note + UNANSWERED

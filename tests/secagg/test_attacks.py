@@ -23,7 +23,7 @@ from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.summing import AllKeys, PublicKeys, as_bytes, keys_digest
 from flower_pansvm.weighted_mean import ALL_KEYS, SUM, MeanSum, SiteParts, decode_mean, digest_of, read_parts
 from strategies.secagg.strategy import REQUESTED, SecureAggregation
-from tests.secagg.app import BOUND, SITES, losing, rows, run, secure, secured, start_arrays, trained
+from tests.secagg.app import BOUND, FEATURES, SITES, losing, rows, run, secure, secured, start_arrays, trained
 
 ALL_NODES: dict[str, Any] = {"min_available_nodes": SITES, "min_train_nodes": SITES, "fraction_evaluate": 0.0}
 CONFIG = ConfigRecord({"server-round": 1})
@@ -115,7 +115,7 @@ def test_sites_that_ask_for_a_difference_refuse_the_next_round_without_a_site(pr
 def test_nor_do_they_open_a_sum_without_a_site_that_is_said_to_have_dropped_out() -> None:
     strategy = secure(FedAvg(**ALL_NODES), "double-mask")
     run(strategy, secured(losing([VICTIM - 2]), min_difference=2))
-    assert strategy.skipped == [(2, "train")]
+    assert strategy.skipped == [(2, "train"), (3, "train")]
 
 
 @pytest.mark.parametrize("protocol", ["k-secure", "double-mask"])
@@ -144,6 +144,22 @@ def test_sites_that_ask_for_a_difference_answer_for_the_same_sites_only(
     strategy.strategy = FedAvg(min_train_nodes=len(rosters[0]), fraction_evaluate=0.0)
     run(strategy, grid, rounds=1)
     assert len(strategy.skipped) == len(rosters) - 1
+
+
+@pytest.mark.parametrize(("least", "errors"), [(1, [True, False, True]), (2, [True, True, True])])
+def test_a_number_cannot_be_searched_for_by_the_errors_of_its_site(least: int, errors: list[bool]) -> None:
+    """With weights of its choice the coordinator halved the interval of one: 24 rounds gave six digits of an update."""
+    grid, strategy = secured(min_difference=least), secure(FedAvg(**ALL_NODES))
+    nodes, found = list(grid.get_node_ids()), []
+    strategy.sites.join(grid, nodes, 1.0)
+    for number, start in enumerate((BOUND, BOUND / 2, BOUND), start=1):
+        weights = np.append(np.full(FEATURES - 1, 1 - BOUND), start).astype(np.float32)
+        arrays = ArrayRecord({"w": Array(weights), "b": Array(np.zeros(1, np.float32))})
+        _, groups = strategy.sites.sum_of(str(grid.run.run_id), "", number, nodes)
+        content = RecordDict({"arrays": arrays, "config": copy.deepcopy(CONFIG), **groups})
+        replies = grid.send_and_receive([Message(content, VICTIM - 1, "train")])
+        found += [reply.has_error() for reply in replies]
+    assert found == errors
 
 
 def test_a_sum_over_fewer_sites_than_the_difference_is_refused() -> None:
