@@ -1,8 +1,8 @@
 """Answers with differential privacy: charged to the hospital's budget first, and with the site's share of the noise.
 
-The noise of all sites but those that may collude or fail is what the promise rests on; so each of the others adds that
-many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.exact`). Where a
-part has Laplace noise, that of each site is enough for its own rows (:mod:`flower_pansvm.privacy.output_perturbation`).
+What the promise rests on is the noise of all sites but those that may collude, and as many that may fail: each adds
+that many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.exact`). Laplace
+noise of each site is enough for its own rows (:mod:`flower_pansvm.privacy.output_perturbation`).
 
 **The unit is the patient.** Neighbours are tables of which one has one patient more, with all that patient's rows.
 Of these at most k = ``rows-per-patient`` take part (:func:`clients.patients.at_most`). Which ones, and on which side,
@@ -85,7 +85,7 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
 
 
 def _honest_sites(site: Site) -> int:
-    """Return the number of sites that share the noise of this sum."""
+    """Return the number of sites whose noise a sum has for sure: of the fewest that open it, all but colluders."""
     if site.participation is None:
         raise SumError("A private answer was requested outside a secure sum. Start the run again.")
     sum_round, protocol = site.participation.sum_round, site.participation.protocol
@@ -95,18 +95,19 @@ def _honest_sites(site: Site) -> int:
             f"Site '{site.name}' gives private answers in secure sums only: alone, its share of the noise does not "
             "keep the promise. Start the run with aggregation=ring."
         )
-    if sites <= most:
+    honest = max(protocol.fewest(sum_round), sites - most) - most
+    if honest <= 0:
         raise BudgetError(
             f"Site '{site.name}' cannot share noise among {sites} sites of which {most} may collude. Find more sites, "
             "or lower colluders if all hospitals agree."
         )
-    if sites - most > 1 and protocol.isolating(sum_round) <= most:
+    if honest > 1 and protocol.isolating(sum_round) <= most:
         raise BudgetError(
             f"Site '{site.name}' does not share noise in a sum that {most} colluding sites can take apart: that of a "
             "part of the others does not keep the promise. Start the run with aggregation=k-secure and a k above "
             f"{most}, or lower colluders if all hospitals agree."
         )
-    return sites - most
+    return honest
 
 
 def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:

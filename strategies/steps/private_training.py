@@ -10,6 +10,7 @@ import numpy as np
 from flower_pansvm.errors import FederationError
 from flower_pansvm.log import log
 from flower_pansvm.privacy.accountant import admits
+from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.tasks import Task
 from strategies.federation.checks import Relations
 from strategies.federation.federation import Federation
@@ -72,7 +73,8 @@ class Budget:
         Infinite where too few are left to share it; then they refuse.
         """
         sites, sensitivity = len(self.federation.sites), task.declared[field].sensitivity(answer)
-        honest = sites - self.colluders
+        roster = SumRound("", task.name, 0, 0, tuple(sorted(self.federation.sites)))
+        honest = max(self.federation.protocol.fewest(roster), sites - self.colluders) - self.colluders
         sensitivity *= self.federation.terms.rows_per_patient
         return sensitivity * math.sqrt(sites / (honest * 2 * rho)) if honest > 0 else math.inf
 
