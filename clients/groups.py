@@ -15,7 +15,7 @@ def group_of_rows(site: Site, question: TestedQuestion, X: Floats) -> Ints:
     """Return the group of each row; FederationError if the question is of no column, category or site of these."""
     columns, features, cuts = site.schema().columns, question.features, question.cuts
     known = site.name in question.sites and not features if question.sites else set(features) <= set(columns)
-    if not known or cuts.ndim != 1 or (np.diff(cuts) <= 0).any():
+    if not known or cuts.ndim != 1 or not (np.diff(cuts) > 0).all():
         raise FederationError(f"Site '{site.name}' was asked for groups that there are not. {NOT_FOLLOWED}")
     if not features:
         return np.full(len(X), question.sites.index(site.name) if question.sites else 0)

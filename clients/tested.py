@@ -24,5 +24,7 @@ def tested_answer(site: Site, question: TestedQuestion, rows: Rows, decisions: F
         cells, (*where, predicted if classes == 2 else (predicted == rows.classes).astype(np.int64)), 1.0
     )
     if question.columns > 2:
-        np.add.at(cells, (*where, 2 + np.searchsorted(question.edges.ravel(), decisions[:, 0])), FINE)
+        # In order: NumPy starts to search where it found the last row, and so among others finds a row by the last one.
+        fine = np.searchsorted(np.sort(question.edges.ravel()), decisions[:, 0])
+        np.add.at(cells, (*where, 2 + fine), FINE)
     return TestedAnswer(cells)
