@@ -167,6 +167,35 @@ def test_a_sum_over_fewer_sites_than_the_difference_is_refused() -> None:
         run(secure(FedAvg(**ALL_NODES)), secured(min_difference=SITES + 1))
 
 
+def test_two_evaluate_rounds_tell_whether_somebody_took_part_and_the_label() -> None:
+    """What no rule about sites prevents: between two models that differ for this person only, the accuracy moves.
+
+    The coordinator knows the person's measurements alone. Of 40 patients it tells 40 labels; 1 of 40 strangers seems to
+    be there.
+    """
+    grid, strategy = secured(min_difference=2), secure(FedAvg(**ALL_NODES))
+    nodes = list(grid.get_node_ids())
+
+    def right(w: Any, b: float) -> int:
+        arrays = ArrayRecord({"w": Array(w), "b": Array(np.array([b]))})
+        content = RecordDict({"arrays": arrays, "config": copy.deepcopy(CONFIG)})
+        strategy.sites.join(grid, nodes, 1.0)
+        messages = strategy._as_sum([Message(content, node, "evaluate") for node in nodes], grid)
+        mean = strategy._mean("evaluate", 1, grid.send_and_receive(messages))
+        assert mean is not None
+        metrics = mean.content["metrics"]
+        return round(metrics["accuracy"] * metrics["num-examples"])
+
+    def told(person: Any) -> int:
+        w = np.random.default_rng(3).normal(size=FEATURES)
+        w /= np.linalg.norm(w)
+        return right(w, 1e-4 - w @ person) - right(w, -1e-4 - w @ person)
+
+    X, y = rows(VICTIM - 2)
+    assert [told(person) for person in X[:5]] == y[:5].tolist()
+    assert [told(person) for person in np.random.default_rng(1000).normal(size=(5, FEATURES))] == [0] * 5
+
+
 # A coordinator that hands out keys of its own
 
 
