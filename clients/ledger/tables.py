@@ -331,8 +331,7 @@ def link_own_table(hospital: Hospital, table: Table, joins: bool = True) -> None
 def _begin(home: Path, known: list[KnownTables], test_fraction: float) -> str:
     """Make the ledger of a table that has none, and return the name of its folder, which gets it when all is there."""
     name = secrets.token_hex(16)
-    unfinished = home / f".{name}"
-    unfinished.mkdir(mode=0o700)
+    (unfinished := home / f".{name}").mkdir(mode=0o700)
     write_ledger(unfinished, Ledger(test_fraction, secrets.token_hex(32)))
     for tables in known:
         tables.add(unfinished)
