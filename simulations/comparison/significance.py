@@ -41,7 +41,8 @@ def pair_tests(blocks: pd.DataFrame) -> pd.DataFrame:
     table, pairs = blocks.round(DIGITS), list(combinations(mean_ranks(blocks).index, 2))
     method = PermutationMethod(n_resamples=2**MOST_EXACT) if len(table) <= MOST_EXACT else "approx"
     tests = pd.DataFrame(pairs, columns=["better", "worse"])
-    differences = [table[better] - table[worse] for better, worse in pairs]
+    # Unrounded, equal differences of unequal accuracies would have ranks of their own.
+    differences = [(table[better] - table[worse]).round(DIGITS) for better, worse in pairs]
     tests["apart"] = [100 * difference.mean() for difference in differences]
     tests["p"] = [
         wilcoxon(difference, zero_method="zsplit", method=method).pvalue if difference.any() else 1.0

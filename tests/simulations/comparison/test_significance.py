@@ -47,6 +47,14 @@ def test_the_tests_are_scipys() -> None:
     assert p[frozenset("ac")] == pytest.approx(wilcoxon(values[:, 0], values[:, 2]).pvalue, abs=0.01)
 
 
+def test_equal_differences_of_unequal_accuracies_share_their_rank() -> None:
+    others = [0.85, 0.72, 0.91, 0.64, 0.77, 0.58]
+    steps = [0.03, 0.03, 0.03, 0.03, 0.03, -0.03]
+    blocks = table(a=[value + step for value, step in zip(others, steps, strict=True)], b=others)
+    # All ranks are 3.5: at most one of six signs differs in 7 of 64 ways, and as many at the other end.
+    assert pair_tests(blocks)["p"].tolist() == pytest.approx([14 / 64])
+
+
 @given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=6, max_size=6))
 @pytest.mark.slow
 def test_holm_keeps_the_order_and_is_between_p_and_bonferroni(rows: list[list[float]]) -> None:
