@@ -30,8 +30,12 @@ SMALLEST_SPLIT = 10
 """Fewest rows of a node that is split, as MATLAB's trees have it, with which the paper's were grown."""
 
 
-def check_given(settings: PanSvmSettings) -> None:
-    """Raise a SettingError if C or gamma is left to cross-validation, or classes have weights of their own."""
+def check_given(settings: PanSvmSettings, name: str = "") -> None:
+    """Raise a SettingError if C or gamma is left to cross-validation, or a baseline lacks the weights or kernel."""
+    if name == "central:fourier" and settings.kernel != "rbf":
+        raise SettingError(
+            "central:fourier has features of the kernel rbf only. Leave it out, or choose kernel=rbf."
+        )
     if isinstance(settings.class_weight, tuple):
         raise SettingError(
             "A central baseline knows class-weight=balanced and none only, and no weights of each class."
@@ -130,10 +134,7 @@ def random_rows(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -
 
 def fourier(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> BaselineFigures:
     """Do as ``central:nystroem`` with as many random Fourier features, which no row decides (Rahimi & Recht 2007)."""
-    if settings.kernel != "rbf":
-        raise SettingError(
-            "central:fourier has features of the kernel rbf only. Leave it out, or choose kernel=rbf."
-        )
+    check_given(settings, "central:fourier")
     train, test = scaled(settings, train, test)
     features = settings.landmark_count(len(train.X))
     feature_map = RBFSampler(gamma=_gamma(settings, train), n_components=features, random_state=settings.seed)

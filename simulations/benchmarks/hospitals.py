@@ -32,8 +32,8 @@ def lines(
             # Only the sums of PAN-SVM are of copies at level perturbed.
             strategies=strategies if level == "exact" else ("pan-svm",),
             repeats=repeats,
-            common={"data-dir": str(data_dir), "positive": "1,2,3,4", "privacy": level},
-            varied={"noise": (noise,)},
+            common={"data-dir": str(data_dir), "positive": "1,2,3,4", "privacy": level, "noise": noise},
+            varied={},
             leave_out=True,
         )
         for line, figures in means_of(plan, FIGURES):

@@ -36,7 +36,7 @@ def at_levels(
             strategies=tuple(strategies),
             repeats=repeats,
             common={"data-dir": str(data_dir), "privacy": level, **settings},
-            varied={"noise": noises},
+            varied={} if level == "exact" else {"noise": noises},
         )
         for line, figures in means_of(plan, FIGURES):
             yield {

@@ -20,11 +20,9 @@ from simulations.comparison.plan import Plan
 from simulations.comparison.run import COLUMNS, Case, line_of, run_case, settings_of
 from simulations.comparison.summary import frame, named
 from simulations.comparison.workers import Result
-from simulations.data.datasets import locate
 from simulations.origin import origin
 from simulations.running import doubts_of
 from strategies.results import versions
-from strategies.settings import SEPARATOR
 
 PLAN_FILE = "comparison.json"
 TABLE_FILE = "comparison.csv"
@@ -120,14 +118,10 @@ def opened(folder: Path, plan: Plan) -> Iterator[None]:
 def description(plan: Plan) -> dict[str, Any]:
     """Return the identity of a comparison, ready for JSON: equal ones have the same table."""
     content = asdict(plan)
-    data_dir = content["common"].pop("data-dir")
-    folder = Path(str(data_dir)) if data_dir else None
-    files = {source: locate(source, folder) for name in plan.data for source in name.split(SEPARATOR)}
+    del content["common"]["data-dir"]
+    digests = plan.digests()
     if schema := str(plan.common.get("schema") or ""):
-        files[schema] = Path(schema)
-    digests = {
-        source: hashlib.sha256(path.read_bytes()).hexdigest() for source, path in files.items() if path
-    }
+        digests[schema] = hashlib.sha256(Path(schema).read_bytes()).hexdigest()
     result: dict[str, Any] = json.loads(json.dumps({**content, "sha256": digests, "versions": versions()}))
     return result
 

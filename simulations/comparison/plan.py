@@ -1,8 +1,10 @@
 """The runs of a comparison, and all checks before the first of them."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from simulations.baselines.central import check_given
 from simulations.baselines.registry import BASELINES
 from simulations.comparison.left_out import TESTED_ON, check_left_out, names_of
 from simulations.comparison.run import Case, settings_of
+from simulations.data.datasets import locate
 from simulations.data.pooling import pooled
 from simulations.data.sites import join_data, whole_rows_of
 from strategies.registry import STRATEGIES
@@ -79,15 +82,16 @@ class Plan:
         self._check_settings()
         for data in self.data if self.leave_out else ():
             check_left_out(data, self.strategies)
+        compared = [(case, settings_of(case)) for case in self.cases()]
+        self._check_effects(compared)
         single: dict[str, dict[str, None]] = {}
         fewest: dict[str, int] = {}
         classes: dict[tuple[str, str, str, int], tuple[str, ...]] = {}
-        for case in self.cases():
-            settings = settings_of(case)
+        for case, settings in compared:
             if case.strategy in BASELINES:
                 _ = BASELINES[case.strategy]  # which says so if it needs a package that is not installed
                 assert isinstance(settings, PanSvmSettings)
-                check_given(settings)
+                check_given(settings, case.strategy)
             scenario = (case.data, case.split, case.settings, case.seed)
             try:
                 if scenario not in classes:
@@ -112,6 +116,15 @@ class Plan:
             for data, rows in fewest.items()
             if rows < FEW
         ]
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each file of the data sets, by its name."""
+        data_dir = str(self.common["data-dir"])
+        folder = Path(data_dir) if data_dir else None
+        files = {source: locate(source, folder) for name in self.data for source in name.split(SEPARATOR)}
+        return {
+            source: hashlib.sha256(path.read_bytes()).hexdigest() for source, path in files.items() if path
+        }
 
     def _choices(self) -> list[tuple[str, dict[str, Scalar]]]:
         """Return each combination of the varied settings with its name."""
@@ -139,6 +152,38 @@ class Plan:
             repeated = [name for index, name in enumerate(names) if name in names[:index]]
             if repeated:
                 raise SettingError(f"'{repeated[0]}' is named twice among the {kind}. Name it once.")
+        digests, sets = self.digests(), dict[tuple[str, ...], str]()
+        for name in self.data:
+            first = sets.setdefault(
+                tuple(digests.get(source, source) for source in name.split(SEPARATOR)), name
+            )
+            if first != name:
+                raise SettingError(
+                    f"'{first}' and '{name}' are the same data, and would count twice. Name one."
+                )
+
+    def _check_effects(self, compared: Sequence[tuple[Case, Settings]]) -> None:
+        """Raise a SettingError if an option has no effect, or a figure would bear a value that it is not of."""
+        if self.splits != ("iid",) and not any(case.split in self.splits for case, _ in compared):
+            raise SettingError(
+                "Each file is a site, so no split of --splits applies. Leave it out, or name a single file."
+            )
+        if self.leave_out and "test-fraction" in self.varied:
+            raise SettingError("With --leave-out all rows of a site are tested on. Leave test-fraction out.")
+        if "noise" in self.varied and not any(
+            case.strategy not in BASELINES and settings.level == "perturbed" for case, settings in compared
+        ):
+            raise SettingError(
+                "noise is of level perturbed, at which no system is compared. Add --privacy perturbed, or leave it out."
+            )
+        if "sites" in self.varied:
+            fixed = [found for found in compared if found[1].sites != int(found[0].config["sites"])]
+            if len(fixed) == len(compared) or (fixed and len(self.varied["sites"]) > 1):
+                case, settings = fixed[0]
+                raise SettingError(
+                    f"sites is {case.config['sites']}, but {case.data}, {case.split}, has {settings.sites}. Leave "
+                    "sites out, or compare data whose number of sites it sets."
+                )
 
     def _check_settings(self) -> None:
         for key, values in self.varied.items():

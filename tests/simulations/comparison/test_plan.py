@@ -1,5 +1,6 @@
 """What a comparison consists of, and what is refused before its first run."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,34 @@ def test_the_number_of_sites_can_be_compared() -> None:
 
 def test_data_of_a_file_for_each_site_are_dealt_out_by_file(hospital_files: list[Path]) -> None:
     data = "|".join(map(str, hospital_files))
-    by_file = plan(data=(data,), splits=("iid", "dirichlet:1"))
-    by_file.check()
-    assert {case.split for case in by_file.cases()} == {BY_FILE}
+    by_file = plan(data=(data, "iris"), splits=("iid", "dirichlet:1"), common={**COMMON, "sites": 4})
+    splits = {(case.data, case.split) for case in by_file.cases()}
+    assert splits == {(data, BY_FILE), ("iris", "iid"), ("iris", "dirichlet:1")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"splits": ("dirichlet:1",)}, "no split of --splits applies"),
+        ({"varied": {"sites": ("7",)}}, r"sites is 7, but .* has 3"),
+        ({"varied": {"sites": ("3", "5")}}, r"sites is 5, but .* has 3"),
+        ({"varied": {"noise": ("0.5", "1")}, "common": {**COMMON, "privacy": "exact"}}, "level perturbed"),
+        ({"varied": {"test-fraction": ("0.5",)}, "leave_out": True}, "all rows of a site"),
+    ],
+)
+def test_an_option_that_would_change_no_figure_is_refused(
+    changes: dict[str, Any], told: str, hospital_files: list[Path]
+) -> None:
+    of_files = plan(data=("|".join(map(str, hospital_files)),), strategies=("pan-svm", "central:svc"))
+    with pytest.raises(SettingError, match=told):
+        replace(of_files, **changes).check()
+
+
+def test_a_table_under_two_names_is_no_second_data_set(hospital_files: list[Path], tmp_path: Path) -> None:
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(hospital_files[0].read_bytes())
+    with pytest.raises(SettingError, match="are the same data"):
+        plan(data=(str(hospital_files[0]), str(copy))).check()
 
 
 @pytest.mark.parametrize(
@@ -66,6 +92,7 @@ def test_data_of_a_file_for_each_site_are_dealt_out_by_file(hospital_files: list
         ({"varied": {"C": ("-1",)}}, "above 0"),
         ({"varied": {"C": ("1", "1")}}, "twice"),
         ({"varied": {"C": ("auto",)}, "strategies": ("pan-svm", "central:svc")}, "does not choose them"),
+        ({"varied": {"kernel": ("linear",)}, "strategies": ("central:fourier",)}, "kernel rbf only"),
         ({"varied": {"split": ("iid",)}}, "--help"),
         ({"common": {**COMMON, "sites": 151}}, "151 sites"),
         ({"common": {**COMMON, "positive": "virginca"}}, "positive"),
