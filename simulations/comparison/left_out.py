@@ -79,7 +79,11 @@ def evaluate_left_out(name: str, settings: Settings, site: int) -> dict[str, Any
     result, model = describe(trained, settings), trained.outcome.model
     assert model is not None
     figures = vars(_evaluated(model, test, pool.schema.columns, pool.schema.classes))
-    own = {"rows_test": len(test.classes), "positive_class": pool.schema.positive_class}
+    own = {
+        "rows_train": len(train.classes),
+        "rows_test": len(test.classes),
+        "positive_class": pool.schema.positive_class,
+    }
     return {**result, **figures, **own}
 
 

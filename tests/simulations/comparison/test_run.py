@@ -52,6 +52,12 @@ def test_all_are_compared_at_one_level_but_for_those_that_have_one_of_their_own(
     assert exact["rows_test"] == copied["rows_test"] == central["rows_test"]
 
 
+def test_every_system_has_the_rows_to_train_that_a_test_over_repeats_asks_for() -> None:
+    names = ("local-only", "svm-ensemble", "central:tree")
+    lines = [run_case(case_of(name, data="iris")) for name in names]
+    assert {line["rows_train"] + line["rows_test"] for line in lines} == {150}
+
+
 def test_a_baseline_reads_the_settings_of_pan_svm_and_takes_no_round_trip() -> None:
     plain, poor = (
         run_case(case_of("central:nystroem", data="iris", landmarks=count)) for count in ("60", "1")
