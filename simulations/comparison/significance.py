@@ -57,14 +57,14 @@ def resampled_tests(repeats: pd.DataFrame, test_to_train: float) -> pd.DataFrame
     Repeats share rows, so that the variance of their mean is (1 / repeats + test rows / training rows) times that of a
     single repeat (Nadeau and Bengio 2003). Columns are those of `pair_tests`, and ``low`` and ``high``: the 95 %
     interval of ``apart``, in points, without correction for several pairs. A difference that is the same in each repeat
-    has no variance to go by: neither interval nor p.
+    has no variance to go by: no interval, and p only if it is zero.
     """
     count = len(repeats)
     lines = []
     for better, worse in combinations(repeats.mean().sort_values(ascending=False, kind="stable").index, 2):
         difference = (100 * (repeats[better] - repeats[worse])).round(DIGITS)
         mean, error = difference.mean(), difference.std() * (1 / count + test_to_train) ** 0.5
-        reach = t.ppf(1 - LEVEL / 2, count - 1) * error if error or mean == 0 else float("nan")
+        reach = t.ppf(1 - LEVEL / 2, count - 1) * error if error else float("nan")
         p = 2 * t.sf(abs(mean) / error, count - 1) if error else 1.0 if mean == 0 else float("nan")
         lines.append((better, worse, mean, mean - reach, mean + reach, p))
     return _holm(pd.DataFrame(lines, columns=["better", "worse", "apart", "low", "high", "p"]))

@@ -82,6 +82,8 @@ def test_without_test_rows_the_resampled_test_is_students_and_with_them_it_finds
 
 
 def test_equal_repeats_do_not_differ() -> None:
-    assert resampled_tests(table(a=[0.8] * 5, b=[0.8] * 5), 0.25)["p"].tolist() == [1.0]
+    never = resampled_tests(table(a=[0.8, 0.7] * 3, b=[0.8, 0.7] * 3), 0.25)
+    assert never["p"].tolist() == [1.0]
+    assert never[["low", "high"]].isna().all(axis=None), "an interval of no width would be certain"
     always = resampled_tests(table(a=[0.8] * 5, b=[0.9] * 5), 0.25)
     assert always[["p", "low", "corrected"]].isna().all(axis=None), "without variance nothing is known"
