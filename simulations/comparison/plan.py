@@ -118,12 +118,14 @@ class Plan:
         ]
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each file of the data sets, by its name."""
+        """Return the SHA-256 of each file of the data sets that there is, by its name."""
         data_dir = str(self.common["data-dir"])
         folder = Path(data_dir) if data_dir else None
-        files = {source: locate(source, folder) for name in self.data for source in name.split(SEPARATOR)}
+        located = {source: locate(source, folder) for name in self.data for source in name.split(SEPARATOR)}
         return {
-            source: hashlib.sha256(path.read_bytes()).hexdigest() for source, path in files.items() if path
+            source: hashlib.sha256(path.read_bytes()).hexdigest()
+            for source, path in located.items()
+            if path is not None and path.is_file()
         }
 
     def _choices(self) -> list[tuple[str, dict[str, Scalar]]]:

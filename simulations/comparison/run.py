@@ -104,13 +104,16 @@ def run_case(case: Case) -> dict[str, Any]:
     else:
         result = baseline_result(case.strategy, settings, pool)
     seconds, source = round(time.perf_counter() - started, 3), origin()
-    # Some strategies count no training rows, or with noise: the simulation knows them, and a test asks for them.
-    trained = result["rows_train"] or len((pool or pooled(settings)).train.classes)
+    rows = {name: result[name] for name in ("rows_train", "rows_test")}
+    if case.left_out is None:
+        # Some strategies count no training rows, or rows with noise: the simulation knows them, and tests ask for them.
+        known = pool or pooled(settings)
+        rows = {"rows_train": len(known.train.classes), "rows_test": len(known.test.classes)}
     return {
         **{name: source[name] for name in ORIGIN},
         "versions": versions_text(source["versions"]),
         **{name: result[name] for name in FIGURES if name in result},
-        "rows_train": trained,
+        **rows,
         "seconds": seconds,
         "disclosed": disclosed_text(result["disclosed"]) or ("all rows" if baseline else ""),
     }

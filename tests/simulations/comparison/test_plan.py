@@ -87,6 +87,7 @@ def test_a_table_under_two_names_is_no_second_data_set(hospital_files: list[Path
         ({"splits": ("dirichlet",)}, "dirichlet:A"),
         ({"splits": ("feature:petal",)}, "nearest column names"),
         ({"data": ("irys",)}, "Did you mean 'iris'"),
+        ({"data": ("none.csv",)}, "no file 'none.csv'"),
         ({"varied": {"gama": ("1",)}}, "Did you mean 'gamma'"),
         ({"varied": {"landmarks": ("9",)}, "strategies": ("local-only",)}, "none of which is compared"),
         ({"varied": {"C": ("-1",)}}, "above 0"),
