@@ -43,7 +43,7 @@ def reproduce(
 ) -> None:
     """Reproduce tables and figures of a paper, and compare them with the paper's.
 
-    Runs that are missing in --out are done; then the table of all runs is written.
+    Runs that are missing in --out are done; then the table is written, with --row of these rows alone.
     """
     from simulations.papers import writing  # noqa: PLC0415
     from simulations.papers.declared import all_reproductions  # noqa: PLC0415
