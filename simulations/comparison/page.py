@@ -197,7 +197,7 @@ def _plot(scenario: Sequence[object], runs: pd.DataFrame) -> str:
     """Return the plot of a scenario's accuracies as SVG."""
     of_data = runs[runs["data"] == scenario[0]]
     of_scenario = of_data[(of_data[SCENARIO] == list(scenario)).all(axis=1)]
-    strategies, limits = list(dict.fromkeys(runs["strategy"])), limits_of(of_data["accuracy"])
+    strategies, limits = list(dict.fromkeys(runs["strategy"])), limits_of(of_data)
     baselines = [name for name in strategies if name.split(" (")[0] in BASELINES]
     return svg(accuracy_figure(of_scenario, limits, strategies, baselines))
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from simulations.comparison.summary import SCENARIO
+
 WIDTH, ROW = 5.2, 0.27
 """Width of a plot, and height of a strategy in it, in inches."""
 
@@ -40,11 +42,15 @@ def accuracy_figure(
     return figure
 
 
-def limits_of(accuracies: "pd.Series[float]") -> tuple[float, float]:
-    """Return the limits of an axis for all accuracies."""
-    known = accuracies.dropna()
+def limits_of(runs: pd.DataFrame) -> tuple[float, float]:
+    """Return the limits of an axis for all accuracies of a data set, and for the whiskers of all its plots."""
+    known = runs.dropna(subset="accuracy")
     if known.empty:
         return 0.0, 1.0
-    low, high = float(known.min()), float(known.max())
+    plotted = known.groupby([*SCENARIO, "strategy", "repeat"])["accuracy"].mean()
+    groups = plotted.groupby([*SCENARIO, "strategy"])
+    mean, spread = groups.mean(), groups.std().fillna(0.0)
+    low = min(float(known["accuracy"].min()), float((mean - spread).min()))
+    high = max(float(known["accuracy"].max()), float((mean + spread).max()))
     room = max(0.01, 0.06 * (high - low))
-    return low - room, min(high + room, 1.0 + room / 2)
+    return low - room, min(high + room, max(high, 1.0) + room / 2)
