@@ -103,6 +103,10 @@ def compare(
         repeats,
         leave_out,
     )
+    if jobs and remote(cluster):
+        raise SettingError(
+            "--jobs is of this machine, and a cluster (--cluster, RAY_ADDRESS) does a run per processor. Leave it out."
+        )
     if out is not None:
         check_can_be_folder(out.absolute())
     console = Console(highlight=False, markup=False)

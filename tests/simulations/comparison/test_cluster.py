@@ -92,3 +92,7 @@ def test_a_comparison_on_a_cluster_is_the_same(cluster: Any, pansvm: Run, tmp_pa
 def test_a_cluster_that_does_not_answer_is_an_error_at_once() -> None:
     with pytest.raises(EngineError, match="does not answer"):
         list(run_on_cluster([], f"127.0.0.1:{free_port()}", work))
+
+
+def test_runs_at_a_time_are_of_this_machine(pansvm: Run) -> None:
+    assert "--jobs is of this machine" in pansvm.error("compare", "--jobs", 2, "--cluster", "head:6379")
