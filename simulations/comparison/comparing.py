@@ -14,7 +14,7 @@ from rich.console import Console
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import write
 from flower_pansvm.locking import locked
-from simulations.comparison.finished import RUNS_FILE, check_folder, finish, succeeded
+from simulations.comparison.finished import PLAN_FILE, RUNS_FILE, check_folder, finish, succeeded
 from simulations.comparison.page import ENDINGS, PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.plan import Plan
 from simulations.comparison.run import COLUMNS, Case, line_of, run_case, settings_of
@@ -24,7 +24,6 @@ from simulations.origin import origin
 from simulations.running import doubts_of
 from strategies.results import versions
 
-PLAN_FILE = "comparison.json"
 TABLE_FILE = "comparison.csv"
 
 

@@ -12,13 +12,18 @@ from simulations.comparison.workers import Result, W, run_each
 RUNS_FILE = "runs.jsonl"
 """A line per run: its key and its result."""
 
+PLAN_FILE = "comparison.json"
+"""What a comparison is of; a reproduction has none."""
+
 
 def check_folder(folder: Path, file: str, kind: str) -> None:
     """Raise a SettingError unless a folder is new, empty, or holds the file of an earlier command of the kind."""
-    mine = not folder.is_dir() or (folder / file).exists()
+    mine = not folder.is_dir() or (
+        (folder / file).exists() and (file == PLAN_FILE or not (folder / PLAN_FILE).exists())
+    )
     if not mine and any(path.name != COMMAND for path in folder.iterdir()):
         raise SettingError(
-            f"'{folder}' is not empty and holds no {kind} ({file}). Name another folder with --out: a new one, or that "
+            f"'{folder}' is not empty and holds no {kind}. Name another folder with --out: a new one, or that "
             f"of an earlier {kind}, whose runs are then not repeated."
         )
 

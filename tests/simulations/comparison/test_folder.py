@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from flower_pansvm.errors import SettingError
-from simulations.comparison.comparing import PLAN_FILE, opened
-from simulations.comparison.finished import RUNS_FILE, finish
+from simulations.comparison.comparing import opened
+from simulations.comparison.finished import PLAN_FILE, RUNS_FILE, check_folder, finish
 from tests.simulations.comparison.conftest import plan as plan_of
 
 PLAN = plan_of()
@@ -118,3 +118,12 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     (tmp_path / "out" / PLAN_FILE).write_text("{")
     with pytest.raises(SettingError, match="damaged"), opened(tmp_path / "out", PLAN):
         pass
+
+
+def test_a_comparisons_folder_takes_no_runs_of_a_reproduction(tmp_path: Path) -> None:
+    (tmp_path / RUNS_FILE).touch()
+    check_folder(tmp_path, RUNS_FILE, "reproduction")
+    (tmp_path / PLAN_FILE).touch()
+    check_folder(tmp_path, PLAN_FILE, "comparison")
+    with pytest.raises(SettingError, match="holds no reproduction"):
+        check_folder(tmp_path, RUNS_FILE, "reproduction")
