@@ -210,6 +210,21 @@ def test_a_system_that_always_fails_on_a_split_does_not_end_the_tests_of_the_oth
     assert "<td>c</td>" not in other.split("<h2>")[0]
 
 
+def test_a_table_that_is_not_tested_beside_others_is_named(tmp_path: Path) -> None:
+    sizes = {"rows_train": 80, "rows_test": 20, "sites": 3}
+    lines = [
+        line(name, repeat, split=split, accuracy=accuracy + 0.01 * repeat, **sizes)
+        for split in ("iid", "dirichlet:1")
+        for repeat in range(5)
+        for name, accuracy in (("a", 0.8), ("b", 0.7 - 0.01 * repeat))
+    ]
+    write_summary(tmp_path, frame(lines), [], ORIGIN, "md")
+    assert "Not tested" not in (tmp_path / PAGE_FILE).read_text()
+    lines[-1] = line("b", 4, split="dirichlet:1", error="no")
+    write_summary(tmp_path, frame(lines), [], ORIGIN, "md")
+    assert "Not tested: iris, dirichlet:1. A test on one table takes" in (tmp_path / PAGE_FILE).read_text()
+
+
 @pytest.mark.parametrize("form", ["csv", "md", "latex"])
 def test_the_positive_class_is_named_wherever_f1_is(tmp_path: Path, form: str) -> None:
     lines = [
