@@ -67,6 +67,8 @@ def write_summary(
         .render(
             runs=runs,
             levels=_levels(runs),
+            # All rows of a site that is left out are predicted outside of the federation.
+            noisy=((runs["level"] == "dp") & ~runs["split"].str.startswith(TESTED_ON)).any(),
             blocks=blocks,
             notes=notes,
             origin=origin,

@@ -210,6 +210,14 @@ def test_a_system_that_always_fails_on_a_split_does_not_end_the_tests_of_the_oth
     assert "<td>c</td>" not in other.split("<h2>")[0]
 
 
+@pytest.mark.parametrize(("split", "noisy"), [("iid", True), ("tested on west.csv", False)])
+def test_figures_at_level_dp_carry_noise_but_on_a_site_that_is_left_out(
+    tmp_path: Path, split: str, noisy: bool
+) -> None:
+    write_summary(tmp_path, frame([line("a", level="dp", split=split, accuracy=0.8)]), [], ORIGIN, "md")
+    assert ("at level dp with noise" in (tmp_path / PAGE_FILE).read_text()) == noisy
+
+
 def test_a_table_that_is_not_tested_beside_others_is_named(tmp_path: Path) -> None:
     sizes = {"rows_train": 80, "rows_test": 20, "sites": 3}
     lines = [
