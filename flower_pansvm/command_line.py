@@ -173,7 +173,11 @@ def check_file(path: Path, overwrite: bool, *read: Path) -> None:
 
 
 def check_can_be_folder(path: Path) -> None:
-    """Check that a path is a folder that can be written to, or can become one; SettingError if not."""
+    """Check that a path is a folder that can be written to, or can become one; SettingError if not.
+
+    UnicodeEncodeError if its name is no UTF-8, as the results, which have it, are.
+    """
+    str(path.absolute()).encode()
     if path.exists() and not path.is_dir():
         raise SettingError(f"--out {path} is a file. Name a folder, which need not exist.")
     if path.is_symlink() and not path.exists():

@@ -275,12 +275,13 @@ def test_the_help_of_all_commands_says_what_each_says_of_itself(name: str) -> No
     assert (command.help or "").splitlines()[0] == row.line
 
 
-def test_a_folder_whose_name_is_in_another_encoding(pansvm: Run) -> None:
-    code, _, error = pansvm(
-        "run", "--engine", "in-process", "--out", b"r\xe9sultats".decode(errors="surrogateescape")
-    )
+def test_a_folder_whose_name_is_in_another_encoding_is_refused_before_the_training(pansvm: Run) -> None:
+    name = b"r\xe9sultats".decode(errors="surrogateescape")
+    code, output, error = pansvm("run", "--engine", "in-process", "--out", name)
     assert code == 1
+    assert "cutting planes" not in output
     assert error.startswith("Error: ")
+    assert not Path(name).exists()
 
 
 def test_a_number_of_sites_that_the_files_contradict(pansvm: Run, tmp_path: Path) -> None:
