@@ -85,7 +85,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     """
     sound = (
         0 < question.C < tasks.LARGEST_C
-        and question.tol >= max(tasks.LEAST_TOL, question.C / tasks.LARGEST_CONDITION)
+        and 1 > question.tol >= max(tasks.LEAST_TOL, question.C / tasks.LARGEST_CONDITION)
         and question.epsilon >= tasks.LEAST_EPSILON
     )
     schema = site.schema()
