@@ -84,7 +84,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     In a number of steps that follows from the question alone: nothing that is refused depends on a row.
     """
     sound = (
-        0 < question.C < tasks.LARGEST_C
+        tasks.LEAST_C < question.C < tasks.LARGEST_C
         and 1 > question.tol >= max(tasks.LEAST_TOL, question.C / tasks.LARGEST_CONDITION)
         and question.epsilon >= tasks.LEAST_EPSILON
     )

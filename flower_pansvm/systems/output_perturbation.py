@@ -31,9 +31,9 @@ from flower_pansvm.tested import TestedAnswer, TestedQuestion
 LARGEST = 2.0 * MOST_ROWS
 """Bound of sums over rows of length 1, which rounding may make a little longer."""
 
-LARGEST_C, LEAST_TOL, LARGEST_CONDITION = 1e6, 1e-8, 1e9
+LEAST_C, LARGEST_C, LEAST_TOL, LARGEST_CONDITION = 1e-100, 1e6, 1e-8, 1e9
 """Within these, and with C / tol up to the last one, a fixed number of steps finds a site's weights as exactly as their
-noise is sized for, rounding included."""
+noise is sized for, rounding included. Of a tiny C the noise's grid would be 0."""
 
 LEAST_EPSILON = 1e-6
 """Of a site's own weights: with less, the rounding to the grid of the noise would cost a noticeable part of it."""
