@@ -4,13 +4,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from clients.table.form import TableForm
-from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label, spelling
 from flower_pansvm.reading_options import NO_THOUSANDS
@@ -34,15 +35,23 @@ def canonical_labels(column: "pd.Series[str]", classes: Sequence[str] = ()) -> l
     What is one of the known ``classes``, or spelt so, is that class. No other row decides what a cell is: at level dp
     one row more must not change what the others are.
     """
-    # Each different cell once: a table of a million rows has few labels. Missing ones are in the last place.
-    codes, different = pd.factorize(column)
-    texts, classes_by_name = [written(cell) for cell in different], place_of(classes)
+    # Missing ones are in the last place.
+    (codes, texts), classes_by_name = codes_of(column), place_of(classes)
     indices = [find(text, classes_by_name) for text in texts]
     labels = [
         classes[index] if index is not None else None if text.lower() in MISSING else canonical_label(text)
         for index, text in zip(indices, texts, strict=True)
     ]
     return [*map([*labels, None].__getitem__, codes.tolist())]
+
+
+def codes_of(column: "pd.Series[Any]") -> tuple[Ints, list[str]]:
+    """Return the code of each cell, -1 for a missing one, and of each code the text: a million rows have few labels."""
+    if pd.api.types.infer_dtype(column).startswith(("mixed", "decimal")):
+        # True, 1 and 1.0 are equal, as 1.5 and 1.50 are: how the first row writes them would be how all rows do.
+        column = column.map(written, na_action="ignore")
+    codes, different = pd.factorize(column)
+    return codes, [*map(written, different)]
 
 
 def place_of(names: Sequence[str]) -> dict[str, int]:

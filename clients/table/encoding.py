@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from clients.table.cells import MISSING, find, first_row, numbers, parse, place_of, written
+from clients.table.cells import MISSING, codes_of, find, first_row, numbers, parse, place_of
 from clients.table.form import TableForm, nearest_text
 from clients.table.table import columns_text
 from flower_pansvm.arrays import Floats
@@ -44,8 +44,8 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm
 def places_of_cells(cells: "pd.Series[str]", column: TableColumn) -> Floats:
     """Return each cell's index among the categories, or of no and yes: NaN if missing, infinity if unknown."""
     names = column.categories if column.kind == CATEGORY else ("no", "yes")
-    codes, different = pd.factorize(cells.astype(object))
-    indices = category_places(map(written, different), names, column.missing)
+    codes, texts = codes_of(cells.astype(object))
+    indices = category_places(texts, names, column.missing)
     # The last is for cells that pandas takes for missing, which have code -1.
     return np.append(indices, np.nan)[codes]
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
+import numpy as np
 import pandas as pd
 
 from clients.table.form import AS_IT_IS, TableForm
@@ -167,8 +168,8 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
     # As an array: of a hundred thousand columns each Series takes long.
     values = (frame if len(objects) == len(columns) else frame.iloc[:, objects]).to_numpy(dtype=object)
     for index, cells in zip(objects, values.T, strict=True):
-        if pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
-            frame.isetitem(index, frame.iloc[:, index].map(_plain).to_numpy(dtype=object))
+        if pd.api.types.infer_dtype(cells).startswith(("mixed", "bytes")):
+            frame.isetitem(index, np.frompyfunc(_plain, 1, 1)(cells))  # pandas would make 1.0 of 1 beside 1.5
     if missing:
         for index in range(len(columns)):
             filled = frame.iloc[:, index].astype(object)

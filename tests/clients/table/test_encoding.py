@@ -1,5 +1,7 @@
 """Tables by a schema file: the same columns whatever a site writes, and refusals that show no cell."""
 
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.table.cells import canonical_labels
+from clients.table.encoding import places_of_cells
+from clients.table.file import checked_frame
 from clients.table.form import TableForm
 from clients.table.reading import read_table, table_from_frame
 from flower_pansvm.table_schema import TableColumn, TableSchema
@@ -59,6 +64,25 @@ def test_neither_order_of_columns_nor_who_else_is_there_changes_a_row(rows, colu
     part = table_from_frame(frame.iloc[chosen][columns], "outcome", "ward.csv", FORM)
     assert part.columns == whole.columns
     np.testing.assert_array_equal(part.X, whole.X[chosen])
+
+
+ONES, LONG = [True, 1, 1.0, b"1", [1]], 2**53 + 1
+MIXED = [*ONES, 10, 1.5, Decimal("1E+1"), Decimal("1.50"), b"a", "a", None, date(2020, 1, 1), LONG]
+"""Cells as of SQL or Excel, of which some are equal but not written alike."""
+
+
+@pytest.mark.parametrize("first", MIXED, ids=repr)
+def test_the_type_of_a_first_row_changes_no_other_one(first: object) -> None:
+    """One whole number kept the labels b"0" and b"1" of all others from being classes; one 1E+1 renamed all 10."""
+    column = TableColumn("c", kind="category", categories=("1", "True", "10", "1E+1", "1.50", "a", "[1]"))
+
+    def read(*cells: object) -> tuple[str, str | None]:
+        frame = pd.DataFrame({"c": pd.Series(list(cells), dtype=object)})
+        frame = checked_frame(frame, "a.sql", TableForm())
+        return repr(places_of_cells(frame["c"], column)[-1]), canonical_labels(frame["c"])[-1]
+
+    for cell in MIXED:
+        assert read(first, cell) == read(cell), cell
 
 
 def test_typed_columns_read_as_text_does(tmp_path: Path) -> None:
