@@ -79,10 +79,8 @@ def category_places(texts: Iterable[str], names: Sequence[str], missing: Sequenc
     def index_of(text: str) -> float:
         if text not in names and canonical_label(text).lower() in codes:
             return np.nan
-        index = find(text, indices)
-        if index is None:
-            return np.nan if text.lower() in MISSING else np.inf
-        return index
+        unknown = np.nan if text.lower() in MISSING else np.inf
+        return unknown if (index := find(text, indices)) is None else index
 
     return np.array([index_of(text) for text in texts], dtype=np.float64)
 
