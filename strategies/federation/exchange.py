@@ -30,8 +30,9 @@ RESEND_SECONDS, RESEND_PAUSE_SECONDS = 60.0, 2.0
 """Time after a request in which it is sent again to a node that did not receive it or whose reply was lost, and the
 pause between."""
 
-INTERRUPTED_SECONDS = 1.0
-"""At a deployment, a look for replies that takes longer had to wait for a server that was away."""
+INTERRUPTED_SECONDS = 5.0
+"""At a deployment, what takes longer to send or to look for had to wait for a server that was away: one that was killed
+is not started again before."""
 
 UNDELIVERED = (
     ErrorCode.MESSAGE_UNAVAILABLE,
@@ -208,6 +209,7 @@ def _arrivals(
     Lost requests and replies are sent again; a site repeats its reply without computing it again. A request that a
     SuperLink hands out as it is killed is lost without a word: who is silent for a while after that is asked again.
     """
+    asked = time.monotonic()
     waiting, resend = _push(grid, messages), set[int]()
     begun, pause, reports = time.monotonic(), POLL_SECONDS, 1
     sent, ask_again = begun, math.inf
@@ -216,10 +218,11 @@ def _arrivals(
         arrived = list(grid.pull_messages(set(waiting))) if waiting else []
         # Flower waits for minutes for the rest of a reply that a killed SuperLink has lost: no site is late by that.
         begun += max(0.0, time.monotonic() - looked - PATIENCE_SECONDS)
-        if isinstance(grid, PackedGrid) and time.monotonic() - looked > INTERRUPTED_SECONDS:
+        if isinstance(grid, PackedGrid) and time.monotonic() - asked > INTERRUPTED_SECONDS:
             ask_again = time.monotonic() + PATIENCE_SECONDS
         elif time.monotonic() > ask_again:
             resend, ask_again = {*resend, *waiting.values()}, math.inf
+        asked = time.monotonic()
         for reply in arrived:
             # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
             node = waiting.pop(reply.metadata.reply_to_message_id, None)

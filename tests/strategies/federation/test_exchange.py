@@ -160,21 +160,25 @@ def test_nobody_is_late_while_flower_waits_for_the_rest_of_a_reply_that_a_killed
     assert (sorted(replies), len(grid.asked)) == ([7, 8], 3)
 
 
-@pytest.mark.parametrize("deployed", [True, False])
+@pytest.mark.parametrize(
+    ("deployed", "interrupted"), [(True, "pull_messages"), (True, "push_messages"), (False, "pull_messages")]
+)
 def test_a_question_that_a_server_handed_out_as_it_was_killed_is_asked_again(
-    deployed: bool, now: list[float], monkeypatch: pytest.MonkeyPatch
+    deployed: bool, interrupted: str, now: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two: the other is answered. In a simulation nothing is lost, and a site would compute twice."""
     lossy, seconds = LossyGrid([]), 6.0
-    pull = lossy.pull_messages
+    call = getattr(lossy, interrupted)
 
-    def wait_for_the_server(ids: Iterable[str]) -> list[Message]:
+    def wait_for_the_server(what: Iterable[Any]) -> Any:
         nonlocal seconds
         now[0] += seconds
         seconds = 0.0
-        return pull([message_id for message_id in ids if message_id != "0"])
+        return call(what)
 
-    monkeypatch.setattr(lossy, "pull_messages", wait_for_the_server)
+    monkeypatch.setattr(lossy, interrupted, wait_for_the_server)
+    pull = lossy.pull_messages
+    monkeypatch.setattr(lossy, "pull_messages", lambda ids: pull([one for one in ids if one != "0"]))
     grid: Any = PackedGrid(lossy) if deployed else lossy  # type: ignore[arg-type]
     replies = exchange(
         grid, [Message(RecordDict(), node, "query.join") for node in (7, 8)], 600.0, Costs(), {}
