@@ -80,13 +80,16 @@ def number_or_grid() -> Constraint:
 
 
 def share_or_count() -> Constraint:
-    """Return the constraint of a share below 1, or a whole number."""
+    """Return the constraint of a share below 1, or a whole number; 1.0, all rows to scikit-learn, is neither."""
 
     def checked(value: object) -> float:
         amount: float = number(above=0).read(value)
-        if amount > 1 and not amount.is_integer():
+        if amount < 1:
+            return amount
+        if not amount.is_integer() or (amount == 1 and (isinstance(value, float) or "." in str(value))):
             raise ValueError
-        return amount
+        # A count stays one in the run config, where 1 and 1.0 differ.
+        return int(amount)
 
     return Constraint("a share above 0 and below 1, or a whole number from 1 on", checked)
 

@@ -71,7 +71,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("seed", 2**32),
     *[("risk-bounds", value) for value in (-0.1, 1.1, "nan", "0.5,2", "0.5;0.4", "")],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
-    *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
+    *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all", 1.0, "1.0")],
     *[(name, value) for name in ("resume", "audit", "probability") for value in (2, "yes", "", 0.5)],
 ]
 FREE_TEXT = {
