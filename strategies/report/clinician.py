@@ -154,6 +154,7 @@ def patients(result: Result) -> str:
         classes=[(name, *both) for name, both in classes] if trained or tested else [],
         trained=bool(trained),
         tested=bool(tested),
+        of_copies=bool(trained) and result.get("level") == "perturbed",
     )
 
 

@@ -287,3 +287,9 @@ def test_the_clinicians_part_comes_first_and_has_no_jargon(tmp_path: Path) -> No
     for word in ("hyperparameter", "landmark", "cutting plane", "objective", "secure sum", "round trip"):
         assert word not in plain(first).lower()
     assert "Settings and versions" in second
+
+
+def test_counts_of_classes_of_copies_are_told_from_true_ones() -> None:
+    assert "perturbed copies" in text_of("patients", level="perturbed")
+    assert "perturbed copies" not in text_of("patients", level="exact")
+    assert "perturbed copies" not in text_of("patients", level="perturbed", rows_train_by_class=None)
