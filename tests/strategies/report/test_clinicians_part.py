@@ -293,3 +293,9 @@ def test_counts_of_classes_of_copies_are_told_from_true_ones() -> None:
     assert "perturbed copies" in text_of("patients", level="perturbed")
     assert "perturbed copies" not in text_of("patients", level="exact")
     assert "perturbed copies" not in text_of("patients", level="perturbed", rows_train_by_class=None)
+
+
+def test_the_worst_of_several_groups_is_told_to_be_partly_chance() -> None:
+    groups = [{"name": name, "confusion": [[9, 1], [wrong, 9]]} for name, wrong in (("Ulm", 1), ("Kiel", 4))]
+    text = text_of("subgroups", subgroups={"column": "site", "groups": groups}, level="exact")
+    assert "expect the worst to be better among other patients" in text
