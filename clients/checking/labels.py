@@ -40,6 +40,9 @@ MANY_NUMBERS = 10
 ALIKE = 0.84
 """How alike the spellings of two labels are, of which one may be a typing error (difflib's ratio)."""
 
+UNNAMED = "A hospital does not name them: these rows take part only if another one does. A simulated site names all."
+"""What becomes of rare labels that no schema file lists; the finding stands in reports of simulated sites, too."""
+
 
 def left_out(labels: np.ndarray, schema: TableSchema | None, column: str) -> Iterator[Finding]:
     """Return the finding about rows that are left out for their labels, at hospitals and at simulated sites."""
@@ -100,14 +103,13 @@ def of_labels(
     if rare:
         # Of listed classes it is no doubt: a site of few patients has few of a rare disease.
         told = f"The {column} has {len(rare)} labels that fewer than {MIN_CLUSTER} rows have."
-        unnamed = " A site does not name them; these rows take part only if another site does."
+        unnamed = f" {UNNAMED}"
         yield Finding(NOTE, told) if classes else Finding(WARNING, told + unnamed * (not positive))
     names, of_patients = patients_of_labels(labels, patients)
     if set(names[of_patients < MIN_CLUSTER]) - set(rare) and not classes and not positive:
         yield Finding(
             WARNING,
-            f"The {column} has labels of many rows that fewer than {MIN_CLUSTER} patients have. A site does not name "
-            "them; these rows take part only if another site does.",
+            f"The {column} has labels of many rows that fewer than {MIN_CLUSTER} patients have. {UNNAMED}",
         )
     for name in rare:
         close = [other for other in counts if counts[other] > counts[name] and _alike(name, other)]

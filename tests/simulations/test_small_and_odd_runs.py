@@ -12,6 +12,8 @@ import pytest
 
 from flower_pansvm.shares import balanced_interval
 from simulations.baselines.registry import judge
+from simulations.running import check_data, doubts_of
+from strategies.settings import make_settings
 from tests.command_line import Run
 
 
@@ -145,3 +147,16 @@ def test_a_run_without_a_test_says_of_no_record_that_it_was_tested(
     assert result["accuracy"] is result["tested_on"] is None
     assert "What is kept from whom" in page
     assert "was tested on" not in page
+
+
+def test_a_rare_label_is_a_class_of_simulated_sites_and_said_to_be(tmp_path: Path) -> None:
+    """They name every label, and the report said that a site does not name a rare one."""
+    files = []
+    for number in range(3):
+        frame = table(number, ("no", "yes"))
+        frame.loc[0, "label"] = frame["label"].iloc[0] if number else "third"
+        files.append(str(tmp_path / f"h{number}.csv"))
+        frame.to_csv(files[-1], index=False)
+    settings = make_settings(data="|".join(files), sites=3)
+    assert "third" in check_data(settings)
+    assert any("1 labels" in text and "A simulated site names all" in text for text in doubts_of(settings))
