@@ -71,6 +71,7 @@ def write_summary(
             noisy=((runs["level"] == "dp") & ~runs["split"].str.startswith(TESTED_ON)).any(),
             blocks=blocks,
             notes=notes,
+            left_out=bool(runs["split"].str.startswith(TESTED_ON).all()),
             origin=origin,
             resampled=_resampled(runs),
             fewest_repeats=FEWEST_REPEATS,

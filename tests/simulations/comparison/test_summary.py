@@ -112,6 +112,13 @@ def test_a_single_run_makes_a_page(tmp_path: Path) -> None:
     assert "the same true rows; at level dp with noise" in (tmp_path / PAGE_FILE).read_text()
 
 
+def test_deviations_of_a_site_that_is_left_out_are_not_said_to_be_of_its_patients(tmp_path: Path) -> None:
+    for split, told in (("iid", "on the test rows of all sites."), ("tested on a.csv", "of training alone")):
+        write_summary(tmp_path, frame([line("pan-svm", split=split)]), [], ORIGIN, "md")
+        page = (tmp_path / PAGE_FILE).read_text()
+        assert [words in page for words in ("on the test rows of all sites.", told)] == [split == "iid", True]
+
+
 def test_five_blocks_are_too_few_to_test_and_six_are_enough(tmp_path: Path) -> None:
     for sets, told in ((5, "too little to test"), (6, "6 data sets")):
         lines = [
