@@ -178,6 +178,8 @@ def check_same_with_every_protocol(strategy: str) -> None:
     in_turn = islice(cycle(levels(strategy)), list(STRATEGIES).index(strategy), None)
     for level, name in zip(in_turn, one_trip, strict=False):
         protocol = variants(PROTOCOLS[name])[0]
+        if level == "dp" and protocol.survives:
+            continue  # its sums are opened without some sites, and have more noise for that
         fields = setting_fields(type(protocol))
         options = {key: getattr(protocol, option.name) for key, option in fields.items()}
         config = {**{"privacy": level}, **options, "aggregation": name}
