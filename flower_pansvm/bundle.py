@@ -15,7 +15,6 @@ people compare, is what these commands print where it is installed::
 
 import hashlib
 import io
-import os
 import zipfile
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -59,12 +58,10 @@ def files_in(folders: Mapping[str, Path]) -> dict[str, bytes]:
     What no task needs is left out, as ``pyproject.toml`` leaves it out of the bundle.
     """
     return {
-        name: Path(parent, file).read_bytes()
+        name: path.read_bytes()
         for package, folder in folders.items()
-        for parent, _, files in os.walk(folder)  # Path.rglob takes as long as reading them does
-        for inside in [f"{package}{parent[len(str(folder)) :]}/".replace(os.sep, "/")]
-        for file in files
-        if file.endswith(".py") and not (name := inside + file).startswith(NO_TASKS)
+        for path in folder.rglob("*.py")
+        if not (name := f"{package}/{path.relative_to(folder).as_posix()}").startswith(NO_TASKS)
     }
 
 
