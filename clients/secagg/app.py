@@ -201,7 +201,7 @@ class SiteSums:
         vector = encode_reply(update, self.terms, len(sum_round.roster))
         payload, step_state = protocol.contribute(vector, sum_round, run_member)
         member.remember(memory, step_state, task, keys)
-        member.answered()
+        member.answered(self.min_difference)
         answer = RecordDict()
         records.write(answer, SUM, SiteParts(write_parts(update.parts), _octets(payload)))
         return Message(answer, reply_to=message)

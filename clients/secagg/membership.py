@@ -161,9 +161,10 @@ class RunMember:
         """
         self._rewrite(lambda noted: self._counted(noted, sum_round, step, least))
 
-    def answered(self) -> None:
-        """Note that the last sum has an answer without an error; SettingError as in `count_up`."""
-        self._rewrite(lambda noted: noted.removesuffix(UNANSWERED))
+    def answered(self, least: int) -> None:
+        """Note, where it matters, that the last sum has an answer without an error; SettingError as in `count_up`."""
+        if least > 1:
+            self._rewrite(lambda noted: noted.removesuffix(UNANSWERED))
 
     def _rewrite(self, change: Callable[[str], str]) -> None:
         """Change the note on the run's sums: in the state of a simulated site, else in a file."""
@@ -218,4 +219,4 @@ class RunMember:
                 "strategy choose all sites in each round, and set min_available_nodes to their number."
             )
         note = f"{sum_round.round_trip:020d} {step:020d} {first[0] if first else sites}"
-        return note if step else note + UNANSWERED
+        return note + UNANSWERED if least > 1 and not step else note
