@@ -4,8 +4,10 @@ The SuperExec starts the processes of trainings. Flower's SuperLink would start 
 gives them to, any account of this machine; and where that one has ended, a training waits for ever.
 """
 
+import contextlib
 import os
 import secrets
+import sqlite3
 import sys
 import threading
 import time
@@ -94,8 +96,10 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
 
 def forget_who_is_back(coordinator: Coordinator, invitation: Invitation) -> None:
     """Let the SuperLink begin anew if a hospital is back that was taken out: it takes no key a second time."""
-    wanted = {site.supernode_key for site in invitation.hospitals}
-    if wanted & registered(coordinator, taken_out=True).keys():
+    wanted, taken_out = {site.supernode_key for site in invitation.hospitals}, set[str]()
+    with contextlib.suppress(sqlite3.Error):  # one that is not complete the SuperLink completes
+        taken_out |= registered(coordinator, taken_out=True).keys()
+    if wanted & taken_out:
         for file in (coordinator.folder / FLOWER_FOLDER).glob(f"{DATABASE}*"):
             file.unlink()
 

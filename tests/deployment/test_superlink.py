@@ -249,3 +249,12 @@ def test_a_hospital_that_was_taken_out_can_come_back(invited: Study) -> None:
     forget_who_is_back(invited.coordinator, invited.coordinator.invitation())
     assert not database.exists()
     assert registered(invited.coordinator) == {}
+
+
+@pytest.mark.parametrize("content", [b"", b"no database"])
+def test_a_database_that_is_not_complete_is_left_to_the_superlink(invited: Study, content: bytes) -> None:
+    """As where the first start was ended just as it made one."""
+    database = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.DATABASE
+    database.write_bytes(content)
+    forget_who_is_back(invited.coordinator, invited.coordinator.invitation())
+    assert database.read_bytes() == content
