@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -55,39 +56,32 @@ def of_columns(cells: Sequence[Cells], form: TableForm) -> Iterator[Finding]:
 
 def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
     column = cells.column
-
-    def say(level: str, what: str, remedy: str, how_much: str = "") -> ColumnFinding:
-        return ColumnFinding(level, cells.name, what, how_much, remedy)
-
+    error, warning = (partial(ColumnFinding, level, cells.name) for level in (ERROR, WARNING))
     rows, there = len(cells.raw), int(cells.there.sum())
     if there == 0:
-        yield say(WARNING, "is empty", "Fill it in, or leave it out at all sites.")
+        yield warning("is empty", "Fill it in, or leave it out at all sites.")
         return
     if there < (1 - MOSTLY_EMPTY) * rows:
-        yield say(
-            WARNING,
+        yield warning(
             "is empty in nearly all rows",
             "Little can be learnt from it: leave it out at all sites.",
             f" ({1 - there / rows:.0%})",
         )
     if column.kind == NUMBER and cells.is_pair:
-        yield say(
-            ERROR,
+        yield error(
             "holds two numbers in a cell, as a blood pressure, a time of day or a month is written",
             "Write each into a column of its own; or leave it out.",
         )
     elif column.kind != CATEGORY and cells.identifies:
-        yield say(
-            WARNING,
+        yield warning(
             "looks like one that says who a patient is (an id, a name, a date, a running number)",
             "Leave it out: as patient-id or in leave-out of the schema file, or with --drop. Of a date, export an age "
             "or a number of days.",
         )
     elif column.kind == NUMBER and cells.is_text.any():
-        yield say(ERROR, *_of_text(cells))
+        yield error(*_of_text(cells))
     elif _is_constant(cells):
-        yield say(
-            WARNING,
+        yield warning(
             "is constant: the same in all rows where it is not empty",
             "That tells nothing at this site. If it is so at all sites, leave it out; if it is a mistake of the "
             "export, correct it."
@@ -95,15 +89,13 @@ def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
             * (there < rows),
         )
     if column.kind == NUMBER and cells.is_code and not cells.identifies:
-        yield say(
-            WARNING,
+        yield warning(
             "is written as codes are, such as 01, or 1.1 and 1.10, and is read as numbers: two codes may become one",
             'If they are codes, describe it in a schema file as kind = "category".',
         )
     if column.kind == NUMBER and cells.may_be_grouped(form):
         mark, other = ("comma", "point") if form.decimal == "," else ("point", "comma")
-        yield say(
-            WARNING,
+        yield warning(
             f"has numbers of three digits after the {mark}, which may be thousands or decimals; they are read as "
             "decimals",
             f"If they are thousands, say thousands={mark} and decimal={other}; if not, thousands=none (pansvm: "
@@ -161,47 +153,41 @@ def _of_text(cells: Cells) -> tuple[str, str, str]:
 def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
     # <5 and >200 are what below-limit says, and neither codes nor fillings.
     column, measured = cells.column, cells.values[~cells.is_limit]
+    warning = partial(ColumnFinding, WARNING, cells.name)
     codes = sentinels(measured)
     if codes:
         count = np.count_nonzero(np.isin(measured, codes))
         texts = ", ".join(f"{code:g}" for code in codes)
         missing = "a code for a missing cell, which would count as measured"
-        yield ColumnFinding(
-            WARNING,
-            cells.name,
+        yield warning(
             f"holds {texts}",
-            f" in {count} rows, far from all its other numbers",
             (f"Is it {missing}? Then add" if {*codes} <= {*LIKELY} else f"Most likely it is {missing}. Add")
             + f" it to the schema file: missing = [{texts}].",
+            f" in {count} rows, far from all its other numbers",
         )
     measured = without(measured, codes)
     there = np.concatenate([measured, cells.values[cells.is_limit]])
     there = there[~np.isnan(there)]
     if asked := beside_scale(there):
         texts = ", ".join(f"{code:g}" for code in asked)
-        yield ColumnFinding(
-            WARNING,
-            cells.name,
+        yield warning(
             f"holds {texts} beside a scale of whole numbers",
-            f", in {np.count_nonzero(np.isin(there, asked))} of {len(there)} cells",
             "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
             f"missing = [{texts}]. If it is a step of the scale, leave it.",
+            f", in {np.count_nonzero(np.isin(there, asked))} of {len(there)} cells",
         )
     for value, may_be_limit in piled_up(measured):
         yield ColumnFinding(
             NOTE if may_be_limit else WARNING,
             cells.name,
             f"holds {value:g} far more often than any other number",
-            f", in {np.count_nonzero(there == value)} of {len(there)} cells",
             "If it stands for a missing cell, or missing cells were filled with it, add it to the schema file: "
             f"missing = [{value:g}]. If it was measured, or is the limit of what can be, leave it.",
+            f", in {np.count_nonzero(there == value)} of {len(there)} cells",
         )
     if len(there) and np.isfinite(there).all() and 0 < np.std(there) < LAST_DIGITS * np.abs(there).max():
-        yield ColumnFinding(
-            WARNING,
-            cells.name,
+        yield warning(
             "has numbers that differ in their last digits only",
-            "",
             "A model may take them for equal. Export their difference from a fixed number, the same at all sites; if "
             "they are ids or times, leave the column out.",
         )
@@ -211,25 +197,21 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             for hint, factor, what in FACTORS
             if hint and re.search(hint, cells.name.casefold()) and 1 / ABOUT < times / factor < ABOUT
         ]
-        yield ColumnFinding(
-            WARNING,
-            cells.name,
+        yield warning(
             "has numbers of two kinds with nothing between",
-            f": the upper ones are about {times:.0f} times the lower",
             f"Are they in two units{f' ({units[0]})' if units else ''}? Write all in one, or the model takes the unit "
             "for the measurement.",
+            f": the upper ones are about {times:.0f} times the lower",
         )
     if column.ends is None:
         return
     outside = np.count_nonzero(column.outside(there))
     if outside:
         unit = f" {column.unit}" if column.unit else ""
-        yield ColumnFinding(
-            WARNING,
-            cells.name,
+        yield warning(
             "has numbers outside of the schema's range",
-            f", {column.ends[0]:g} to {column.ends[1]:g}{unit}: {outside} of {len(there)}",
             _units(there, column.ends, cells.name),
+            f", {column.ends[0]:g} to {column.ends[1]:g}{unit}: {outside} of {len(there)}",
         )
 
 

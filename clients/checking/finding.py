@@ -21,13 +21,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class ColumnFinding:
-    """The same of one column: what it is, by how much, and what to do, which is the same for all such columns."""
+    """The same of one column: what it is, what to do, which is the same for all such columns, and by how much."""
 
     level: str
     name: str
     what: str
-    how_much: str
     remedy: str
+    how_much: str = ""
 
     @property
     def text(self) -> str:
