@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.cells import Cells
-from clients.checking.finding import WARNING, Finding
+from clients.checking.finding import Finding, warning
 from flower_pansvm.arrays import Floats, Ints
 
 LEAST_NEARLY, NEARLY, BY_CHANCE, OF_ONE = 5, 0.01, 10, 10
@@ -34,8 +34,7 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
     small = rows.size <= MOST_CELLS
     marks, alike = _marked(rows) if small else (np.empty(0, np.uint64), np.empty(0))
     if twice and not (small and _by_chance(marks, alike, twice)):
-        yield Finding(
-            WARNING,
+        yield warning(
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
             "take the copies out: one copy may be trained on and the other tested on, and with row ids each is "
             "perturbed by itself at level perturbed.",
@@ -43,8 +42,7 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
     index, nearly = _but_for_one(marks, alike, twice) if whose is None and small else (0, 0)
     enough = nearly >= max(LEAST_NEARLY, NEARLY * len(rows))
     if enough and not _by_chance(np.delete(marks, index, axis=1), np.delete(alike, index), twice + nearly):
-        yield Finding(
-            WARNING,
+        yield warning(
             f"{nearly} of {len(rows)} rows are the same as an earlier one in all features but '{cells[index].name}', "
             "far more than by chance. If patients are there twice, corrected or seen again, keep one row of each, or "
             "name a column of their ids as patient-id in the schema file: else they are trained on and tested on.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from clients.table.table import columns_text
 
@@ -17,6 +18,10 @@ class Finding:
 
     level: str
     text: str
+
+
+warning, note = (partial(Finding, level) for level in (WARNING, NOTE))
+"""Findings of these levels, by their texts."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pandas as pd
 from clients.checking.cells import cells_of
 from clients.checking.columns import of_columns
 from clients.checking.copies import of_rows
-from clients.checking.finding import ERROR, NOTE, WARNING, Finding
+from clients.checking.finding import ERROR, NOTE, WARNING, Finding, note, warning
 from clients.checking.labels import giving_away, left_out, of_labels
 from clients.checking.patients import of_patients
 from clients.checking.perturbation import of_level
@@ -47,7 +47,7 @@ def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
     try:
         all_findings += of_level(table, form.schema) if table is not None else []
     except TableError as error:
-        all_findings.append(Finding(WARNING, f"Level perturbed refuses this table. {error.detail or error}"))
+        all_findings.append(warning(f"Level perturbed refuses this table. {error.detail or error}"))
     return sorted(all_findings, key=lambda finding: (ERROR, WARNING, NOTE).index(finding.level))
 
 
@@ -133,14 +133,10 @@ def _unknown(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Findi
     }
     others = [str(name) for name in frame.columns if name not in known]
     if others:
-        yield Finding(
-            NOTE, f"The schema file does not have {columns_text(others)} of the table, which is left out."
-        )
+        yield note(f"The schema file does not have {columns_text(others)} of the table, which is left out.")
 
 
 def _empty_rows(frame: pd.DataFrame, name: str) -> Iterator[Finding]:
     empty = frame.attrs.get(EMPTY_ROWS, 0)
     if empty:
-        yield Finding(
-            NOTE, f"Of the rows of '{name}', {empty} are empty or the column names again, and do not count."
-        )
+        yield note(f"Of the rows of '{name}', {empty} are empty or the column names again, and do not count.")

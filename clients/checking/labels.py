@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.metrics import balanced_accuracy_score
 
 from clients.checking.cells import FEW, KNOWN_WORDS, Cells
-from clients.checking.finding import ERROR, NOTE, WARNING, Finding
+from clients.checking.finding import ERROR, WARNING, Finding, note, warning
 from clients.checking.sentinels import beside_scale
 from clients.label_check import check_labels, patients_of_labels
 from clients.table.cells import NO_NUMBER
@@ -72,28 +72,24 @@ def of_labels(
             yield Finding(ERROR, error.with_detail())
             return
     if len(counts) == 1:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"The {column} has one class only. The site can take part, and its test rows then say little. Is a filter "
             "at fault?",
         )
     elif not classes and any(name.lower() in NO_NUMBER for name in counts if "+" not in counts):
-        yield Finding(
-            WARNING,
+        yield warning(
             f"The {column} has a class that is called as missing cells often are (None, a point, a dash). If it is "
             "one, list the classes in a schema file; if these labels are missing, leave the rows out.",
         )
     if len(counts) > MANY_NUMBERS and all(map(is_number, counts)) and not positive:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"The {column} has {len(counts)} numbers. If they are measured, such as days or a score, they make poor "
             "classes: nothing says that 2 is nearer to 3 than to 9. Name those that count as positive in the schema "
             "file, or write yes and no from a limit on.",
         )
     for name in unknown([*counts]):
         if not classes or name in classes:
-            yield Finding(
-                WARNING,
+            yield warning(
                 f"The {column} has a class that may mean that nobody knows the outcome: {name}. If so, leave these "
                 "rows out of the table, and the class out of the schema file; else they are learnt as an outcome.",
             )
@@ -104,19 +100,17 @@ def of_labels(
         # Of listed classes it is no doubt: a site of few patients has few of a rare disease.
         told = f"The {column} has {len(rare)} labels that fewer than {MIN_CLUSTER} rows have."
         unnamed = f" {UNNAMED}"
-        yield Finding(NOTE, told) if classes else Finding(WARNING, told + unnamed * (not positive))
+        yield note(told) if classes else warning(told + unnamed * (not positive))
     names, of_patients = patients_of_labels(labels, patients)
     if set(names[of_patients < MIN_CLUSTER]) - set(rare) and not classes and not positive:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"The {column} has labels of many rows that fewer than {MIN_CLUSTER} patients have. {UNNAMED}",
         )
     for name in rare:
         close = [other for other in counts if counts[other] > counts[name] and _alike(name, other)]
         if close:
             first = int(np.argmax(labels == name)) + 1
-            yield Finding(
-                WARNING,
+            yield warning(
                 f"The {column} has a rare label that is spelt nearly as a frequent one: a typing error? The first is "
                 f"in data row {first}.",
             )
@@ -144,8 +138,7 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
     ]
     telling = telling_columns(columns, labels, GIVES_AWAY, CODE_GIVES_AWAY)
     if telling:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"The label can be told from {columns_text(telling)} alone, for nine in ten of each class on average, or "
             "more. Was it written down after the diagnosis, or computed from it? Then leave it out, or the model "
             "learns nothing else.",
@@ -153,16 +146,14 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
     rarer = _rows_of_the_rarer(labels)
     marking = [name for name, values in columns if name not in telling and _marks(values, rarer)]
     if marking:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"A code in {columns_text(marking)} tells the class: nearly all rows with it are of the rare one. "
             "Was it written down once the outcome was known, as a death in hospital is? Then leave it out, or the "
             "model is too good, and of no use before.",
         )
     partly = [c.name for c in cells if c.name not in telling and _goes_with_a_class(c.there, labels)]
     if partly:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"Whether a cell is empty tells the class in {columns_text(partly)}: the filled ones, or the empty ones, "
             "are nearly all of rows of one class. Was it written down once the outcome was known, as a date of death "
             "is? Then leave it out, or the model is too good, and of no use before.",

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from clients.checking.finding import NOTE, WARNING, Finding
+from clients.checking.finding import Finding, note, warning
 from clients.table.cells import canonical_labels
 from clients.table.form import TableForm
 from flower_pansvm.arrays import Floats, Ints
@@ -66,15 +66,13 @@ def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Fi
     schema = form.schema
     if schema is None or not schema.patient_id:
         for name in candidates(frame, label):
-            yield Finding(
-                WARNING,
+            yield warning(
                 f"Column '{name}' repeats as ids do: does it say whose each row is? Then write patient-id = \"{name}\" "
                 "into the schema file ('pansvm schema' writes a first one). Without it each row counts as a patient: "
                 "rows of one patient are trained on and tested on, and all figures are too good.",
             )
         for name, empty in _merged(frame, label):
-            yield Finding(
-                WARNING,
+            yield warning(
                 f"Column '{name}' is empty in {empty} of {len(frame)} rows, and no text in it repeats. Does each stand "
                 "for the rows below it, too, as merged cells leave it? Then fill it down, and name it as patient-id in "
                 "the schema file: else rows of one patient are trained on and tested on, and all figures are too good.",
@@ -89,16 +87,14 @@ def _of_rows(numbers: Ints, name: str) -> Iterator[Finding]:
     counts = np.bincount(numbers[numbers >= 0])
     rows, most = int(counts.sum()), int(counts.max(initial=0))
     if rows > len(counts):
-        yield Finding(
-            NOTE,
+        yield note(
             f"The {rows} rows are of {len(counts)} patients by '{name}', at most {most} of one. Rows of a patient are "
             "on one side of the split. At level dp, rows-per-patient of them take part: one, unless the run says more.",
         )
     elif rows >= FEW:
-        yield Finding(NOTE, another_in_every_row(name, rows))
+        yield note(another_in_every_row(name, rows))
     if rows >= FEW and most > max(LARGE * rows, 2):
-        yield Finding(
-            WARNING,
+        yield warning(
             f"One patient has {most} of the {rows} rows by '{name}', and weighs as much in training and test. Does the "
             "text stand for patients who are not known? Leave these rows out, or give each patient an id.",
         )
@@ -126,8 +122,7 @@ def _spelt_otherwise(ids: Iterable[str | None], name: str) -> Iterator[Finding]:
         others += [row] if plain in seen else []
         seen.add(plain)
     if others:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"{len(others)} ids in '{name}' differ from another one only in upper and lower case, blanks or leading "
             f"zeros; the first is in data row {others[0]}. Each counts as a patient. If they are the same "
             "patients, write them alike, or their rows are trained on and tested on.",

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
 from clients.checking.cells import FEW
-from clients.checking.finding import NOTE, WARNING, Finding
+from clients.checking.finding import Finding, note, warning
 from clients.checking.labels import telling_columns
 from clients.patients import count_patients, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
@@ -72,8 +72,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
     """
     looked_at, columns = _sample(table, schema)
     if len(table.X) < FEWEST_RECORDS:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"Level perturbed is weak on this table: of fewer than {FEWEST_RECORDS} records a hospital begins no copy.",
         )
     elif columns.any():
@@ -82,15 +81,13 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
     cells_by = ((unit, cells_of(table.X, unit)) for unit in described if unit.ends)
     wide = [unit.name for unit, x in cells_by if _deviation(x, unit.ends) > MUCH_MORE * _deviation(x)]
     if wide:
-        yield Finding(
-            WARNING,
+        yield warning(
             f"The schema file's range of {columns_text(wide)} is far wider than what the rows hold. Level perturbed "
             f"takes {RANGE_SHARE:.0%} of it for the deviation by which noise is measured, for good, and little is left "
             "of such a column. Narrow the range before the first run, at all sites.",
         )
     if table.ids is None:
-        yield Finding(
-            NOTE,
+        yield note(
             "The table is read without row ids. At level perturbed, a record that is corrected gets a second copy, and "
             "an attacker takes the mean of both. If a column holds an id of each row, a hospital names it as row-id in "
             "its node config.",
@@ -98,8 +95,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
     _, counts = np.unique(table.labels if table.labels is not None else [], return_counts=True)
     replaced, counts = np.count_nonzero(counts < MIN_CLUSTER), counts[counts >= MIN_CLUSTER]
     if replaced and not (schema and schema.classes):
-        yield Finding(
-            WARNING,
+        yield warning(
             f"{replaced} labels are of fewer than {MIN_CLUSTER} rows. At level perturbed these rows get another label, "
             "unless the schema file or the node config lists the classes.",
         )
@@ -107,8 +103,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
         cells = ((unit.name, cells_of(table.X, unit)) for unit in described)
         telling = telling_columns(cells, table.labels, SECOND_LABELS)
         if telling:
-            yield Finding(
-                WARNING,
+            yield warning(
                 f"At level perturbed {columns_text(telling)} is as good as a second copy of the labels, and where both "
                 "copies agree the label is nearly certain. Leave out a column that was written down after the outcome.",
             )
@@ -116,8 +111,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
     rare = np.count_nonzero(counts < RARE * counts.sum() / max(len(counts), 1))
     if rare:
         wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in TOLD_AT)
-        yield Finding(
-            WARNING,
+        yield warning(
             f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have "
             f"such a label in the copy about {wrong} are of another class, where noise is {_both(TOLD_AT)}; as many of "
             "the class have another label.",
@@ -170,8 +164,7 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at
         told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
     share = of_all[at] / TOLD_AT[at]
     if share < NOTHING:
-        return Finding(
-            WARNING,
+        return warning(
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
             "many for so few records, as genes are, or the same in a patient's many rows. "
             f"{told} Use level dp, with fewer columns than rows.",
@@ -180,8 +173,8 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at
     names = [table.columns[index] for index in np.flatnonzero(columns)[near]]
     more = f" Less protected, as others or other rows tell them: {columns_text(names)}." if names else ""
     if share <= TWO_COPIES or aucs[at] > SURELY:
-        return Finding(WARNING, f"Level perturbed is weak on this table. {told}{more}")
-    return Finding(NOTE, f"Level perturbed. {told}{more}")
+        return warning(f"Level perturbed is weak on this table. {told}{more}")
+    return note(f"Level perturbed. {told}{more}")
 
 
 def error_of(table: Table, schema: TableSchema | None, noise: float) -> float:
