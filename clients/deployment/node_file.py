@@ -3,40 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from clients.node.node_config import NODE_FILE
 from flower_pansvm.files import PRIVATE, write
-
-TEXT = """\
-# What this hospital agrees to, whatever the coordinator asks for. `pansvm hospital start` reads it; all keys are
-# explained in docs/node-configuration.md.
-
-name = {name}
-data = {data}
-{label}
-# Its own identity, and those of the others, which `pansvm hospital accept` writes.
-identity = {identity}
-roster = {roster}
-
-# The weakest level that it takes part in: dp, differentially private answers only, charged to the budget below;
-# perturbed, sums of a copy of the table in which each cell has noise; exact, sums of the true records, from which
-# whoever runs the coordinator can compute most of a small table. noise is the least of level perturbed: 0.25, 0.5, 1.
-privacy = {privacy}
-noise = {noise}
-
-# What must be kept from run to run: the key of the copy, and which of the account's ledgers is this table's. They
-# are in pansvm/tables of $XDG_STATE_HOME or ~/.local/state (docs/differential-privacy.md). Back up both.
-state = {state}
-
-# The least it insists on in every run. `pansvm hospital accept` adds min-sites and k, by the number of hospitals.
-colluders = 1
-aggregation = "k-secure"
-
-# What all runs together may tell of this table: differential privacy.
-epsilon = {epsilon}
-delta = {delta}
-"""
 
 
 def node_text(
@@ -49,7 +21,8 @@ def node_text(
     paths = {"identity": "identity.pem", "roster": "roster.json", "state": "state"}
     values = {"name": name, "data": data, **agreed, **{key: folder / file for key, file in paths.items()}}
     written = {key: _written(value) for key, value in values.items()}
-    return TEXT.format(**written, label=f"label = {_written(label)}\n" if label else "")
+    text = files("clients.deployment").joinpath("node.toml.template").read_text("utf-8")
+    return Template(text).substitute(written, label=f"label = {_written(label)}\n" if label else "")
 
 
 def set_key(folder: Path, key: str, value: Path | str | float) -> None:

@@ -3,46 +3,17 @@
 import getpass
 import shlex
 import sys
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from clients.ledger.home import tables_home
-
-UNIT = """\
-# systemd unit of the SuperNode of '{name}'. As root:
-#   cp {file} /etc/systemd/system/pansvm-hospital.service && systemctl enable --now pansvm-hospital
-# Its log: journalctl -u pansvm-hospital
-[Unit]
-Description=flower-pansvm SuperNode
-After=network-online.target
-Wants=network-online.target
-
-[Service]
-# The account that made the hospital's folder and has the ledgers of its tables: `pansvm hospital init` was run in it.
-User={user}
-ExecStart={python} -P -m flower_pansvm hospital start --folder {folder}
-WorkingDirectory={unquoted}
-Environment=PYTHONUNBUFFERED=1
-Environment={state}
-Restart=on-failure
-RestartSec=60
-KillMode=control-group
-UMask=0077
-# A question that would take more ends the process, and not the machine. A large table may need more memory.
-MemoryMax=80%
-TasksMax=256
-NoNewPrivileges=yes
-PrivateTmp=yes
-ProtectSystem=strict
-ReadWritePaths={folder} {tables}
-
-[Install]
-WantedBy=multi-user.target
-"""
 
 
 def unit(folder: Path, name: str) -> str:
     """Return the systemd unit of a hospital."""
-    return UNIT.format(
+    text = files("clients.deployment").joinpath("pansvm-hospital.service.template").read_text("utf-8")
+    return Template(text).substitute(
         name=name,
         file=shlex.quote(str(folder / "pansvm-hospital.service")),
         folder=_quoted(folder),

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any, Self
 
 from flower_pansvm.bundle import hash_of, installed_files
@@ -25,7 +27,6 @@ from flower_pansvm.study.registration import Registration
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
-from strategies.deployment.web_server import nginx
 from strategies.settings import settings_from
 
 KEY_FILE, FLOWER_FOLDER, COORDINATOR_FILE = "coordinator.pem", "flower", "coordinator.json"
@@ -63,7 +64,11 @@ class Coordinator:
         create_identity(folder / KEY_FILE)
         for name, content in make_certificates(host).items():
             write(folder / name, content, mode=PRIVATE if name.endswith(".key") else PUBLIC)
-        write(folder / "nginx.conf", nginx(folder, host, public_port, port))
+        web_server = Template(
+            files("strategies.deployment").joinpath("nginx.conf.template").read_text("utf-8")
+        )
+        values = {"folder": folder, "host": host, "port": public_port, "local_port": port}
+        write(folder / "nginx.conf", web_server.substitute(values))
         (folder / FLOWER_FOLDER).mkdir(mode=0o700)
         connection = (
             '[superlink]\ndefault = "study"\n\n[superlink.study]\n'
