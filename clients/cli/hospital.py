@@ -12,13 +12,15 @@ import click
 import typer
 from typer.core import TyperCommand
 
+from clients.deployment.own_folder import own_folder
 from flower_pansvm.command_line import command
 from flower_pansvm.errors import PanSVMError, SettingError
 
 hospital = typer.Typer(help="Join a study: init, accept, start; then: status.", no_args_is_help=True)
 
 # That it can be read is said by the command, in its own words and with its own exit code.
-Folder = Annotated[Path, typer.Option(help="The hospital's folder.", readable=False)]
+NewFolder = Annotated[Path, typer.Option(help="The hospital's folder.", readable=False)]
+Folder = Annotated[Path, typer.Option(help="The hospital's folder.", readable=False, callback=own_folder)]
 FOLDER = Path("hospital")
 
 UNKNOWN = 3
@@ -32,7 +34,7 @@ def init(
     name: Annotated[str, typer.Option(help="What this hospital is called in the study.")],
     data: Annotated[str, typer.Option(help="Its table: a file (docs/tables.md).")],
     label: Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")] = None,
-    folder: Folder = FOLDER,
+    folder: NewFolder = FOLDER,
     epsilon: Annotated[float, typer.Option(help="Budget of the table for all runs together.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Delta of that budget.")] = 1e-5,
     test_fraction: Annotated[
@@ -86,10 +88,8 @@ def accept(
 ) -> None:
     """Check the coordinator's invitation, and take in whom this hospital trusts by it."""
     from clients.deployment import hospital as deployed  # noqa: PLC0415
-    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from flower_pansvm.study.invitation import Invitation  # noqa: PLC0415
 
-    folder = own_folder(folder)
     read = Invitation.read(invitation)
     deployed.check_invited(read, deployed.own_registration(folder))
     deployed.check_software(read)
@@ -119,9 +119,8 @@ def results(
 ) -> None:
     """Take in what the coordinator hands out after a run: model and figures, checked; the report is made here."""
     from clients.deployment.outcome import receive  # noqa: PLC0415
-    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
 
-    kept = receive(own_folder(folder), file, out)
+    kept = receive(folder, file, out)
     typer.echo(f"Signed by the coordinator. The model and its figures are in {kept}.")
     # In a process of its own: the report is made by what a coordinator runs, and nothing of that is loaded here.
     raise typer.Exit(subprocess.run([*PANSVM, "report", str(kept)], check=False).returncode)
@@ -133,10 +132,9 @@ def check(
 ) -> None:
     """Check everything that start checks before it connects, and send nothing."""
     from clients.deployment.checks import check_hospital  # noqa: PLC0415
-    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
 
     warned = False
-    for line in check_hospital(own_folder(folder)):
+    for line in check_hospital(folder):
         of_table = line.startswith("warning: ")
         warned |= of_table
         if not (of_table and for_log):
@@ -151,12 +149,10 @@ def check(
 def start(folder: Folder = FOLDER) -> None:
     """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
     from clients.deployment.hospital import accepted  # noqa: PLC0415
-    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.deployment.supernode import run_supernode, running_alone  # noqa: PLC0415
     from flower_pansvm.study.connection import wait_for_coordinator  # noqa: PLC0415
     from flower_pansvm.study.log_lines import say  # noqa: PLC0415
 
-    folder = own_folder(folder)
     # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
     command = [*PANSVM, "hospital", "check", "--for-log", "--folder", str(folder)]
     checked = subprocess.run(command, check=False)
@@ -180,7 +176,9 @@ class Monitoring(TyperCommand):
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.show()
-            raise typer.Exit(UNKNOWN) from None
+        except (PanSVMError, OSError) as error:  # of the folder
+            typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(UNKNOWN)
 
 
 @hospital.command(cls=Monitoring)
@@ -189,11 +187,10 @@ def status(
     json_: Annotated[bool, typer.Option("--json", help="As JSON, for a program.")] = False,
 ) -> None:
     """Say how this hospital's SuperNode is; exit code 0 in order, 1 warning, 2 critical, 3 no hospital's folder."""
-    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.deployment.status import status_of  # noqa: PLC0415
 
     try:
-        lines = status_of(own_folder(folder))
+        lines = status_of(folder)
     except (PanSVMError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(UNKNOWN) from None
@@ -211,10 +208,9 @@ def runs(folder: Folder = FOLDER) -> None:
     """List the runs that this hospital was asked for: when, which system and level, approved and begun how often."""
     from clients.deployment.approvals import when  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
-    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.runs import read_runs  # noqa: PLC0415
 
-    log = read_runs(state_of(own_folder(folder)))
+    log = read_runs(state_of(folder))
     line = "{:<12}{:<18}{:<18}{:<11}{:>9}{:>7}  {}".format
     typer.echo(line("run", "asked for last", "system", "level", "approved", "begun", "last begun"))
     for run in sorted(log.values(), key=lambda run: run.asked):
@@ -236,13 +232,11 @@ def approve(
     from clients.deployment.approvals import approve as let_begin  # noqa: PLC0415
     from clients.deployment.approvals import check_waits, find, most_charged, who_asks  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
-    from clients.deployment.own_folder import own_folder  # noqa: PLC0415
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
     from clients.policy import policy_of  # noqa: PLC0415
     from clients.runs import FILES, OWN_WEIGHTS, read_runs  # noqa: PLC0415
 
-    folder = own_folder(folder)
     state, node = state_of(folder), read_node_config(folder)
     approval = policy_of(node, str(node.get("name", ""))).approval
     log = read_runs(state)
