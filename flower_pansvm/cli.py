@@ -187,29 +187,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cli(["--audit=sums" if argument == "--audit" else argument for argument in given])
     except ModuleNotFoundError as error:
         _say_which_extra(error)
-    except PanSVMError as error:
-        typer.echo(f"Error: {error.with_detail()}", err=True)
+    except (PanSVMError, MemoryError, UnicodeEncodeError, OSError) as error:
+        typer.echo(f"Error: {_text_of(error)}", err=True)
         sys.exit(1)
-    except MemoryError:
-        typer.echo(
-            "Error: There is too little memory, on this machine or by the limit of this account (ulimit -v). Leave "
-            "columns or rows out, end other programs, or use a machine with more.",
-            err=True,
+
+
+def _text_of(error: Exception) -> str:
+    """Return what the user reads of an error."""
+    if isinstance(error, PanSVMError):
+        return error.with_detail()
+    if isinstance(error, MemoryError):
+        return (
+            "There is too little memory, on this machine or by the limit of this account (ulimit -v). Leave columns or "
+            "rows out, end other programs, or use a machine with more."
         )
-        sys.exit(1)
-    except UnicodeEncodeError:
-        typer.echo(
-            "Error: The name of a file, a folder or a setting has a character that is no UTF-8, most likely as it was "
-            "made on a system with another encoding. Rename it.",
-            err=True,
+    if isinstance(error, UnicodeEncodeError):
+        return (
+            "The name of a file, a folder or a setting has a character that is no UTF-8, most likely as it was made on "
+            "a system with another encoding. Rename it."
         )
-        sys.exit(1)
-    except OSError as error:
-        typer.echo(
-            f"Error: {error}. See whether the disk is full, and whether this account may read and write there.",
-            err=True,
-        )
-        sys.exit(1)
+    return f"{error}. See whether the disk is full, and whether this account may read and write there."
 
 
 def _say_which_extra(error: ModuleNotFoundError) -> None:

@@ -6,7 +6,7 @@
 import json
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ class Reference:
     year: int
     used_for: tuple[str, ...]  # names of settings
     doi: str = ""
-    url: str = field(default="")  # where there is no DOI
+    url: str = ""  # where there is no DOI
 
     @property
     def link(self) -> str:
@@ -141,13 +141,7 @@ def table() -> tuple[tuple[str, ...], list[list[str]]]:
     lines = []
     for reference in references():
         names = [author.split(", ")[0] for author in reference.authors]
-        who = (
-            names[0]
-            if len(names) == 1
-            else f"{names[0]} and {names[1]}"
-            if len(names) == 2
-            else f"{names[0]} et al."
-        )
+        who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
         link = f"[{reference.doi or 'link'}]({reference.link})" if reference.link else "no DOI"
         lines.append(
             [

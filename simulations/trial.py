@@ -30,7 +30,6 @@ from flower_pansvm.study.processes import (
 )
 from flower_pansvm.terms import Scalar, Terms
 from strategies.deployment.coordinator import FLOWER_FOLDER, RECOMMENDED, Coordinator
-from strategies.deployment.outcome import hand_out
 from strategies.deployment.superlink import checkout, train
 from strategies.report.cautions import cautions
 from strategies.report.page import write_report
@@ -82,7 +81,7 @@ def run_trial(folder: Path, settings: Mapping[str, Scalar], show: Callable[[str]
         with exit_on_signals(), started_study(folder, names):
             show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
             results = train(coordinator, folder / "results", show)
-        hand_out(results, coordinator, results / FILE)
+        coordinator.hand_out(results, results / FILE)
         for name in names:
             write_report(receive(folder / name, results / FILE, folder / name / "results"))
         report = write_report(results)

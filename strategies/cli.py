@@ -98,7 +98,6 @@ def train(
     """Train with the hospitals under the settings of the invitation."""
     from flower_pansvm.study.handout import FILE  # noqa: PLC0415
     from strategies.deployment.coordinator import Coordinator  # noqa: PLC0415
-    from strategies.deployment.outcome import hand_out  # noqa: PLC0415
     from strategies.deployment.superlink import train  # noqa: PLC0415
     from strategies.federation.checkpoint import config_before, sums_in  # noqa: PLC0415
     from strategies.report.page import write_report  # noqa: PLC0415
@@ -118,7 +117,7 @@ def train(
                     train(study, out, display.show, resume=resume)
             except KeyboardInterrupt:
                 raise typer.Exit(STOPPED_BY_CTRL_C) from None
-        hand_out(out, study, out / FILE)
+        study.hand_out(out, out / FILE)
         report = write_report(out)
     for text in cautions_of(out):
         typer.echo(text)

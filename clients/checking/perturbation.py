@@ -13,7 +13,7 @@ from clients.checking.finding import Finding, note, warning
 from clients.checking.labels import telling_columns
 from clients.patients import count_patients, patient_numbers
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.perturb.draws import cells_of, units_of
+from clients.perturb.draws import unit_cells, units_of
 from clients.perturb.kept import FEWEST_RECORDS, RANGE_SHARE, settled_column
 from clients.table.table import LABEL, Table, columns_text
 from flower_pansvm.arrays import Bools, Floats, Ints
@@ -78,7 +78,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
     elif columns.any():
         yield _worth(looked_at, schema, columns, len(table.columns), 0 if noise < TOLD_AT[-1] else -1)
     described = units_of(table, schema)[:MOST_COLUMNS]
-    cells_by = ((unit, cells_of(table.X, unit)) for unit in described if unit.ends)
+    cells_by = ((unit, unit_cells(table.X, unit)) for unit in described if unit.ends)
     wide = [unit.name for unit, x in cells_by if _deviation(x, unit.ends) > MUCH_MORE * _deviation(x)]
     if wide:
         yield warning(
@@ -100,7 +100,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
             "unless the schema file or the node config lists the classes.",
         )
     if table.labels is not None:
-        cells = ((unit.name, cells_of(table.X, unit)) for unit in described)
+        cells = ((unit.name, unit_cells(table.X, unit)) for unit in described)
         telling = telling_columns(cells, table.labels, SECOND_LABELS)
         if telling:
             yield warning(

@@ -146,7 +146,7 @@ def blocks_of(table: Table, units: Sequence[Unit]) -> Iterator[Block]:
     X, step = table.X, max(1, BLOCK // len(units))
     for start in range(0, len(X), step):
         rows = slice(start, start + step)
-        cells = canonical(np.column_stack([cells_of(X[rows], unit) for unit in units]))
+        cells = canonical(np.column_stack([unit_cells(X[rows], unit) for unit in units]))
         told_by = cells if table.ids is None else table.ids[rows]
         yield rows, cells, [str(r).encode() if table.ids is not None else r.tobytes() for r in told_by]
 
@@ -162,7 +162,7 @@ def units_of(table: Table, schema: TableSchema | None) -> list[Unit]:
     return sorted([*units, *rest], key=lambda unit: (unit.name, unit.places))
 
 
-def cells_of(X: Floats, unit: Unit) -> Floats:
+def unit_cells(X: Floats, unit: Unit) -> Floats:
     """Return the cells of a unit, shape (rows,): of a category the place of the feature that is 1."""
     if len(unit.places) == 1:
         return X[:, unit.places[0]]

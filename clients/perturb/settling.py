@@ -20,10 +20,10 @@ from clients.perturb.draws import (
     bits_of_texts,
     blocks_of,
     canonical,
-    cells_of,
     cipher_of,
     drawn,
     label_codes,
+    unit_cells,
     units_of,
     words_of,
 )
@@ -132,7 +132,7 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         noise = noise_of_counts(bits)
         features = [
             settled_column(
-                canonical(cells_of(table.X, unit)), unit.codes, unit.ends, how.min_cluster, noise, bits
+                canonical(unit_cells(table.X, unit)), unit.codes, unit.ends, how.min_cluster, noise, bits
             )
             for unit in units
         ]

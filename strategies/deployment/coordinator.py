@@ -1,5 +1,6 @@
-"""What ``pansvm coordinator init`` and ``invite`` write."""
+"""What ``pansvm coordinator init``, ``invite`` and, after a run, ``train`` write."""
 
+import base64
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import PRIVATE, PUBLIC, write
 from flower_pansvm.locking import locked
+from flower_pansvm.result_file import MODEL_FILE, RESULT_FILE
 from flower_pansvm.secure_sum.identities import load_identity
-from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.secure_sum.new_identity import create_identity, public_identity
 from flower_pansvm.study.certificates import make_certificates
+from flower_pansvm.study.documents import signed
 from flower_pansvm.study.folder import new_folder, read_private
+from flower_pansvm.study.handout import KIND
 from flower_pansvm.study.invitation import (
     INVITATION_FILE,
     SCHEMA_NAME,
@@ -139,6 +143,17 @@ class Coordinator:
                 write(self.folder / f"invitation-{number - 1}.json", path.read_bytes(), overwrite=True)
             write(path, made.to_json(), overwrite=True)
             return made
+
+    def hand_out(self, results: Path, path: Path) -> None:
+        """Write model and ``result.json`` in the folder of a run into a new file for the hospitals, signed."""
+        read_private(self.folder / KEY_FILE, OWN)
+        key, model = load_identity(self.folder / KEY_FILE), results / MODEL_FILE
+        content = {
+            "coordinator": public_identity(key),
+            "result": (results / RESULT_FILE).read_text(encoding="utf-8"),
+            "model": base64.b64encode(model.read_bytes() if model.exists() else b"").decode(),
+        }
+        write(path, f"{json.dumps(signed(KIND, content, key))}\n")
 
 
 def agreed_settings(settings: Mapping[str, Scalar], hospitals: int, schema: Path | None) -> dict[str, Scalar]:

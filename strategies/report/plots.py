@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarForm
 from numpy.typing import NDArray
 
 from strategies.report.curves import Band, RocCurve, own_point
-from strategies.report.selecting import chosen_point
+from strategies.report.selecting import chosen_subset
 
 MOST_LINES = 8
 """Problems and classes up to which each line has a name."""
@@ -114,7 +114,7 @@ def selection_figure(result: Mapping[str, Any]) -> Figure | None:
     if points[0]["test_accuracy"] is not None:
         on_test_rows = [point["test_accuracy"] for point in points]
         axes.plot(counts, on_test_rows, "-", color="C1", linewidth=1.0, label="test rows")
-    chosen = chosen_point(result)
+    chosen = chosen_subset(result)
     point = (chosen["features"], chosen["accuracy"])
     axes.axvline(point[0], color="C3", linewidth=0.9, linestyle="--")
     axes.plot(*point, "o", color="C3", markersize=6, label=f"chosen: {point[0]}")

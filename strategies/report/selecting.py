@@ -37,7 +37,7 @@ def points_by_count(result: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
     return {point["features"]: point for point in result["accuracy_by_count"]}
 
 
-def chosen_point(result: Mapping[str, Any]) -> Mapping[str, Any]:
+def chosen_subset(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the point of ``accuracy_by_count`` that was chosen."""
     return points_by_count(result)[len(result["selected"])]
 

@@ -42,8 +42,6 @@ def score(
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
     trials : sequence of Trial
         The models.
     pairs : sequence of Pair
@@ -90,8 +88,6 @@ def score_held_out(
 
     Parameters
     ----------
-    federation : Federation
-        The sites.
     models : sequence of sequence of Progress
         Of each model, one of each binary problem; at least one model.
     pairs : sequence of Pair

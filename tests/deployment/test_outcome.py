@@ -14,7 +14,6 @@ from flower_pansvm.study.documents import signed
 from flower_pansvm.study.handout import KIND
 from simulations.running import run
 from strategies.deployment.coordinator import Coordinator
-from strategies.deployment.outcome import hand_out
 from strategies.settings import make_settings
 from tests.deployment.conftest import Study
 
@@ -29,7 +28,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def handed_out(study: Study, trained: Path) -> Path:
     file = study.coordinator.folder / "for-hospitals.json"
-    hand_out(trained, study.coordinator, file)
+    study.coordinator.hand_out(trained, file)
     return file
 
 
@@ -85,6 +84,6 @@ def test_what_is_not_the_coordinators_run_is_refused(
 
 def test_another_coordinators_results_are_refused(joined: Study, trained: Path, tmp_path: Path) -> None:
     other = Coordinator.make(tmp_path / "mallory", "localhost:8443", 8443)
-    hand_out(trained, other, tmp_path / "file.json")
+    other.hand_out(trained, tmp_path / "file.json")
     with pytest.raises(SettingError, match="signed"):
         receive(joined.hospitals["north"], tmp_path / "file.json", tmp_path / "got")

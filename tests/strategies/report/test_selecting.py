@@ -104,7 +104,7 @@ def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() 
 
 def test_beside_the_folds_stands_the_test_which_proves_nothing_of_them(tmp_path: Path) -> None:
     run = selection(30, 12)
-    over_folds = selecting.chosen_point(run)["accuracy"]
+    over_folds = selecting.chosen_subset(run)["accuracy"]
     for tested, words in (
         (over_folds - 0.1, f"had no part in the selection, {over_folds - 0.1:.1%} are right"),
         (
