@@ -40,6 +40,14 @@ FILE_SETTINGS = ("audit", "data-dir", "drop", "label", "out", "positive", "resum
 _ONE_AT_A_TIME = Lock()
 
 
+def _gives_probabilities(estimator: "FederatedSVC") -> bool:
+    if hasattr(estimator, "model_") and not hasattr(estimator.model_, "predict_proba"):
+        raise AttributeError(
+            "This FederatedSVC was fitted without probabilities. Set probability=True, and fit again."
+        )
+    return estimator.probability
+
+
 class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """PAN-SVM, trained by simulated sites in this process, as a classifier like scikit-learn's ``SVC``.
 
@@ -150,19 +158,14 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"y is None or NaN in {np.count_nonzero(pd.isna(labels))} rows. Fill them in, or leave these rows out."
             )
         check_classification_targets(labels)
-        too_large = (np.abs(cells) > LARGEST).any(axis=0)
-        if too_large.any():
-            raise ValueError(
-                f"X has numbers above {LARGEST:g}, too large to add up, in columns {self._names(too_large)}. Are they "
-                "mistyped, or ids? Correct them, divide them all, or leave the columns out."
-            )
+        self._check_sizes(cells)
         site_codes, patient_codes = _codes("sites", sites, len(cells)), _codes("groups", groups, len(cells))
         if site_codes is not None and site_codes.max(initial=0) == 0:
             raise ValueError(
                 "All rows belong to one site. Leave sites out to partition the rows over simulated sites."
             )
-        self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        count = len(self.classes_)
+        classes, class_indices = np.unique(labels, return_inverse=True)
+        count = len(classes)
         if not 2 <= count <= MOST_CLASSES:
             raise ValueError(
                 f"y has {count} class{'' if count == 1 else 'es'}, and a training takes 2 to {MOST_CLASSES}."
@@ -172,7 +175,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Log level, warnings and thread limits belong to the process.
         with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
             files, schema = _write(frame, site_codes, patient_codes, Path(folder))
-            settings = self._settings(files, schema, labels)
+            settings = self._settings(files, schema, labels, classes)
             check(settings)
             strategy = train_in_process(settings)
         if constant := strategy.outcome.figures.get("constant_columns"):
@@ -183,24 +186,28 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=2,
             )
+        # Not before: a fit that fails leaves an earlier model with its own labels.
+        self.classes_ = classes
         self.model_: PanSVC = strategy.outcome.model  # type: ignore[assignment]
         self.round_trips_ = strategy.federation.costs.round_trips
         return self
 
-    def _settings(self, files: list[str], schema: str, labels: NDArray[Any]) -> Settings:
+    def _settings(
+        self, files: list[str], schema: str, labels: NDArray[Any], classes: NDArray[Any]
+    ) -> Settings:
         fixed: dict[str, Any] = {"class_weight": self.class_weight or "none"}
         if isinstance(self.class_weight, dict):
-            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+            weights = compute_class_weight(self.class_weight, classes=classes, y=labels)
             if not (weights > 0).all():
                 raise ValueError("class_weight must be above 0. To ignore a label, leave its rows out.")
             fixed = {"class_weight": tuple(map(float, weights))}
-            if len(self.classes_) > 2:
+            if len(classes) > 2:
                 fixed["multi_class"] = "ovo"
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
         fixed |= {"strategy": "pan-svm", "data": join_data(files), "seed": int(seed), "test_fraction": 0.0}
         fixed |= {"schema": schema} if schema else {}
         parameters = self.get_params(deep=False)
-        more = {key_of(name): value for name, value in (parameters.pop("settings") or {}).items()}
+        more = _more_settings(parameters.pop("settings") or {})
         twice = sorted({*more} & {*map(key_of, {**parameters, **fixed}), *FILE_SETTINGS})
         if twice:
             raise SettingError(
@@ -211,6 +218,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if more.get("threshold"):
             raise SettingError(
                 "settings contains threshold, which FederatedSVC does not apply. Compare predict_proba with it."
+            )
+        if str(more.get("split", "")).startswith("by:"):
+            raise SettingError(
+                "settings contains a split by a column, which would then be no feature of the model, and predict would "
+                "refuse X. Leave it out, and give the column as sites to fit."
             )
         if self.privacy == "dp":
             raise SettingError(
@@ -236,7 +248,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         indices = np.asarray(self.model_.predict(cells), dtype=np.int64)
         return self.classes_[indices]
 
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, shape (rows, classes); only with ``probability=True``."""
         cells = self._cells(X)
@@ -246,7 +258,17 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _cells(self, X: ArrayLike) -> pd.DataFrame:
         """Return rows as a table, or raise ``NotFittedError``: call it before ``model_`` is read."""
         check_is_fitted(self, "model_")
-        return _frame(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"))
+        cells = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        self._check_sizes(cells)
+        return _frame(cells)
+
+    def _check_sizes(self, cells: Floats) -> None:
+        too_large: Bools = np.any(np.abs(cells) > LARGEST, axis=0)
+        if too_large.any():
+            raise ValueError(
+                f"X has numbers above {LARGEST:g}, too large to add up, in columns {self._names(too_large)}. Are they "
+                "mistyped, or ids? Correct them, divide them all, or leave the columns out."
+            )
 
     def __sklearn_tags__(self) -> Any:
         """Declare that missing cells are allowed."""
@@ -260,11 +282,25 @@ def _frame(cells: Floats) -> pd.DataFrame:
     return pd.DataFrame(cells, columns=[f"x{index}" for index in range(cells.shape[1])])
 
 
+def _more_settings(given: Any) -> dict[str, Any]:
+    """Return the settings beside the parameters by their keys in a run config."""
+    if not (isinstance(given, dict) and all(isinstance(name, str) for name in given)):
+        raise SettingError(
+            "settings must be a dict of names and values, such as {'min_sites': 2}. Write one, or leave settings out."
+        )
+    return {key_of(name): value for name, value in given.items()}
+
+
 def _codes(name: str, keys: ArrayLike | None, rows: int) -> NDArray[Any] | None:
     """Return an integer code of each row's site or group, shape (rows,); None without ``keys``."""
     if keys is None:
         return None
-    values = column_or_1d(keys)
+    try:
+        values = column_or_1d(keys)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} is not one value for each row of X. Give a list, an array or a column, not its name."
+        ) from error
     if len(values) != rows:
         raise ValueError(
             f"{name} has {len(values)} values, and X has {rows} rows. Give one value for each row."

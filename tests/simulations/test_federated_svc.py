@@ -88,6 +88,8 @@ def test_the_same_seed_gives_the_same_model_and_any_secure_sum() -> None:
         ({"class_weight": {0: 0.0, 1: 1.0}}, "must be above 0"),
         ({"class_weight": {0: -1.0, 1: 1.0}}, "must be above 0"),
         ({"class_weight": {0: 1e-9, 1: 1.0}}, "1000 times"),
+        *(({"settings": wrong}, "dict") for wrong in ([("tol", 1)], "tol=1", {1: 2})),
+        ({"settings": {"split": "by:x0"}}, "as sites"),
     ],
 )
 def test_settings_that_cannot_be(values: dict[str, object], told: str) -> None:
@@ -129,6 +131,7 @@ def test_weights_of_several_labels() -> None:
         ([pd.NaT, pd.Timestamp(0), pd.Timestamp(1), pd.Timestamp(1)], "index 0"),
         (["a", "b"], "sites has 2 values"),
         (["a"] * 4, "All rows belong to one site"),
+        *((wrong, "sites is not one value") for wrong in ("hospital", 3, [("a", 1)] * 4)),
     ],
 )
 def test_sites_that_cannot_be_get_a_clear_error(sites: object, told: str) -> None:
@@ -212,3 +215,31 @@ def test_columns_of_x_are_called_by_their_names() -> None:
         model.fit(frame.to_numpy(), y)
     with pytest.raises(ValueError, match="in columns dose"):
         model.fit(frame.assign(dose=1e13), y)
+
+
+def small() -> tuple[FederatedSVC, np.ndarray, np.ndarray]:
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    return FederatedSVC(**EXACT, min_cluster=2, landmarks=8).set_params(settings={"tol": 0.1}), X, y
+
+
+def test_a_fit_that_fails_leaves_the_earlier_model_with_its_labels() -> None:
+    model, X, y = small()
+    before = model.fit(X, np.array(["a", "b"])[y]).predict(X)
+    with pytest.raises(SettingError):
+        model.set_params(C=-1).fit(X, np.array(["c", "d"])[y])
+    assert np.array_equal(model.predict(X), before)
+
+
+def test_numbers_too_large_are_refused_by_predict_as_by_fit() -> None:
+    model, X, y = small()
+    model.fit(X, y)
+    for method in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match="in columns 1"):
+            method(np.array([[0.0, 1e200]]))
+
+
+def test_a_model_without_probabilities_has_no_method_for_them() -> None:
+    model, X, y = small()
+    model.fit(X, y).set_params(probability=True)
+    assert not hasattr(model, "predict_proba")
+    assert hasattr(model.fit(X, y), "predict_proba")
