@@ -19,7 +19,7 @@ from simulations.cli.options import SettingsCommand
 from strategies.registry import STRATEGIES, usable
 from strategies.run_display import RunDisplay
 from strategies.run_folder import cautions_of, check_folder_early, run_folder
-from strategies.settings import Settings, make_settings, settings_from
+from strategies.settings import Settings, make_settings, owners, settings_from
 
 DEFAULT_ENGINE = "simulation"
 DEFAULT_SELECTION = "voted-wrapper"
@@ -106,6 +106,12 @@ def tune(
     --C 1,4,16 and --gamma 0.01,0.1 are the values to compare; a single value of C or gamma is kept.
     """
     training = Training("tune", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
+    able, strategy = owners("cv-folds"), single(training.given).get("strategy", Settings.strategy)
+    if strategy in STRATEGIES and strategy not in able:
+        raise SettingError(
+            f"The strategy {strategy} does not choose C and gamma. Tune one of {', '.join(able)}, or train with "
+            "'pansvm run'."
+        )
     settings = training.settings({"C": "auto", "gamma": "auto"})
     if not settings.tunes:
         raise SettingError(

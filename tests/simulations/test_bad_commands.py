@@ -77,6 +77,7 @@ CLEAR_ERROR = {
     # Commands that do not fit.
     "tune --strategy local-only": "pan-svm",
     "tune --set C=1 --set gamma=1": "nothing to tune",
+    "tune --strategy dp-svm": "Tune one of",
     "select --strategy pan-svm": "selects no features",
     "compare --strategies ''": "nothing to compare",
     "compare --strategies pan-svn": "Did you mean 'pan-svm'",
