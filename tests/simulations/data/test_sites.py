@@ -13,7 +13,7 @@ from flower_pansvm.errors import SettingError, TableError
 from simulations.data import sites as sites_module
 from simulations.data.datasets import load_dataset
 from simulations.data.partition import partition
-from simulations.data.sites import join_data, number_of_sites, table_of
+from simulations.data.sites import drawn_split, join_data, number_of_sites, table_of
 from strategies.settings import make_settings
 
 
@@ -179,3 +179,16 @@ def test_join_data_finds_names_in_the_folder(tmp_path, monkeypatch):
 def test_join_data_refuses_names_that_a_run_config_cannot_hold(name):
     with pytest.raises(SettingError):
         join_data([name])
+
+
+def test_test_rows_have_the_mix_of_their_table_so_a_majority_voter_seems_to_know_something() -> None:
+    """As the page on selection says of 120 rows; nothing leaks, the voter knows how many training rows a class has."""
+    reported = []
+    for seed in range(200):
+        labels = np.random.default_rng(seed).choice(["no", "yes"], size=(3, 40))
+        kept = np.stack(
+            [drawn_split(one, np.arange(40), 0.2, seed, site).kept for site, one in enumerate(labels)]
+        )
+        most = np.mean(labels[~kept] == "yes") > 0.5
+        reported.append(np.mean((labels[kept] == "yes") == most))
+    assert 0.525 < np.mean(reported) < 0.545
