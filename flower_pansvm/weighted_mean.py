@@ -121,6 +121,11 @@ def read_reply(content: RecordDict, terms: MeanTerms) -> SiteReply:
                 arrays.append(((name, key, str(array.dtype), array.shape), array))
                 _check_array(key, array, terms)
             elif key == terms.weighted_by and isinstance(value, int | float):
+                if weight not in (None, float(value)):
+                    raise SumError(
+                        f"The reply has '{key}' in two records, with different values, and a mean has one weight. "
+                        "Give one of them another name."
+                    )
                 weight = float(value)
             else:
                 numbers = np.asarray(value, dtype=np.float64)
