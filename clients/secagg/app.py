@@ -162,7 +162,7 @@ class SiteSums:
             if getattr(request, name) != value:
                 raise SettingError(
                     f"Site '{member.name}' has {name}={value}, and SecureAggregation {getattr(request, name)}. Give "
-                    "both the same value."
+                    "both the same value (of weighted_by, as weighted_by_key of the strategy in SecureAggregation)."
                 )
         trusted = protocol.protected and not protocol.by_consent
         if not (protocol.name in self.protocols or (trusted and not self.protocols)):

@@ -7,7 +7,9 @@ not found out.
 """
 
 import sys
+from collections.abc import Iterator
 from copy import copy, deepcopy
+from itertools import takewhile
 from math import lcm
 from typing import Any
 
@@ -49,7 +51,8 @@ def check_strategy(strategy: Strategy) -> None:
         raise SettingError(
             "The strategy of SecureAggregation is none of Flower's. Give it an instance, such as FedAvg()."
         )
-    _refuse_by_name(strategy)
+    for one in _with_wrapped(strategy):
+        _refuse_by_name(one)
     if getattr(strategy.start, "__func__", None) is not Strategy.start:
         raise SettingError(
             f"{type(strategy).__name__} has a method 'start' of its own, which is never called: SecureAggregation runs "
@@ -68,11 +71,23 @@ def is_wrapped(strategy: Strategy) -> bool:
         if frame.f_back is None:
             return False
         frame = frame.f_back
-    outermost = around = frame.f_locals["self"]
-    while around is not strategy and isinstance(around, Strategy):
+    outermost = frame.f_locals["self"]
+    for around in takewhile(lambda one: one is not strategy, _with_wrapped(outermost)):
         _refuse_by_name(around, but=AROUND)
-        around = getattr(around, "strategy", None)
     return outermost is not strategy
+
+
+def weight_key(strategy: Strategy, default: str) -> str:
+    """Return the metric by which a strategy, or the one that it wraps, weights the replies."""
+    keys = (getattr(one, "weighted_by_key", None) for one in _with_wrapped(strategy))
+    return next((str(key) for key in keys if key is not None), default)
+
+
+def _with_wrapped(strategy: Any) -> Iterator[Strategy]:
+    """Yield a strategy, and those that it wraps as Flower's wrappers do."""
+    while isinstance(strategy, Strategy):
+        yield strategy
+        strategy = getattr(strategy, "strategy", None)
 
 
 def _refuse_by_name(strategy: Strategy, but: str = "") -> None:

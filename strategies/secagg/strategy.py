@@ -35,7 +35,7 @@ from flower_pansvm.weighted_mean import (
     digest_of,
 )
 from strategies.federation.exchange import by_reason
-from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_own, is_wrapped
+from strategies.secagg.inner import check_by_trial, check_strategy, is_flowers_own, is_wrapped, weight_key
 from strategies.secagg.replies import most_alike
 from strategies.secagg.sites import MeanSites
 
@@ -93,7 +93,7 @@ class SecureAggregation(Strategy):
     ) -> None:
         check_strategy(strategy)
         self.strategy = strategy
-        weighted_by = str(getattr(strategy, "weighted_by_key", MeanTerms.weighted_by))
+        weighted_by = weight_key(strategy, MeanTerms.weighted_by)
         known = [option.name for option in setting_fields(PROTOCOLS[protocol]).values()]
         for name in options.keys() - {*known}:
             raise SettingError(

@@ -213,6 +213,42 @@ def test_ones_own_strategy_that_takes_the_mean_gives_what_it_gives_in_flower() -
     np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
 
 
+class Around(Strategy):
+    """Wraps another one, as anybody would write it."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self.strategy = strategy
+
+    def summary(self) -> None:
+        self.strategy.summary()
+
+    def configure_train(self, *given: Any) -> Iterable[Message]:
+        return self.strategy.configure_train(*given)
+
+    def configure_evaluate(self, *given: Any) -> Iterable[Message]:
+        return self.strategy.configure_evaluate(*given)
+
+    def aggregate_train(self, *given: Any) -> Any:
+        return self.strategy.aggregate_train(*given)
+
+    def aggregate_evaluate(self, *given: Any) -> Any:
+        return self.strategy.aggregate_evaluate(*given)
+
+
+def test_a_wrapped_strategy_keeps_its_weight_and_is_refused_by_name() -> None:
+    def by_rows(reply: RecordDict, site: int, server_round: int) -> None:
+        reply["metrics"]["rows"] = 50 - 7 * site
+
+    def around() -> Strategy:
+        return Around(FedAvg(**ALL_NODES, fraction_evaluate=0.0, weighted_by_key="rows"))
+
+    ours = run(secure(around()), secured(by_rows, weighted_by="rows"))
+    own = run(around(), grid_of(with_handlers(ClientApp(), by_rows)))
+    np.testing.assert_allclose(weights(ours), weights(own), atol=2e-7)
+    with pytest.raises(SettingError, match="FedMedian takes the median"):
+        secure(Around(Around(flowers.FedMedian())))
+
+
 class OwnAdam(flowers.FedAdam):
     """Flower's by another name, which divides by small numbers."""
 
@@ -409,6 +445,10 @@ def config(reply: RecordDict, site: int, server_round: int) -> None:
     reply["more"] = ConfigRecord({"secret": "patient 4711"})
 
 
+def two_weights(reply: RecordDict, site: int, server_round: int) -> None:
+    reply["more"] = MetricRecord({"auc": 0.5, "num-examples": 3 + site})
+
+
 def all_weights_zero(reply: RecordDict, site: int, server_round: int) -> None:
     reply["metrics"]["num-examples"] = 0
 
@@ -425,6 +465,7 @@ BROKEN = (
     nan_weight,
     text,
     config,
+    two_weights,
     all_weights_zero,
 )
 
