@@ -12,7 +12,7 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
 
-from clients.app import app_of_tasks
+from clients.app import TASKS, app_of_tasks
 from clients.hospital import SimulatedContext, is_simulated
 from clients.ledger.lasting_split import LastingSplit
 from clients.policy import SIMULATED_KEYS
@@ -63,7 +63,7 @@ def client_app(data: Rows, mods: Sequence[Mod] = (), *, label: str = "") -> Clie
     Returns
     -------
     ClientApp
-        An app with all tasks; other handlers may be added.
+        An app with all tasks; other handlers may be added, which get Flower's context as it is.
 
     Raises
     ------
@@ -133,6 +133,9 @@ class _OwnSettings:
     tables: "_Tables"
 
     def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+        category, _, name = message.metadata.message_type.partition(".")
+        if name not in TASKS or TASKS[name].category != category:
+            return call_next(message, context)  # for a handler of the app's own
         # Flower's workers get a copy of the app: imports there register nothing.
         use_tables(self.tables)
         if not is_simulated(context):

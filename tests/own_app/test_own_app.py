@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.mod import LocalDpMod, adaptiveclipping_mod, fixedclipping_mod
+from flwr.serverapp.strategy import FedAvg
 from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
@@ -199,6 +200,24 @@ def test_a_mod_sees_the_messages() -> None:
     trained(client_app(data=wine, mods=[mod]))
     assert ("query.join", True) in seen
     assert all(whole for _, whole in seen)
+
+
+def test_a_handler_of_the_apps_own_gets_the_apps_context() -> None:
+    """A ServerApp may run another strategy before or after PAN-SVM."""
+    app = client_app(data=wine)
+
+    @app.train()
+    def train(message: Message, context: Context) -> Message:
+        metrics = {"num-examples": 5, "rate": context.run_config["learning-rate"]}
+        metrics["gpu"] = context.node_config["gpu"]
+        arrays = message.content["arrays"]
+        return Message(RecordDict({"arrays": arrays, "metrics": MetricRecord(metrics)}), reply_to=message)
+
+    nodes = [{"partition-id": number, "num-partitions": 3, "gpu": 2} for number in range(3)]
+    grid = InProcessGrid(app, nodes, OURS)
+    assert PanSVM.from_context(context()).start(grid).model is not None
+    result = FedAvg(fraction_evaluate=0.0).start(grid, ArrayRecord({"w": Array(np.zeros(2))}), num_rounds=1)
+    assert dict(result.train_metrics_clientapp[1]) == {"rate": pytest.approx(0.1), "gpu": 2}
 
 
 def changing(mod: str) -> Any:
