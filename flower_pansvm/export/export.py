@@ -18,7 +18,7 @@ TRIED_ROWS = 200
 def export(model: Model, path: Path, overwrite: bool = False) -> float:
     """Write a model to a file, and return the largest difference of its decision values there on generated rows.
 
-    PanSVMError, and no file, if the model's system is a baseline, or the values differ.
+    PanSVMError, and no file, if the model is of a baseline or another package, or the values differ.
     """
     import onnxruntime  # noqa: PLC0415 - an extra
 

@@ -26,7 +26,7 @@ RIGHT_ANGLE = np.pi / 2
 
 
 def as_onnx(model: Model) -> Any:
-    """Return a model as ``onnx.ModelProto``; ModelFileError if its system is a baseline.
+    """Return a model as ``onnx.ModelProto``; ModelFileError if it is another package's or a baseline's.
 
     Its input ``X`` is a table of doubles, shape (rows, columns), in its own units, columns in the order of the entry
     ``columns`` of its metadata; NaN is a missing cell. Outputs are ``label``, shape (rows,); ``decision``, as
@@ -39,8 +39,8 @@ def as_onnx(model: Model) -> Any:
         decisions = _fourier_svc(graph, model)
     else:
         raise ModelFileError(
-            f"A model of kind '{model.kind}' cannot be exported: its system is a baseline. Use 'pansvm "
-            "predict', or export a model of PAN-SVM, a feature selection, svm-admm or dp-svm."
+            f"A model of kind '{model.kind}' cannot be exported: its system is a baseline, or another package's. "
+            "Use 'pansvm predict', or export a model of PAN-SVM, a feature selection, svm-admm or dp-svm."
         )
     classes: NDArray[Any] = model.classes_
     count, kind = len(classes), str if classes.dtype.kind == "U" else int

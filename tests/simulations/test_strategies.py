@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 
+from simulations import testing
 from simulations.testing import CHECKS, LONG_CHECKS, check_refuses_bad_settings, check_same_on_both_engines
 from strategies.registry import STRATEGIES
 from strategies.settings import make_settings
@@ -62,3 +63,9 @@ SUMS_OF_OTHERS = ("hybrid-svm", "filter-wrapper")
 )
 def test_every_strategy_in_full(strategy: str, check: Callable[[str], None]) -> None:
     check(strategy)
+
+
+def test_a_strategy_that_does_not_try_its_model_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testing, "_trained", lambda _, level: {"level": level, "accuracy": None})
+    with pytest.raises(AssertionError, match="no accuracy"):
+        testing.check_learns("pan-svm")
