@@ -192,3 +192,11 @@ def test_a_simulated_site_without_tables_says_which_app_has_them() -> None:
 
 def test_the_version_is_that_of_the_project() -> None:
     assert PROJECT["version"] == VERSION
+
+
+def test_the_release_page_names_each_file_that_has_the_version_and_what_writes_the_third() -> None:
+    """Sites of two versions that both say the old one would join one run."""
+    page = (ROOT / "docs" / "release.md").read_text(encoding="utf-8")
+    assert "`pyproject.toml` and `flower_pansvm/version.py`" in page
+    assert "`python -m simulations.references`" in page
+    assert page.index("flower_pansvm/version.py") < page.index("Run all tests")
