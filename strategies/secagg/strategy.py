@@ -220,8 +220,9 @@ class SecureAggregation(Strategy):
         least = max((self.sites.joined[node].min_sites for node in nodes), default=1)
         if len(nodes) < min(least, chosen):
             raise SumError(
-                f"{len(nodes)} of {chosen} chosen nodes have joined, too few for a sum. The others could not be "
-                "reached, or their ClientApp failed or is none of secure_client_app: the nodes' logs say which."
+                f"{len(nodes)} of {chosen} chosen nodes have joined within the timeout of {self.timeout:g} s, too few "
+                "for a sum. The others were too slow or could not be reached, or their ClientApp failed or is none of "
+                "secure_client_app: the nodes' logs say which."
             )
         for node in nodes:
             site = self.sites.joined[node]
