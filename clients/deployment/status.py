@@ -136,6 +136,9 @@ def _software(folder: Path, node: Mapping[str, Scalar], invitation: Invitation) 
         return Line(
             "software", f"{VERSION}, hash {sha}; the invitation's is another: runs are refused", CRITICAL
         )
+    if is_running(folder) and read_status(folder).get("software", sha) != sha:
+        text = f"{VERSION} was installed since the SuperNode started, which refuses runs: start it anew"
+        return Line("software", text, CRITICAL)
     if others_pinned(folder):
         try:
             check_parts(folder, policy_of(node, str(node.get("name", ""))))

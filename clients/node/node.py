@@ -59,9 +59,9 @@ class HospitalNode:
     def __init__(self, folder: Path, address: str, authority: bytes, key: EllipticCurvePrivateKey) -> None:
         self._folder, self._node_config = folder, read_node_config(folder)
         self.status, self._question = NodeStatus(folder), folder / FLOWER_FOLDER / QUESTION_FILE
-        self.status.set(config=self._node_config)
-        self._link = SuperLink(address, authority, key, self._trouble)
         self._software = hash_of(installed_files())
+        self.status.set(config=self._node_config, software=self._software)
+        self._link = SuperLink(address, authority, key, self._trouble)
         self._runs: OrderedDict[int, Context] = OrderedDict()
         # The last question and its reply, which is sent again if it was lost on the way: the same bytes.
         self._answered: tuple[tuple[int, str, str], RecordDict] | None = None

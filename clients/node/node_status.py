@@ -18,7 +18,7 @@ REFUSED, UNUSABLE = 3, 4
 
 
 class NodeStatus:
-    """The file: ``started``, ``config``, ``connected_since``, ``trouble``, ``question``, ``answering``, ``written``."""
+    """The file: what is below, and ``config``, ``software`` and ``written``."""
 
     def __init__(self, folder: Path) -> None:
         self._path, self._lock = folder / STATUS_FILE, threading.Lock()

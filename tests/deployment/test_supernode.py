@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_private_key
 
 from clients.cli import hospital as command
 from clients.cli.hospital import UNKNOWN
@@ -18,7 +19,8 @@ from clients.deployment.own_folder import takes_files
 from clients.deployment.status import CRITICAL, OK, WARNING, Line, is_running, read_status, status_of
 from clients.deployment.supernode import run_supernode, running_alone
 from clients.ledger.ledger import Charge, Ledger, now
-from clients.node.node_config import read_node_config
+from clients.node import node
+from clients.node.node_config import AUTHORITY_FILE, read_node_config
 from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
 from flower_pansvm.errors import SettingError
 from flower_pansvm.study import connection, processes
@@ -257,6 +259,18 @@ def test_a_node_config_that_was_changed_under_a_supernode_is_critical(hospital: 
         set_key(hospital, "colluders", 2)
         assert lines_of(hospital)["configuration"].code == CRITICAL
     assert "configuration" not in lines_of(hospital)
+
+
+def test_software_that_was_installed_and_accepted_under_a_supernode_is_critical(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running_alone(hospital):
+        for starts_with, code in ((node.hash_of, OK), (lambda _: "of the version before", CRITICAL)):
+            monkeypatch.setattr(node, "hash_of", starts_with)
+            authority, key = (hospital / AUTHORITY_FILE).read_bytes(), generate_private_key(SECP384R1())
+            node.HospitalNode(hospital, "localhost:1", authority, key)
+            assert lines_of(hospital)["software"].code == code
+    assert lines_of(hospital)["software"].code == OK
 
 
 def test_the_run_of_a_supernode_that_runs_no_longer_is_its_last(hospital: Path) -> None:
