@@ -28,7 +28,7 @@ from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.outside import parse
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.private_folder import account_state
+from flower_pansvm.private_folder import account_state, is_private
 from flower_pansvm.study.invitation import INVITATION_FILE, Invitation
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
@@ -148,9 +148,12 @@ def _software(folder: Path, node: Mapping[str, Scalar], invitation: Invitation) 
 
 
 def _disks(folder: Path) -> Iterator[Line]:
-    """Say which of the folder and the hospital's state are on a full disk, or cannot be written to."""
-    paths = sorted(path for path in {folder, state_of(folder), account_state()} if path.exists())
+    """Say which of the folder and the hospital's state are open to others, on a full disk, or not to be written to."""
+    state = state_of(folder)
+    paths = sorted(path for path in {folder, state, account_state()} if path.exists())
+    others = state.is_absolute() and state.exists() and not is_private(state)
     states = {
+        "open to other accounts, or of one": [state] if others else [],
         "full, or nearly": [path for path in paths if disk_usage(path).free < LEAST_FREE],
         "not to be written to": [path for path in paths if not takes_files(path)],
     }

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_pri
 from clients.cli import hospital as command
 from clients.cli.hospital import UNKNOWN
 from clients.deployment import supernode
+from clients.deployment.hospital import state_of
 from clients.deployment.node_file import set_key
 from clients.deployment.outside_parts import pin_parts
 from clients.deployment.own_folder import takes_files
@@ -259,6 +260,13 @@ def test_a_node_config_that_was_changed_under_a_supernode_is_critical(hospital: 
         set_key(hospital, "colluders", 2)
         assert lines_of(hospital)["configuration"].code == CRITICAL
     assert "configuration" not in lines_of(hospital)
+
+
+def test_a_state_folder_that_is_open_to_others_is_critical_since_runs_are_refused(hospital: Path) -> None:
+    state_of(hospital).chmod(0o755)
+    assert lines_of(hospital)["disk"].code == CRITICAL
+    state_of(hospital).chmod(0o700)
+    assert "disk" not in lines_of(hospital)
 
 
 def test_software_that_was_installed_and_accepted_under_a_supernode_is_critical(
