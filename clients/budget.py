@@ -25,6 +25,7 @@ from clients.ledger.ledger import (
     read_link,
     write_ledger,
 )
+from clients.node.node_config import NODE_FILE
 from clients.state_folder import locked_state, write_checked
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
@@ -86,6 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise BudgetError(
             "The state folder is another account's, or open to others. Run this command in the account of the "
             "SuperNode (sudo -H -u ACCOUNT), and close the folder (chmod 700)."
+        )
+    if (asked.folder / NODE_FILE).exists():
+        raise BudgetError(
+            f"{asked.folder} is a hospital's folder, and not its state folder, which 'state' in its {NODE_FILE} names: "
+            f"usually {asked.folder / 'state'}."
         )
     if asked.new:
         new_ledger(asked.folder, asked.test_fraction)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clients import budget
 from clients.ledger.ledger import EPOCH, LINK, charge, read_ledger
 from clients.ledger.tables import link_table
 from flower_pansvm import records
@@ -130,3 +131,11 @@ def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Pat
     for folder in ("nowhere", f"state/{LINK}"):
         err = pansvm.error("budget", folder)
         assert err.startswith("Error: The state folder belongs to no table's ledger")
+
+
+def test_a_hospitals_folder_is_not_taken_for_its_state_folder_and_gets_no_ledger(tmp_path: Path) -> None:
+    (tmp_path / "node.toml").touch()
+    for option in ((), ("--new",), ("--end",), ("--end-copy",)):
+        with pytest.raises(BudgetError):
+            budget.main([*option, str(tmp_path)])
+    assert [path.name for path in tmp_path.iterdir()] == ["node.toml"]
