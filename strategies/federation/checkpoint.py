@@ -155,6 +155,11 @@ class Checkpoint:
             ):
                 content(file)
         except OSError as error:
+            if not self.folder.exists():
+                raise FederationError(
+                    f"The checkpoint {self.folder} was removed while the run went on, and its sums with it. Start the "
+                    "run anew, and leave the folder alone until the run has ended."
+                ) from None
             raise FederationError(
                 f"The checkpoint {self.folder} cannot be written: {error.strerror}. Its earlier sums are kept. Free "
                 "disk space, or correct the folder's permissions, and resume the run."

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -280,3 +281,11 @@ def test_other_accounts_read_neither_sums_nor_the_runs_folder(tmp_path: Path) ->
         assert stat.S_IMODE((tmp_path / "own" / FOLDER).stat().st_mode) == 0o700
     finally:
         os.umask(before)
+
+
+def test_one_that_is_deleted_under_a_run_is_not_called_kept(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path, make_settings(data="wine", sites=3))
+    checkpoint.write("join", Nothing(), ("site-1",), {"a": np.ones(2)})
+    shutil.rmtree(checkpoint.folder)
+    with pytest.raises(FederationError, match="removed"):
+        checkpoint.write("scaling", Nothing(), ("site-1",), {"a": np.ones(2)})
