@@ -60,7 +60,9 @@ def finish(
         file.seek(0)
         if file.read()[-1:] not in ("", "\n"):
             file.write("\n")  # Ends a truncated line.
-        results = run_on_cluster(missing, cluster, run) if cluster else run_each(missing, jobs, run)
+        results = (
+            run_on_cluster(missing, cluster, run) if cluster and missing else run_each(missing, jobs, run)
+        )
         for remaining, (work, result) in zip(range(len(missing) - 1, -1, -1), results, strict=True):
             done[work] = result
             file.write(json.dumps([work.key, result]) + "\n")

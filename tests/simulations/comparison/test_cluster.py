@@ -1,20 +1,25 @@
 """Runs are tasks of a Ray cluster: a node that is killed costs its own, which are done again."""
 
 import gc
+import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flower_pansvm.errors import EngineError, PanSVMError
+from simulations.comparison import cluster as cluster_module
 from simulations.comparison.cluster import run_on_cluster
+from simulations.comparison.finished import RUNS_FILE, finish
 from simulations.engines.flower_engine import free_port
+from simulations.origin import origin
 from tests.command_line import Run
 
 ray = pytest.importorskip("ray")
@@ -87,6 +92,58 @@ def test_a_comparison_on_a_cluster_is_the_same(cluster: Any, pansvm: Run, tmp_pa
     tables = [(tmp_path / name / "table.md").read_text().splitlines()[:4] for name in ("there", "here")]
     without_seconds = [[line.rsplit("|", 2)[0] for line in table] for table in tables]
     assert without_seconds[0] == without_seconds[1]
+
+
+class Foreign:
+    """A thing that only this process can read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _read, (os.getpid(),)
+
+
+def _read(number: int) -> Foreign:
+    if number != os.getpid():
+        raise ModuleNotFoundError("no such package here")
+    return Foreign()
+
+
+def like_foreign(_: Any, piece: Piece) -> dict[str, Any]:
+    """Work at a piece with a thing that no node can read."""
+    return work(piece)
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.filterwarnings("ignore")
+def test_nodes_that_cannot_do_the_runs_are_told(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (_, result), *_ = run_on_cluster(
+        [Piece(0, str(tmp_path))], cluster.address, partial(like_foreign, Foreign())
+    )
+    assert "no such package here" in result["error"]
+    monkeypatch.setattr("simulations.comparison.cluster.origin", lambda: {**origin(), "commit": "another"})
+    with pytest.raises(EngineError, match="another"):
+        list(run_on_cluster([Piece(0, str(tmp_path))], cluster.address, work))
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_versions_of_a_node_are_named_and_another_python_is_left_to_ray() -> None:
+    here = cluster_module._software()
+    assert not cluster_module._unlike(here)
+    assert not cluster_module._unlike({**here, "python": "3.0"})
+    assert "numpy" in cluster_module._unlike({**here, "numpy": "0.1"})
+
+
+def test_what_is_no_address_of_a_cluster_is_refused() -> None:
+    with pytest.raises(EngineError):
+        list(run_on_cluster([], "localhost", work))
+
+
+def test_finished_runs_need_no_cluster(tmp_path: Path) -> None:
+    piece = Piece(0, "")
+    (tmp_path / RUNS_FILE).write_text(json.dumps([piece.key, {"accuracy": 1}]) + "\n")
+    nowhere = f"127.0.0.1:{free_port()}"
+    assert finish([piece], tmp_path, 1, work, lambda *_: None, nowhere) == {piece: {"accuracy": 1}}
 
 
 def test_a_cluster_that_does_not_answer_is_an_error_at_once() -> None:
