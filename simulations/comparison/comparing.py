@@ -118,7 +118,7 @@ def description(plan: Plan) -> dict[str, Any]:
     """Return the identity of a comparison, ready for JSON: equal ones have the same table."""
     content = asdict(plan)
     del content["common"]["data-dir"]
-    digests = plan.digests()
+    digests = dict(plan.digests)
     if schema := str(plan.common.get("schema") or ""):
         digests[schema] = hashlib.sha256(Path(schema).read_bytes()).hexdigest()
     result: dict[str, Any] = json.loads(json.dumps({**content, "sha256": digests, "versions": versions()}))

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
@@ -117,8 +118,9 @@ class Plan:
             if rows < FEW
         ]
 
+    @cached_property
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each file of the data sets that there is, by its name."""
+        """The SHA-256 of each file of the data sets that there is, by its name, when first asked for."""
         data_dir = str(self.common["data-dir"])
         folder = Path(data_dir) if data_dir else None
         located = {source: locate(source, folder) for name in self.data for source in name.split(SEPARATOR)}
@@ -154,7 +156,7 @@ class Plan:
             repeated = [name for index, name in enumerate(names) if name in names[:index]]
             if repeated:
                 raise SettingError(f"'{repeated[0]}' is named twice among the {kind}. Name it once.")
-        digests, sets = self.digests(), dict[tuple[str, ...], str]()
+        digests, sets = self.digests, dict[tuple[str, ...], str]()
         for name in self.data:
             first = sets.setdefault(
                 tuple(digests.get(source, source) for source in name.split(SEPARATOR)), name
