@@ -29,15 +29,16 @@ def check_folder(folder: Path, file: str, kind: str) -> None:
 
 
 def read_runs(folder: Path) -> dict[str, Result]:
-    """Return the stored results by their keys as JSON; the last of a repeated run, and none of a truncated line."""
+    """Return the stored results by their keys as JSON; the last of a repeated run, and none of a damaged line."""
     results: dict[str, Result] = {}
     file = folder / RUNS_FILE
-    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if file.exists() else ():
         try:
             key, result = json.loads(line)
-        except ValueError:
+        except (ValueError, TypeError):
             continue
-        results[json.dumps(key)] = result
+        if isinstance(result, dict) and result:
+            results[json.dumps(key)] = result
     return results
 
 
@@ -56,7 +57,7 @@ def finish(
     """
     done = succeeded(works, folder)
     missing = [work for work in works if work not in done]
-    with (folder / RUNS_FILE).open("a+", encoding="utf-8") as file:
+    with (folder / RUNS_FILE).open("a+", encoding="utf-8", errors="replace") as file:
         file.seek(0)
         if file.read()[-1:] not in ("", "\n"):
             file.write("\n")  # Ends a truncated line.

@@ -60,6 +60,27 @@ def test_half_a_line_is_run_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_in_this_process")
+@pytest.mark.usefixtures("_in_this_process")
+@pytest.mark.parametrize(
+    "damaged", [b"null", b"42", b"\xff\xfe\x00", b'[{"number": 0}, 5]', b'[{"number": 0}, {}]']
+)
+def test_a_damaged_line_costs_its_own_run_alone(tmp_path: Path, damaged: bytes) -> None:
+    finished_by(tmp_path, 0, 1)
+    stored = tmp_path / RUNS_FILE
+    stored.write_bytes(damaged + b"\n" + stored.read_bytes().splitlines()[1])
+    assert finished_by(tmp_path, 0, 1)[1] == [0]
+
+
+def test_a_file_is_hashed_once(monkeypatch: pytest.MonkeyPatch, hospital_files: list[Path]) -> None:
+    read: list[Path] = []
+    whole = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: (read.append(file), whole(file))[1])
+    plan = plan_of(data=(str(hospital_files[0]),))
+    assert plan.digests
+    assert plan.digests
+    assert read.count(hospital_files[0]) == 1
+
+
 def test_a_failed_run_is_kept_and_tried_again(tmp_path: Path) -> None:
     found = {1: {"found": 1 / 3}, -1: {"error": "it did not work, really"}}
     assert finished_by(tmp_path, 1, -1) == (found, [1, -1])
@@ -85,7 +106,10 @@ def test_data_that_have_changed_are_another_comparison(tmp_path: Path, hospital_
     with opened(tmp_path / "out", plan):
         pass
     hospital_files[0].write_text(hospital_files[1].read_text())
-    with pytest.raises(SettingError, match=r"sha256.*Restore its files"), opened(tmp_path / "out", plan):
+    with (
+        pytest.raises(SettingError, match=r"sha256.*Restore its files"),
+        opened(tmp_path / "out", replace(plan)),
+    ):
         pass
 
 
