@@ -16,7 +16,10 @@ HEADER = (
     *("name", "row", "column", "unit", "ours", "deviation", "low", "high", "runs", "paper"),
     *("commit", "date"),
 )
-"""Of the CSV files; ``low`` and ``high`` are the ends of the 95 % interval of ours."""
+"""Of the CSV files; ``low`` and ``high`` are the ends of the 95 % interval of ours.
+
+They may lie beyond what a percentage can be: from an interval that is cut, nobody could compute its standard error.
+"""
 
 
 def text_of(cell: Cell | None, digits: int) -> str:
