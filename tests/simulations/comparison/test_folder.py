@@ -74,7 +74,12 @@ def test_a_damaged_line_costs_its_own_run_alone(tmp_path: Path, damaged: bytes) 
 def test_a_file_is_hashed_once(monkeypatch: pytest.MonkeyPatch, hospital_files: list[Path]) -> None:
     read: list[Path] = []
     whole = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda file: (read.append(file), whole(file))[1])
+
+    def counted(file: Path) -> bytes:
+        read.append(file)
+        return whole(file)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
     plan = plan_of(data=(str(hospital_files[0]),))
     assert plan.digests
     assert plan.digests
