@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import binomtest, norm
+from scipy.special import betaincinv
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from flower_pansvm.arrays import Floats
@@ -86,10 +87,10 @@ def _wilson(value: float, rows: float) -> tuple[float, float]:
 
 
 def _exact(right: int, wrong: int, level: float) -> tuple[float, float]:
-    if right + wrong == 0:
-        return 0.0, 1.0
-    ends = binomtest(right, right + wrong).proportion_ci(level, method="exact")
-    return float(ends.low), float(ends.high)
+    """Return the interval of Clopper and Pearson, whose ends are quantiles of beta distributions."""
+    error = (1 - level) / 2
+    low = float(betaincinv(right, wrong + 1, error)) if right else 0.0
+    return low, float(betaincinv(right + 1, wrong, 1 - error)) if wrong else 1.0
 
 
 def cells_of(result: Mapping[str, Any]) -> Floats | None:
