@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +31,7 @@ from sklearn.datasets import make_moons
 
 from clients.budget import new_ledger
 from clients.checking import perturbation
+from clients.deployment import hospital
 from clients.gate import private
 from clients.ledger import ledger as budget
 from clients.ledger import tables
@@ -40,10 +41,12 @@ from clients.ledger.ledger import LINK
 from clients.ledger.tables import KnownTables, link_table
 from clients.table.reading import read_table
 from flower_pansvm.arrays import Bools
+from flower_pansvm.bundle import installed_files
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.app import app
 from simulations.engines.in_process import InProcessGrid
+from strategies.deployment import coordinator
 from strategies.output_perturbation import strategies as output_perturbation
 from strategies.settings import Settings
 from tests.command_line import Run
@@ -115,6 +118,27 @@ def _one_attack_a_check() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(perturbation, "WIDE", 0)
         patch.setattr(perturbation, "TIMES_WIDE", 1)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _local_models_in_a_tenth_of_the_steps() -> Iterator[None]:
+    """Have the sites of private-svm and hybrid-svm find their own models less exactly: a run takes seconds otherwise.
+
+    The test of how exact they are, in tests/strategies/test_private_svm.py, sets it back.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output_perturbation, "LOCAL_TOL", 1e-4)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _software_is_read_once() -> Iterator[None]:
+    """Have the set-up of studies hash the installed files once: no test of one changes them."""
+    read_once = cache(installed_files)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (hospital, coordinator):
+            patch.setattr(module, "installed_files", read_once)
         yield
 
 

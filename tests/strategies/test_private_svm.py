@@ -28,7 +28,7 @@ from simulations.attack.audit import audit
 from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.master import engine
-from strategies.output_perturbation.strategies import PrivateSvm
+from strategies.output_perturbation.strategies import LOCAL_TOL, PrivateSvm
 from strategies.output_perturbation.training import rows_of_file
 from strategies.report.page import headline, write_report
 from strategies.settings import Settings, make_settings
@@ -90,6 +90,7 @@ def test_local_models_are_those_of_the_sites_and_the_mean_is_the_model(
     monkeypatch.setattr(
         "flower_pansvm.privacy.output_perturbation.perturbed", lambda weights, scale, bits: weights
     )
+    monkeypatch.setattr("strategies.output_perturbation.strategies.LOCAL_TOL", LOCAL_TOL)
     settings = settings_of(privacy="dp")
     strategy = trained(settings)
     model = model_of(strategy)
@@ -126,8 +127,6 @@ def test_each_sites_noise_is_for_its_own_rows(monkeypatch: pytest.MonkeyPatch) -
         return weights
 
     monkeypatch.setattr("flower_pansvm.privacy.output_perturbation.perturbed", spy)
-    # The noise is the same for weights that are found in a tenth of the steps.
-    monkeypatch.setattr("strategies.output_perturbation.strategies.LOCAL_TOL", 1e-4)
     strategy = trained(settings_of(privacy="dp", test_fraction=0.0))
     rows = [569 // 3 + (site < 569 % 3) for site in range(3)]
     expected = [2**2.5 * 100 * np.sqrt(8 / 2) / n for n in rows]
