@@ -16,11 +16,11 @@ def make_private(folder: Path) -> None:
 
     ``mkdir`` makes those above by the umask: where others may write into one, they can put another in its place.
     """
-    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    for parent in reversed(missing):
+    if not folder.exists():
+        make_private(folder.parent)
         with suppress(FileExistsError):
-            parent.mkdir(mode=0o700)
-            parent.chmod(0o700)  # whatever the umask
+            folder.mkdir(mode=0o700)
+            folder.chmod(0o700)  # whatever the umask
     if not folder.is_dir():
         raise NotADirectoryError(20, "it is no folder", str(folder))
 
