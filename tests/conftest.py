@@ -122,6 +122,17 @@ def _one_attack_a_check() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """Have the system write to the disk when it likes: no test cuts the power, and there are thousands of such waits.
+
+    A descriptor that is none is refused as before; the tests of what fails on a disk put their own in its place.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _local_models_in_a_tenth_of_the_steps() -> Iterator[None]:
     """Have the sites of private-svm and hybrid-svm find their own models less exactly: a run takes seconds otherwise.
 
