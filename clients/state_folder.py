@@ -42,7 +42,7 @@ def state_folder(hospital: Hospital) -> Path | None:
 
 def write_checked(path: Path, content: Mapping[str, Any]) -> None:
     """Replace a file by a JSON object that has a checksum; a power failure leaves the old or the new one."""
-    text = json.dumps(content, sort_keys=True)
+    text = json.dumps(content, sort_keys=True, default=vars)
     checksum = hashlib.sha256(text.encode()).hexdigest()
     write(path, f"{checksum}\n{text}\n", overwrite=True, mode=PRIVATE, durable=True)
 

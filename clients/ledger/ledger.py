@@ -11,7 +11,7 @@ give each record a second copy. It is on the disk before an answer leaves, whole
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -220,7 +220,7 @@ def ledger_in(folder: Path) -> Ledger:
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:
     """Replace the ledger in a folder."""
-    write_own(folder / FILE, asdict(ledger))
+    write_own(folder / FILE, vars(ledger))
 
 
 def now() -> str:
