@@ -28,6 +28,7 @@ from clients.perturb.draws import (
     words_of,
 )
 from clients.perturb.kept import (
+    FARTHEST,
     FEWEST_RECORDS,
     Kept,
     bits_of,
@@ -66,6 +67,7 @@ from flower_pansvm.table_schema import TableSchema
 IN_READINGS = ("separator", "decimal", "thousands")
 SETTLING = 2**14  # records of whose copies shares, quantiles and ends are settled
 LARGER = 1.5  # times as large as the settled deviation that of later copies may not be; 1.3 is by chance
+WIDER = 1.1  # nor that with far cells pulled in once: with a twentieth far, or without, `moments_of` ends by chance
 
 
 def settled_of(
@@ -84,8 +86,7 @@ def check_settled(
     table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, folder: Path
 ) -> None:
     """Raise the error that a run would end with for a table's copy, and settle nothing."""
-    ledger = linked_ledger(folder)
-    kept = kept_of(ledger)
+    kept = kept_of(ledger := linked_ledger(folder))
     _check_begun(kept, table, ledger)
     _settled(kept, table, label, how, schema)
 
@@ -154,8 +155,7 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     (empty,) = written(marks_in(np.full((1, len(units)), np.nan)))
     by_ids = table.ids is not None
     # First what names columns: cells that were rounded make rows more alike.
-    after = accepted(kept.marks, now, empty, [unit.name for unit in units], by_ids)
-    marks = after
+    after = marks = accepted(kept.marks, now, empty, [unit.name for unit in units], by_ids)
     if not how.repeats:
         marks = check_not_again(kept.marks, now, prints, marked, by_ids, table.patients)
         like = {record: marks.like[record] for record in {**after.first, **after.last}}
@@ -189,11 +189,12 @@ def _check_deviations(
     """
     cipher = cipher_of(kept.secret())
     for index, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
-        of_column = cells[:, index], bits[:, index], column, cipher, words[..., index]
-        codes, x = drawn(*of_column, noise)
-        x = x[codes == len(column.values) + 1]
-        most = LARGER * column.deviation * math.sqrt(1 + noise**2)
-        if column.measured and len(x) >= FEWEST_RECORDS and moments_of(x)[1] > most:
+        codes, x = drawn(cells[:, index], bits[:, index], column, cipher, words[..., index], noise)
+        x, far = x[codes == len(column.values) + 1], FARTHEST * column.deviation
+        usual = column.deviation * math.sqrt(1 + noise**2)
+        inside = x.clip(column.mean - far, column.mean + far)
+        is_wider = len(x) >= FEWEST_RECORDS and inside.std() > WIDER * usual
+        if column.measured and is_wider and moments_of(x)[1] > LARGER * usual:
             raise TableError(
                 CHANGED,
                 f"The copy was begun with records whose '{unit.name}' differs less: too little noise. Is a missing "

@@ -253,6 +253,17 @@ def test_labels_that_follow_from_settled_ones_are_refused(folder: Path) -> None:
         copy_of(replace(table, labels=np.where(grade > 0, "yes", "no")), folder, label="any")
 
 
+def test_a_table_that_did_not_change_goes_on_where_some_cells_are_far_away(folder: Path) -> None:
+    """Where one cell in eighteen was far away, its records were said to differ more than before."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(400, 3))
+    for column in X.T:
+        column[generator.choice(400, 22, replace=False)] = generator.normal(999, 30, 22)
+    ids = np.array([f"P{7 * number}" for number in range(400)])
+    table = Table(("a", "b", "c"), X, np.where(X[:, 0] > 0, "yes", "no"), ids=ids)
+    assert np.array_equal(copy_of(table, folder).X, copy_of(table, folder).X)
+
+
 @pytest.mark.parametrize("ids", [True, False])
 @pytest.mark.parametrize("rows", [30, 60])
 def test_a_pilot_of_records_that_are_alike_does_not_size_the_noise(
