@@ -97,10 +97,10 @@ class Kept:
             raise TableError(
                 "The table does not have the columns that its copy for level perturbed was begun with, or its schema "
                 "file reads rows or cells otherwise, and records would get a second copy. Put the columns back, leave "
-                "new ones out (leave-out in the schema file, or drop), and put back in the schema file the kinds, what "
-                "is missing or below a limit, and [reading]. The node config may tell another way of writing the file, "
-                "with the 'missing' and 'thousands' of before: a new code for missing cells has to be an "
-                "empty cell. Only a person can end the copy (pansvm budget --help says what that costs)."
+                "new ones out (leave-out in the schema file, or drop), and put back in the schema file kinds, "
+                "categories, what is missing or below a limit, and [reading]. A new category or code for missing cells "
+                "has to be an empty cell. The node config may say how the file is written now, but for 'missing' and "
+                "'thousands'. Only a person can end the copy (pansvm budget --help says what that costs)."
             )
         for name, unit in units.items():
             if self.units.get(name, unit).casefold() != unit.casefold():
@@ -174,11 +174,8 @@ def _check_kept(kept: Kept) -> None:
         right &= column.deviation > 0 and column.low <= column.high
         right &= math.isfinite(column.mean + column.deviation) and {column.missing, column.measured} <= {0, 1}
     right &= all(np.isfinite(np.array(column.values, np.float64)).all() for column in kept.features)
-    texts = [
-        kept.columns,
-        *kept.units.values(),
-        *(value for column in kept.labels.values() for value in column.values),
-    ]
+    texts = [kept.columns, *kept.units.values()]
+    texts += [value for column in kept.labels.values() for value in column.values]
     if not right or not all(isinstance(text, str) for text in texts):
         raise ValueError("It is damaged.")
 
