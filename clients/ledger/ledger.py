@@ -81,6 +81,7 @@ class Link:
     test_fraction: float
     table: str = ""
     version: str = ""  # of the table, by whose whole file the ledger is found; an older folder has none
+    copies: int = 0  # that this folder has seen begin; a ledger that knows of fewer is an older one
 
 
 def read_ledger(folder: Path) -> Ledger:
@@ -160,8 +161,8 @@ def check_joined(hospital: Hospital, ledger: Ledger) -> None:
 
 NOT_LINKED = "This site's table was not looked at when it joined the run. Start a new run."
 BEHIND = (
-    "This site's ledger is behind: another hospital has met this one in a run that the ledger does not know. It is an "
-    "older copy, or another machine uses a copy, so it counts as spent. Put back the latest one, with all of "
+    "This site's ledger is behind: another hospital, or its own folder, knows of a run that the ledger does not. It is "
+    "an older copy, or another machine uses a copy, so it counts as spent. Put back the latest one, with all of "
     "pansvm/tables. If it is lost, its operator can end this table's budget: pansvm budget --help"
 )
 

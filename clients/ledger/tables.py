@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from clients.hospital import Hospital
 from clients.ledger.home import read_own, tables_home, write_own
 from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests, digests_of_ids
-from clients.ledger.ledger import BEHIND, LINK, Ledger, Link, ledger_in, read_link, write_ledger
+from clients.ledger.ledger import BEHIND, LINK, Ledger, ledger_in, read_link, write_ledger
 from clients.state_folder import locked_state, read_checked, state_folder, write_checked
 from clients.table.opening import open_table
 from clients.table.table import Table
@@ -283,7 +283,7 @@ def link_table(
             )
         name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
         ledger = ledger_in(home / name)
-        if ledger.missed:
+        if ledger.missed or len(ledger.copies_ended) + bool(ledger.copy) < link.copies:
             raise BudgetError(BEHIND)
         if link.test_fraction != ledger.test_fraction:
             raise BudgetError(
@@ -309,7 +309,7 @@ def link_table(
             write_ledger(home / name, ledger)
         for tables in known:
             tables.add(home / name)
-        if (new := Link(link.test_fraction, name, version)) != link:
+        if (new := replace(link, table=name, version=version)) != link:
             write_checked(folder / LINK, asdict(new))
     return ledger
 

@@ -22,8 +22,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from clients.ledger.ledger import Ledger, change_ledger
+from clients.ledger.ledger import LINK, Ledger, change_ledger, read_link
 from clients.perturb.marks import LACKED, Marks, Words, as_words
+from clients.state_folder import write_checked
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, TableError
 from flower_pansvm.labels import MOST_CLASSES
@@ -125,7 +126,10 @@ def settle(folder: Path, settled: Callable[[Kept, Ledger], Kept]) -> Kept:
         del content["key"]
         return replace(ledger, copy=content)
 
-    return kept_of(change_ledger(folder, change))
+    ledger = change_ledger(folder, change)
+    if (link := read_link(folder)) != (seen := replace(link, copies=len(ledger.copies_ended) + 1)):
+        write_checked(folder / LINK, asdict(seen))
+    return kept_of(ledger)
 
 
 def kept_of(ledger: Ledger) -> Kept:
@@ -246,8 +250,7 @@ def settled_column(
             column = _measured(replace(column, values=values[common].tolist()), x, ends, normal_of(bits(2)))
     if not column.measured:
         column, missing = replace(column, values=values[listed].tolist()), missing + rare
-    has_missing = missing >= least or not (column.values or column.measured)
-    return replace(column, missing=has_missing)
+    return replace(column, missing=missing >= least or not (column.values or column.measured))
 
 
 def _measured(column: KeptColumn, x: Floats, ends: tuple[float, float] | None, normal: Floats) -> KeptColumn:
