@@ -124,7 +124,7 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
             )
         if key in CONSENTS and value != AGREED:
             raise SettingError(
-                f"{mine} has something else than '{AGREED}' for '{key}'. Write {key}='{AGREED}' if the hospital agrees "
+                f"{mine} has another value than '{AGREED}' for '{key}'. Write {key}='{AGREED}' if the hospital agrees "
                 "to that, or leave the key out."
             )
         if value == "":

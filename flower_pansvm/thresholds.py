@@ -260,7 +260,7 @@ def boundary_of(model: Model | None, decision: float = 0.0) -> float | None:
 
 
 def _chosen(result: Mapping[str, Any], key: str) -> float | None:
-    """Return a share of the settings of a run, None if it has none; SettingError if that cannot be."""
+    """Return a share of the settings of a run, None if it has none; SettingError if it is invalid."""
     value = (result.get("config") or {}).get(key) or None
     if value is not None and not (isinstance(value, float | int) and 0 < value < 1):
         raise SettingError(

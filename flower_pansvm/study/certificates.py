@@ -67,8 +67,8 @@ def check_authority(pem: str, where: str) -> None:
         ) from None
     if not constraints.ca:
         raise SettingError(
-            f"{where} holds a certificate that is none of an authority: the coordinator has handed out its server's "
-            "own. Ask the coordinator for ca.crt's."
+            f"{where} holds a certificate that is not an authority's: the coordinator has handed out its server's "
+            "own. Ask the coordinator for the one in ca.crt."
         )
     now = datetime.now(UTC)
     if not authority.not_valid_before_utc <= now <= authority.not_valid_after_utc:

@@ -105,7 +105,7 @@ def check_fields(where: str, content: Mapping[str, Any], fields: Mapping[str, ty
         # A truth value is a whole number to Python.
         if not isinstance(content[name], kind) or isinstance(content[name], bool):
             raise SettingError(
-                f"The entry '{name}' of {where} is not of its kind. Ask for the file again; it was changed."
+                f"The entry '{name}' of {where} has the wrong type. Ask for the file again; it was changed."
             )
 
 

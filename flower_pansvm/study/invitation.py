@@ -108,7 +108,7 @@ class Invitation:
         return f"{json.dumps({'kind': KIND, **self.content, 'signature': self.signature}, indent=2)}\n"
 
     def check(self, where: str) -> None:
-        """Check all parts but the signature; the SettingError says what cannot be and whom to ask."""
+        """Check all parts but the signature; the SettingError says what is invalid and whom to ask."""
         if self.number < 1:
             raise SettingError(f"{where} has a number below 1. {CHANGED}")
         check_address(self.address)
@@ -117,7 +117,7 @@ class Invitation:
         check_choice(f"level in {where}", self.privacy, LEVELS)
         for key, value in self.settings.items():
             if not isinstance(value, str | int | float | bool) or not is_printable(f"{key}{value}"):
-                raise SettingError(f"{where} has a setting '{printable(key, 60)}' that is none. {CHANGED}")
+                raise SettingError(f"{where} has an invalid setting '{printable(key, 60)}'. {CHANGED}")
         check_fields(f"The software in {where}", self.software, SOFTWARE_ENTRIES)
         if not is_printable("".join(self.software.values())):
             raise SettingError(f"{where} has a version or hash with control characters. {CHANGED}")
@@ -125,7 +125,7 @@ class Invitation:
             check_fields(f"The schema in {where}", self.schema, SCHEMA_ENTRIES)
             if not SCHEMA_NAME.fullmatch(self.schema["name"]):
                 raise SettingError(
-                    f"{where} calls its schema file something else than schema.SUFFIX. {CHANGED}"
+                    f"{where} has an invalid name of its schema file: schema.SUFFIX is expected. {CHANGED}"
                 )
 
 
@@ -151,12 +151,12 @@ def check_hospitals(hospitals: Iterable[Registration]) -> None:
 
 
 def check_address(address: str) -> tuple[str, int]:
-    """Return host and port of an address; SettingError if it is none."""
+    """Return host and port of an address; SettingError if it is invalid."""
     match = ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65535:
         raise SettingError(
-            f"'{printable(address, 100)}' is no address. Write the name that hospitals reach the coordinator by (in "
-            "ASCII: xn--…) or its IPv4 address, a colon and the port, such as coordinator.example.org:443, without "
-            "https:// in front."
+            f"'{printable(address, 100)}' is not a valid address. Write the name that hospitals reach the "
+            "coordinator by (in ASCII: xn--…) or its IPv4 address, a colon and the port, such as "
+            "coordinator.example.org:443, without https:// in front."
         )
     return match[1], int(match[2])

@@ -33,7 +33,7 @@ class Registration:
 
     @classmethod
     def of(cls, name: str, identity: Ed25519PrivateKey, supernode_key: str) -> Self:
-        """Return the registration of a hospital, signed; SettingError if a part cannot be."""
+        """Return the registration of a hospital, signed; SettingError if a part is invalid."""
         content = {"name": name, "identity": public_identity(identity), "supernode_key": supernode_key}
         made = cls(**content, signature=signed(KIND, content, identity)["signature"])
         made.check("The registration")
@@ -66,12 +66,12 @@ class Registration:
         check_name(self.name)
         if not _is_identity(self.identity):
             raise SettingError(
-                f"{where} has something as identity that is none: 64 hexadecimal digits. Ask the hospital "
+                f"{where} has an invalid identity: 64 hexadecimal digits are expected. Ask the hospital "
                 f"'{self.name}' for its file again."
             )
         if not _is_supernode_key(self.supernode_key):
             raise SettingError(
-                f"{where} has something as SuperNode's key that is none: an ECDSA key on the curve P-384. Ask the "
+                f"{where} has an invalid SuperNode's key: an ECDSA key on the curve P-384 is expected. Ask the "
                 f"hospital '{self.name}' for its file again."
             )
         if not is_signed_by(self.identity, KIND, self.content, self.signature):

@@ -79,7 +79,7 @@ def _outcome(result: Result) -> str:
 
 
 AGAIN = {"versions": "Install its versions", "sha256": "Restore its files"}
-"""What continues a comparison that differs in something else than an option."""
+"""What continues a comparison that differs otherwise than in an option."""
 
 
 @contextmanager

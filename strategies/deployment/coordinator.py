@@ -157,7 +157,7 @@ class Coordinator:
 
 
 def agreed_settings(settings: Mapping[str, Scalar], hospitals: int, schema: Path | None) -> dict[str, Scalar]:
-    """Return the run config of a study, checked; SettingError if a setting is unknown or cannot be."""
+    """Return the run config of a study, checked; SettingError if a setting is unknown or invalid."""
     chosen = {**RECOMMENDED, "sites": hospitals, **settings}
     if settings.get("strategy", RECOMMENDED["strategy"]) != RECOMMENDED["strategy"]:
         # epsilon and delta are dp-svm's own, and of the systems that have them with another meaning.

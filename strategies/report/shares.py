@@ -18,8 +18,8 @@ class ClassFigures:
     patients: float  # test patients of the class
     sensitivity: Share | None  # of the patients of the class, those found
     specificity: Share | None  # of the others, those not taken for it
-    ppv: Share | None  # of those of whom the model says the class, those that have it
-    npv: Share | None  # of those of whom it does not, those that have not
+    ppv: Share | None  # of those that the model takes for the class, those that have it
+    npv: Share | None  # of those that it does not, those that have it not
 
 
 def class_figures(result: Mapping[str, Any]) -> list[ClassFigures]:

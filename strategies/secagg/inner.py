@@ -49,7 +49,7 @@ def check_strategy(strategy: Strategy) -> None:
     """Raise a SettingError if a strategy is one of Flower's that use single replies, or runs its rounds itself."""
     if not isinstance(strategy, Strategy):
         raise SettingError(
-            "The strategy of SecureAggregation is none of Flower's. Give it an instance, such as FedAvg()."
+            "The strategy of SecureAggregation is not one of Flower's. Give it an instance, such as FedAvg()."
         )
     for one in _with_wrapped(strategy):
         _refuse_by_name(one)

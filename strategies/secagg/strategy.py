@@ -221,7 +221,7 @@ class SecureAggregation(Strategy):
         if len(nodes) < min(least, chosen):
             raise SumError(
                 f"{len(nodes)} of {chosen} chosen nodes have joined within the timeout of {self.timeout:g} s, too few "
-                "for a sum. The others were too slow or could not be reached, or their ClientApp failed or is none of "
+                "for a sum. The others were too slow or could not be reached, or their ClientApp failed or is not of "
                 "secure_client_app: the nodes' logs say which."
             )
         for node in nodes:

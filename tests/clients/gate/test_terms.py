@@ -89,7 +89,7 @@ def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> No
 @pytest.mark.parametrize("said", ["yes", "Agreed", 1, True, ""])
 @pytest.mark.parametrize("consent", CONSENTS)
 def test_a_hospital_agrees_by_one_word_only(consent: str, said: Scalar) -> None:
-    with pytest.raises(SettingError, match=f"'north' has something else than 'agreed' for '{consent}'"):
+    with pytest.raises(SettingError, match=f"'north' has another value than 'agreed' for '{consent}'"):
         hospital({consent: said})
 
 
