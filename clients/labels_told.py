@@ -4,7 +4,6 @@ No error shows a label; the log may count rows.
 """
 
 from collections.abc import Sequence
-from logging import WARNING
 from typing import cast
 
 import numpy as np
@@ -17,7 +16,7 @@ from clients.table.opening import label_place
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.labels import SPELLING, misspelt
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.schema import class_names
 
 LOGGED = "left-out-logged"
@@ -58,8 +57,7 @@ def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> 
     close = np.count_nonzero(np.isin(left_out, misspelt(np.unique(left_out), named)))
     if close:
         hint = f". The label of {close} of them differs from a class only {SPELLING}: check how it is written"
-    log(
-        WARNING,
+    logger.warning(
         "Site '%s' leaves out %d rows in this run: by the %s, %s%s",
         *(hospital.name, len(left_out), label_place(hospital), reason, hint),
     )

@@ -7,7 +7,6 @@ run, and every sum, that does not keep to what it insists on.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from logging import WARNING
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
@@ -25,7 +24,7 @@ from flower_pansvm.constraints import (
     whole,
 )
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum import OWN_PROTOCOLS, protocol_of
 from flower_pansvm.secure_sum.contract import FEWEST_ENOUGH, SecureSum
@@ -201,9 +200,8 @@ def warn_of_risks(policy: HospitalPolicy, terms: Terms) -> None:
     k_matters = terms.aggregation in ("k-secure", "k-secure-hops")
     for key, risk in RISKS.items():
         if not getattr(policy, key) and (key != "k" or k_matters):
-            log(WARNING, "the node config has no '%s': %s", key, risk)
+            logger.warning("the node config has no '%s': %s", key, risk)
     if policy.privacy == "exact":
-        log(
-            WARNING,
-            "privacy='exact' in the node config: whoever runs the coordinator can compute patients' records",
+        logger.warning(
+            "privacy='exact' in the node config: whoever runs the coordinator can compute patients' records"
         )

@@ -9,8 +9,8 @@ from flwr.common.logger import FLOWER_LOGGER
 
 NAME = "flower_pansvm"
 
-_logger = logging.getLogger(NAME)
-_logger.parent = FLOWER_LOGGER  # for handlers and level; its name stays its own
+logger = logging.getLogger(NAME)
+logger.parent = FLOWER_LOGGER  # for handlers and level; its name stays its own
 
-log = _logger.log
+log = logger.log
 """``log(INFO, "%s begins", name)``, as Flower's function of this name."""

@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from logging import ERROR, WARNING
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from clients.table.simulated import use_tables
 from clients.table.sources.function import as_frame, call
 from clients.table.table import Table
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import printable
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
@@ -112,7 +111,7 @@ class _Unchanged:
             text = f": {error}" if is_simulated(context) else " (its text is in the node's log)"
             why = str(error) if isinstance(error, SettingError) else f"{type(error).__name__}{text}"
             if not is_simulated(context):
-                log(ERROR, "%s", printable(f"{_name_of(self.mod)}: {error}"))
+                logger.error("%s", printable(f"{_name_of(self.mod)}: {error}"))
             text = f"The mod {_name_of(self.mod)} failed: {why}. Correct it, or leave it out of mods."
             return Message(Error(SettingError.code, printable(text)), reply_to=message)
         return reply
@@ -139,7 +138,9 @@ class _OwnSettings:
         # Flower's workers get a copy of the app: imports there register nothing.
         use_tables(self.tables)
         if not is_simulated(context):
-            log(WARNING, "the app's own rows count as a researcher's: no policy and no ledger protects them")
+            logger.warning(
+                "the app's own rows count as a researcher's: no policy and no ledger protects them"
+            )
         if not context.node_config.keys() >= set(SIMULATED_KEYS):
             keys = " and ".join(SIMULATED_KEYS)
             text = f'The node config needs {keys}. Start the SuperNode with --node-config "{_EXAMPLE}".'
@@ -190,7 +191,7 @@ class _Tables:
             if is_simulated(_context.get()):
                 raise
             # The rows of a real node may be somebody else's: what they are like stays in its log.
-            log(ERROR, "%s", printable(error.with_detail()))
+            logger.error("%s", printable(error.with_detail()))
             node = _context.get().node_config["partition-id"]
             raise type(error)(f"The node with partition-id={node}: {error} Its log says more.") from None
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from strategies.api import (
     in_single_precision,
     join,
     learn_moments,
-    log,
+    logger,
     map_rows,
     pack_problems,
 )
@@ -108,7 +107,7 @@ class Consensus:
             self._before = sent
             self.points = in_single_precision(agreed(sums.models / sites, sent[1] * sites))
         else:
-            log(WARNING, "no consensus after %d steps; the model is that of the last step", self.most_steps)
+            logger.warning("no consensus after %d steps; the model is that of the last step", self.most_steps)
         return self.points
 
     def _ask(self, step: int) -> ConsensusAnswer:
@@ -148,8 +147,7 @@ class Consensus:
         if len(self.history) % LOGGED == 0 or self.converged:
             text = "consensus, step %4d: primal residual %.1e (%.1e allowed), dual %.1e (%.1e), %d of %d open"
             worst = int(np.argmax(residuals.primal / residuals.primal_allowed))
-            log(
-                INFO,
+            logger.info(
                 text,
                 len(self.history),
                 residuals.primal[worst],

@@ -2,7 +2,6 @@
 
 import os
 from contextlib import suppress
-from logging import INFO
 from pathlib import Path
 
 from flwr.app import Context
@@ -10,7 +9,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
 from flower_pansvm.locking import RUN, locked
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.packed_grid import PackedGrid, is_deployment
 from strategies.registry import STRATEGIES
@@ -34,7 +33,7 @@ def main(grid: Grid, context: Context) -> None:
         run(grid, settings, folder)
     finally:
         if text := superlink_hint(grid):
-            log(INFO, text)
+            logger.info(text)
 
 
 def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
@@ -69,7 +68,7 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         # Errors of settings and sums would recur.
         resumable = not isinstance(error, SettingError | SumError | TrainingError)
         if resumable and (checkpoint.written or settings.resume):
-            log(INFO, "the run stopped; resume it with: %s", resume_hint(grid, settings, folder))
+            logger.info("the run stopped; resume it with: %s", resume_hint(grid, settings, folder))
         elif not settings.resume:
             checkpoint.remove()
         raise
@@ -77,8 +76,10 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     evaluation = strategy.outcome.evaluation
     if evaluation is not None:
         accuracy = evaluation.accuracy
-        log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
-    log(INFO, FINISHED, folder)
+        logger.info(
+            "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}"
+        )
+    logger.info(FINISHED, folder)
     return strategy
 
 

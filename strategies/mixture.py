@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from strategies.api import (
     broadcast_scalings,
     join,
     learn_moments,
-    log,
+    logger,
     note_differences,
     numbers,
     refusal,
@@ -83,7 +82,7 @@ def gather_weak_models(
         if len(names) < 2:
             owners = f"one site only, '{names[0]}'" if names else "no site, and is never predicted"
             text = "class '%s' is shared by %s: the others have too few rows of it, or their bounds of risk forbid it"
-            log(WARNING, text, label, owners)
+            logger.warning(text, label, owners)
     if sum(map(bool, shared)) < 2:
         raise SettingError(
             "The sites share models of fewer than two classes: of the other classes they have fewer than min-cluster "
@@ -124,7 +123,7 @@ def global_model(
         generator = np.random.default_rng([seed, EM_STREAM, index])
         combined[index] = adaptive_em(model, samples[index], rivals_of(index, means, samples), generator)
         text = "class '%s': %d components of the sites become %d"
-        log(INFO, text, schema.classes[index], len(model.weights), len(combined[index].weights))
+        logger.info(text, schema.classes[index], len(model.weights), len(combined[index].weights))
     return combined
 
 

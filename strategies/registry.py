@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from functools import cache
-from logging import WARNING
 from typing import Any, Protocol
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.registry import Registry
 
 
@@ -65,7 +64,7 @@ def _is_usable(registry: Registry[Any], name: str) -> bool:
 
 @cache
 def _warn(text: str) -> None:
-    log(WARNING, "%s", text)
+    logger.warning("%s", text)
 
 
 def check_classes(strategy: str, classes: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """Distorted rows by sparsified singular value decomposition, with feature selection (Lin et al. 2011)."""
 
 from dataclasses import dataclass, replace
-from logging import INFO, WARNING
 
 import numpy as np
 from sklearn.svm import SVC
@@ -34,7 +33,7 @@ from strategies.api import (
     evaluate,
     fit_map,
     join,
-    log,
+    logger,
     note_differences,
     refusal,
     scale_gamma,
@@ -59,7 +58,7 @@ def vote_on_columns(federation: Federation) -> Bools:
             "with few rows, or rows of one class only, votes for no column. Set ssvd-order=perturb-first, which "
             "selects columns on the published rows of all sites."
         )
-    log(INFO, "%d of %d columns have the votes of most sites", mask.sum(), len(mask))
+    logger.info("%d of %d columns have the votes of most sites", mask.sum(), len(mask))
     return mask
 
 
@@ -142,9 +141,8 @@ class Ssvd(PhasedStrategy):
         SettingError if no column of the published rows separates the classes.
         """
         settings, phase = self.settings, federation.costs.phase
-        log(
-            WARNING,
-            "ssvd publishes the sites' rows, distorted: many can be re-identified, see docs/rivals.md",
+        logger.warning(
+            "ssvd publishes the sites' rows, distorted: many can be re-identified, see docs/rivals.md"
         )
         with phase("join"):
             schema = join(federation, settings)

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from logging import INFO, WARNING
 from typing import Any, ClassVar, Self
 
 from flwr.app import ArrayRecord, ConfigRecord, Context, MetricRecord
@@ -10,7 +9,7 @@ from flwr.serverapp import Grid
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
@@ -187,12 +186,12 @@ class PhasedStrategy(ABC):
             f"{settings.level}, noise {settings.noise:g}" if settings.level == "perturbed" else settings.level
         )
         text = "%s with secure sum '%s', %d sites, privacy: %s"
-        log(INFO, text, settings.strategy, settings.aggregation, settings.sites, level)
+        logger.info(text, settings.strategy, settings.aggregation, settings.sites, level)
         if not settings.protocol.protected:
             text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
-            log(WARNING, text, settings.aggregation)
+            logger.warning(text, settings.aggregation)
         if settings.level == "exact":
-            log(WARNING, "privacy=exact: the coordinator can compute patients' records from the sums")
+            logger.warning("privacy=exact: the coordinator can compute patients' records from the sums")
 
     def after_round(self, server_round: int, task_name: str, sums: Mapping[str, Floats]) -> None:  # noqa: B027
         """Receive the sums of a round trip; for a subclass to override.

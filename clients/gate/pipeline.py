@@ -9,7 +9,6 @@ every failure becomes an error reply that names the task and the cause and nothi
 number of a row, goes into the hospital's own log; only a simulated site, which has no patients, sends it along.
 """
 
-import logging
 import os
 import time
 import traceback
@@ -30,7 +29,7 @@ from clients.site import Site
 from clients.systems import WORK, Work
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import printable
 from flower_pansvm.summing import RELAY
 from flower_pansvm.systems.common import JOIN, JoinQuestion
@@ -175,7 +174,7 @@ def handler(name: str, row: TaskRow) -> Callable[[Message, Context], Message]:
         except PanSVMError as error:
             text = error.with_detail()
             if not is_simulated(context):
-                log(logging.ERROR, "%s", printable(text))
+                logger.error("%s", printable(text))
                 # Which hospital's file is meant, or who complains of another, the coordinator has to know.
                 site = f"'{site_name(context)}'"
                 text = str(error) if site in str(error) else f"Site {site}: {error}"
@@ -185,7 +184,7 @@ def handler(name: str, row: TaskRow) -> Callable[[Message, Context], Message]:
             system = isinstance(error, OSError) and error.errno
             kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
             where = getattr(error, "filename", None) or "".join(traceback.format_tb(error.__traceback__))
-            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, where)
+            logger.error("Task '%s' failed with %s at:\n%s", name, kind, where)
             reason = (
                 f"Task '{name}' failed at site '{site_name(context)}' with {kind}. "
                 "The site's own log says where; it is not sent because it could hold data."
@@ -195,6 +194,6 @@ def handler(name: str, row: TaskRow) -> Callable[[Message, Context], Message]:
             if not is_simulated(context):
                 # For the hospital alone: how long an answer takes follows from its rows.
                 spent = time.monotonic() - started, time.process_time() - before
-                log(logging.INFO, "work on '%s': %.3f s, processor %.3f s", name, *spent)
+                logger.info("work on '%s': %.3f s, processor %.3f s", name, *spent)
 
     return handle

@@ -10,7 +10,6 @@ to that command that it lives, and to ``pansvm hospital status`` how it is.
 """
 
 import contextlib
-import logging
 import os
 import signal
 import sys
@@ -38,7 +37,7 @@ from clients.node.node_status import REFUSED, UNUSABLE, NodeStatus
 from clients.node.superlink import NotLetInError, RunEndedError, SuperLink
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files, run_defaults
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import printable
 from flower_pansvm.systems.common import JOIN
 
@@ -143,7 +142,7 @@ class HospitalNode:
             text = f"The ClientApp failed with {type(error).__name__}."
         finally:
             self._computing = None
-        log(logging.ERROR, "%s", text)
+        logger.error("%s", text)
         return Message(Error(code, f"Site '{site_name(context)}': {text}"), reply_to=head)
 
     def _context(self, run_id: int) -> Context:

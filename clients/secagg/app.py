@@ -6,7 +6,6 @@ or perturb an answer before it is masked. Answers of its *query* handlers leave 
 
 import traceback
 from collections.abc import Sequence
-from logging import ERROR
 from typing import cast
 
 import numpy as np
@@ -18,7 +17,7 @@ from clients.secagg.membership import RunMember
 from flower_pansvm import records
 from flower_pansvm.constraints import read, whole
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import printable
 from flower_pansvm.records import Octets
 from flower_pansvm.secure_sum import protocol_of
@@ -148,7 +147,7 @@ class SiteSums:
                 return _app_answers(message, context, call_next)
             return self._answer(member, message, call_next)
         except PanSVMError as error:
-            log(ERROR, "%s", printable(error.with_detail()))
+            logger.error("%s", printable(error.with_detail()))
             text = str(error) if f"'{member.name}'" in str(error) else f"Site '{member.name}': {error}"
             return Message(Error(error.code, printable(text)), reply_to=message)
         except (Exception, SystemExit) as error:  # anybody's handler
@@ -195,7 +194,7 @@ class SiteSums:
         member.count_up(sum_round, 0, self.min_difference)
         reply = _app_answers(message, member.context, call_next)
         if reply.has_error():
-            log(ERROR, "the app answers with an error: %s", printable(reply.error.reason or ""))
+            logger.error("the app answers with an error: %s", printable(reply.error.reason or ""))
             return _failure(member, message, "an error reply")
         update = read_reply(reply.content, self.terms)
         vector = encode_reply(update, self.terms, len(sum_round.roster))
@@ -247,7 +246,7 @@ def _failed(member: RunMember, message: Message, error: BaseException, where: st
     """Log the places of an error of the app's, and return the reply about it."""
     # Its text could hold data, and the last line of a traceback has it.
     places = "".join(traceback.format_tb(error.__traceback__))
-    log(ERROR, "The app failed with %s at:\n%s", type(error).__name__, places)
+    logger.error("The app failed with %s at:\n%s", type(error).__name__, places)
     return _failure(member, message, f"{type(error).__name__}{where}")
 
 

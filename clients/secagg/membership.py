@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from logging import WARNING
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -20,7 +19,7 @@ from clients.hospital import is_simulated
 from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.files import lock
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.private_folder import account_state, made_private
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum import protocol_of
@@ -77,7 +76,7 @@ class RunMember:
         if identity := self.node_text("identity"):
             signature = sign(load_identity(Path(identity)), RunKeys(run, self.name, public, published))
         if not self.node_text("roster") and not is_simulated(self.context):
-            log(WARNING, "the node config has no 'roster': the coordinator could hand out keys of its own")
+            logger.warning("the node config has no 'roster': the coordinator could hand out keys of its own")
         stored: Values = {
             "private": key.private_bytes_raw(),
             "secret": secret,

@@ -1,6 +1,5 @@
 """The site's own mixture of each class: what of it leaves, by the hospital's own bound of risk (Luo et al. 2009)."""
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from flower_pansvm.class_columns import winners
 from flower_pansvm.constraints import Constraint, parse, setting
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.systems.mixture import tasks
 from flower_pansvm.systems.mixture.adaptive_em import MOST_COMPONENTS, adaptive_em, first_model, rivals_of
 from flower_pansvm.systems.mixture.mixture import DRAWS, LARGEST, Mixture, divergence
@@ -204,7 +203,7 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassMo
             text = (
                 "class '%s' is not shared: too few rows or patients, or no component is within the risk-bound"
             )
-            log(logging.WARNING, text, site.schema().classes[index])
+            logger.warning(text, site.schema().classes[index])
     rows = np.bincount(train.classes, minlength=classes) * np.isin(np.arange(classes), [*shared]).astype(
         float
     )

@@ -1,7 +1,5 @@
 """The local work of distortion: a vote on the columns by the site's own rows, and a distorted copy of the rows."""
 
-from logging import WARNING
-
 import numpy as np
 
 from clients.site import Site
@@ -9,7 +7,7 @@ from clients.systems import answers
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.scaling import moments
 from flower_pansvm.systems import ssvd as tasks
 from flower_pansvm.systems.ssvd import distort, select
@@ -82,8 +80,7 @@ def _warn_of_identities(site: Site, question: tasks.DistortedRowsQuestion, X: Fl
     names = np.array(site.schema().columns)[question.columns]
     for name, column in zip(names, X.T, strict=True):
         if (column == np.rint(column)).all() and len(np.unique(column)) > IDENTITY_SHARE * len(column):
-            log(
-                WARNING,
+            logger.warning(
                 "Site '%s' distorts and publishes the column '%s', whose cells are nearly all different whole numbers: "
                 "is it a number of patients? Take it out of the table",
                 *(site.name, name),

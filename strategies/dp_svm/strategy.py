@@ -6,7 +6,6 @@ gradients of a Huberised hinge loss follow, preconditioned by the inverse of the
 
 import math
 from dataclasses import asdict, dataclass
-from logging import INFO
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ from strategies.api import (
     PromiseSettings,
     edges_around,
     join_with_ranges,
-    log,
+    logger,
     private_test,
     warn_of_early_end,
 )
@@ -170,7 +169,7 @@ class DpSvm(PhasedStrategy):
                 question = PrivateWeightsQuestion(rho, weights[-1])
                 slope = self.budget.ask(PRIVATE_STEP, question, slope=weights[0].shape).slope
             except BudgetError as error:
-                log(INFO, "%s", error)
+                logger.info("%s", error)
                 warn_of_early_end(step)
                 break
             momentum = plan.momentum * momentum + ridge.solve(slope, penalty)

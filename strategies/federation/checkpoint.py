@@ -8,7 +8,6 @@ that the coordinator has not seen. For an audit it also holds questions and broa
 
 import json
 from collections.abc import Callable, Mapping
-from logging import INFO
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -17,7 +16,7 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.files import PRIVATE, complete_file
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.records import Values, values_of
 from flower_pansvm.tasks import Broadcast
 from flower_pansvm.terms import Scalar
@@ -89,7 +88,7 @@ class Checkpoint:
         if settings.resume:
             self._check_settings(settings)
             self._ahead = self._read()
-            log(INFO, "resuming after %d sums", len(self._ahead))
+            logger.info("resuming after %d sums", len(self._ahead))
         else:
             self.remove()
         remove_transcript(folder)

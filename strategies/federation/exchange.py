@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from logging import INFO, WARNING
 from typing import Any
 
 from flwr.app import Array, Message, RecordDict
@@ -16,7 +15,7 @@ from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 
 from flower_pansvm.errors import FederationError, PanSVMError
 from flower_pansvm.lists import first_of
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import printable
 from flower_pansvm.tasks import Task
 from strategies.federation.packed_grid import PackedGrid
@@ -88,14 +87,14 @@ class Costs:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Measure a phase, and log its begin and its costs."""
-        log(INFO, "%s begins", name)
+        logger.info("%s begins", name)
         before = self._counts()
         yield
         added = {kind: count - before[kind] for kind, count in self._counts().items()}
         earlier = self.phases.get(name, {})
         self.phases[name] = {kind: earlier.get(kind, 0) + count for kind, count in added.items()}
         seconds, trips = self.phases[name]["seconds"], added["round_trips"]
-        log(INFO, "%-16s %5.1f s  %d round trip%s", name, seconds, trips, "" if trips == 1 else "s")
+        logger.info("%-16s %5.1f s  %d round trip%s", name, seconds, trips, "" if trips == 1 else "s")
 
     def _counts(self) -> dict[str, float]:
         kinds = ("round_trips", "bytes_up", "bytes_down", "waiting", "work")
@@ -169,12 +168,12 @@ def exchange(
             errors.append((reply.error.code, printable(reply.error.reason or ""), names.get(node, "")))
         else:
             node_name = names.get(node, f"node {node}")
-            log(WARNING, "%s cannot be reached (Flower's error code %d)", node_name, reply.error.code)
+            logger.warning("%s cannot be reached (Flower's error code %d)", node_name, reply.error.code)
     costs.bytes_up += up
     costs.note(**{"bytes-up": up, "bytes-down": down, "seconds": time.monotonic() - begun})
     if needed is not None and len(replies) >= needed:
         for line in by_reason((reason, name) for _, reason, name in errors):
-            log(WARNING, "%s", line)
+            logger.warning("%s", line)
     elif errors:
         codes = {code for code, _, _ in errors}
         error = _error_class(codes.pop()) if len(codes) == 1 else FederationError
@@ -243,7 +242,7 @@ def _arrivals(
         seconds = time.monotonic() - begun
         if (waiting or resend) and seconds > reports * PATIENCE_SECONDS:
             late = sorted(names.get(node, f"node {node}") for node in {*waiting.values(), *resend})
-            log(INFO, "waiting for %s since %.0f s", ", ".join(late), seconds)
+            logger.info("waiting for %s since %.0f s", ", ".join(late), seconds)
             reports += 1
         if waiting or resend:
             time.sleep(pause)

@@ -7,7 +7,6 @@ broadcasts, and sealed notes from site to site, ride on the next one (:mod:`.mes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from logging import INFO, WARNING
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from flwr.serverapp import Grid
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.records import Values
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
@@ -218,7 +217,7 @@ class Federation:
 
     def note_difference(self, text: str) -> None:
         """Log a difference between sites, and keep it for the result."""
-        log(WARNING, text)
+        logger.warning(text)
         self.differences.append(text)
 
     def note_dropped(self, names: Iterable[str], remaining: int) -> None:
@@ -230,7 +229,7 @@ class Federation:
             If fewer than ``min-sites`` remain.
         """
         for name in names:
-            log(WARNING, "site '%s' does not answer and is left out from now on", name)
+            logger.warning("site '%s' does not answer and is left out from now on", name)
             self.costs.dropped.append(name)
         if remaining < self.settings.min_sites:
             raise FederationError(
@@ -238,7 +237,7 @@ class Federation:
                 f"{', '.join(self.costs.dropped)}. Check that their SuperNodes run and whether their logs show an "
                 "error, then start the run again."
             )
-        log(INFO, "continuing with %d sites", remaining)
+        logger.info("continuing with %d sites", remaining)
 
     def open(self, request: Request, contents: Mapping[str, RecordDict]) -> dict[str, Floats]:
         """Return the sums of the sites' replies to a request, as :func:`.messages.open_sums`."""

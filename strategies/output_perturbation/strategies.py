@@ -3,7 +3,6 @@
 import hashlib
 import secrets
 from dataclasses import dataclass
-from logging import WARNING
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,7 +45,7 @@ from strategies.api import (
     check_classes,
     edges_around,
     join_with_ranges,
-    log,
+    logger,
     private_test,
     term,
 )
@@ -167,10 +166,8 @@ class PrivateSvm(PhasedStrategy):
     ) -> tuple[Floats, Evaluation | None, dict[str, Any]]:
         """Train over all sites, add the noise at the coordinator, and evaluate the released weights."""
         settings, phase = self.settings, federation.costs.phase
-        log(
-            WARNING,
-            "%s: the coordinator sees exact sums; see docs/differential-privacy.md",
-            settings.strategy,
+        logger.warning(
+            "%s: the coordinator sees exact sums; see docs/differential-privacy.md", settings.strategy
         )
         with phase("cutting planes"):
             exact = exact_weights(federation, noise.size, noise.C, noise.tol)
@@ -257,10 +254,8 @@ def checked_scale(noise: Perturbation, rows: int) -> float:
             f"weights. Set C-total={2 * noise.tol * rows**2:.0e} or more."
         )
     if noise.sensitivity(rows) > noise.published(rows):
-        log(
-            WARNING,
-            "the noise is larger than with exact weights; C-total=%.0e avoids it",
-            2 * noise.tol * rows**2,
+        logger.warning(
+            "the noise is larger than with exact weights; C-total=%.0e avoids it", 2 * noise.tol * rows**2
         )
     return noise.scale(rows)
 

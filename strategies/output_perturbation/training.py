@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from logging import INFO
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ from strategies.api import (
     PointSearch,
     Progress,
     SitesChangedError,
-    log,
+    logger,
     refusal,
     solve,
     wrong_squares,
@@ -66,7 +65,7 @@ def exact_weights(federation: Federation, size: int, C: float, tol: float) -> Ex
         try:
             return _exact_weights(federation, size, C, tol)
         except SitesChangedError:
-            log(INFO, "training begins again with %d sites", len(federation.sites))
+            logger.info("training begins again with %d sites", len(federation.sites))
 
 
 def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> ExactWeights:
@@ -83,7 +82,7 @@ def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> E
         return answers
 
     def report(i: int, states: Sequence[Progress]) -> None:
-        log(INFO, "cutting planes, round %3d: gap %.1e", i, states[0].gap)
+        logger.info("cutting planes, round %3d: gap %.1e", i, states[0].gap)
 
     (state,) = solve(
         [problem],

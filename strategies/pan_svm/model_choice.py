@@ -8,7 +8,6 @@ cutting planes, and counts of rows predicted right.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from strategies.api import (
     broadcast_scalings,
     fit_map,
     gather_landmarks,
-    log,
+    logger,
     pairs_of,
     scale_gamma,
     score_held_out,
@@ -117,7 +116,7 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
     gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.scaled().variance()))
     maps, failures = _feature_maps(federation, settings, landmarks, scaled_sets, gammas)
     usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
-    log(INFO, "evaluating %d settings on %d folds", len(usable), len(scaled_sets))
+    logger.info("evaluating %d settings on %d folds", len(usable), len(scaled_sets))
     pairs = pairs_of(settings, schema)
     solved = _train(federation, settings, schema, moments, maps, usable, pairs) if usable else []
     models = [solved[start : start + len(pairs)] for start in range(0, len(solved), len(pairs))]
@@ -133,7 +132,7 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
         states = [state for model in models[folds] for state in model]
         failure = failures.get(gamma) or next((state.failure for state in states if state.failure), "")
         if failure:
-            log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failure)
+            logger.warning("C=%g gamma=%g failed and is left out: %s", C, gamma, failure)
             points.append(GridPoint(C, gamma, None, None, None, failure))
             continue
         by_fold, gap = accuracies[folds], max(state.gap for state in states)

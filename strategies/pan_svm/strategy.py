@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from logging import INFO
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from strategies.api import (
     gather_landmarks,
     join,
     learn_moments,
-    log,
+    logger,
     map_rows,
     pairs_of,
     score,
@@ -86,7 +85,9 @@ class PanSVM(PhasedStrategy):
         """Log the settings of the run; with ``search=published`` also the other settings as published."""
         super().summary()
         if missing := self.settings.unpublished:
-            log(INFO, "search=published is the search of the paper; all as published: %s", " ".join(missing))
+            logger.info(
+                "search=published is the search of the paper; all as published: %s", " ".join(missing)
+            )
 
     def fit(self, federation: Federation) -> Outcome:
         """Train the model, and evaluate it on the test rows."""
@@ -121,7 +122,7 @@ class PanSVM(PhasedStrategy):
             with phase("model choice"):
                 self.choice = choose(federation, self.settings, schema, moments)
             best, folds = self.choice.best, len(moments.folds)
-            log(INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", folds, best.C, best.gamma)
+            logger.info("chosen by %d-fold cross-validation: C=%g, gamma=%g", folds, best.C, best.gamma)
             self.settings = replace(self.settings, C=best.C, gamma=best.gamma)
         return schema, moments
 

@@ -1,7 +1,6 @@
 """Random-kernel SVM on checkerboards of rows and columns (Mangasarian & Wild 2008, Algorithms 2.1 and 3.1)."""
 
 from dataclasses import dataclass
-from logging import WARNING
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from strategies.api import (
     check_classes,
     join,
     layout_of,
-    log,
+    logger,
     or_word,
 )
 from strategies.random_kernel.training import (
@@ -71,9 +70,8 @@ class RandomKernel(PhasedStrategy):
         TableError if all rows are of one class; SettingError at level perturbed if sites hold different columns.
         """
         settings, phase = self.settings, federation.costs.phase
-        log(
-            WARNING,
-            "random-kernel discloses numbers of every row: docs/rivals.md says who can reconstruct rows",
+        logger.warning(
+            "random-kernel discloses numbers of every row: docs/rivals.md says who can reconstruct rows"
         )
         with phase("join"):
             schema = join(federation, settings, by_columns=True)
@@ -100,10 +98,8 @@ class RandomKernel(PhasedStrategy):
         with phase("linear program"):
             u, threshold = one_norm_svm(train.K, np.where(train.classes == 1, 1.0, -1.0), nu)
         if not u.any():
-            log(
-                WARNING,
-                "all weights are 0, so every row gets the same class: C-random-kernel=%g is too small",
-                nu,
+            logger.warning(
+                "all weights are 0, so every row gets the same class: C-random-kernel=%g is too small", nu
             )
         kernel = Kernel(settings.kernel, mu)  # type: ignore[arg-type]
         parts = RandomKernelParts(scaling, kernel, u, threshold, layout.columns, train.digests)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from logging import WARNING
 
 import numpy as np
 from scipy.optimize import linprog
@@ -23,7 +22,7 @@ from flower_pansvm.systems.random_kernel import (
     combined,
 )
 from flower_pansvm.tasks import Nothing, Task
-from strategies.api import Federation, learn_extremes, log, note_differences, refusal, share_differences
+from strategies.api import Federation, learn_extremes, logger, note_differences, refusal, share_differences
 
 ROWS_EACH = 10
 """Rows of the data set for each row of B (section 4 of the paper: a tenth of the rows)."""
@@ -104,8 +103,7 @@ def rows_of_matrix(setting: int | None, rows: int, layout: LayoutBroadcast) -> i
         )
     size = setting or most_rows(rows, fewest)
     if 2 * size > fewest:
-        log(
-            WARNING,
+        logger.warning(
             "the random matrix has %d rows and %s: other sites with these columns receive more than half as many "
             "equations as a row has cells, enough to compute rows where a few columns are 0 or 1 (docs/rivals.md); "
             "random-kernel-rows=%d gives half",

@@ -2,14 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from logging import WARNING
 
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import is_printable
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import KEY_BYTES
@@ -85,13 +84,13 @@ class MeanSites:
             except FederationError as error:
                 if not late:
                     raise
-                log(WARNING, "%s", error)
+                logger.warning("%s", error)
                 continue
             names.add(site.name)
             self.joined[node] = site
         for node in new:
             if node not in self.joined:
-                log(WARNING, "node %d has not joined, and is left out of this round", node)
+                logger.warning("node %d has not joined, and is left out of this round", node)
 
     def ask(
         self,

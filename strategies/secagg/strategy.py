@@ -10,7 +10,6 @@ A round without all replies is skipped, since the masks do not cancel; with a pr
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from logging import ERROR, INFO, WARNING
 from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
@@ -20,7 +19,7 @@ from flwr.serverapp.strategy import Result, Strategy
 from flower_pansvm import records
 from flower_pansvm.constraints import key_of, near_matches, setting_fields
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import printable
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
@@ -113,12 +112,10 @@ class SecureAggregation(Strategy):
 
     def summary(self) -> None:
         """Log the secure sum and the inner strategy's settings."""
-        log(INFO, "\t├──> Secure sums: %s, bound %g", self.protocol.name, self.terms.bound)
+        logger.info("\t├──> Secure sums: %s, bound %g", self.protocol.name, self.terms.bound)
         if not self.protocol.protected:
-            log(
-                WARNING,
-                "NOTHING IS PROTECTED: with '%s' the coordinator sees every reply",
-                self.protocol.name,
+            logger.warning(
+                "NOTHING IS PROTECTED: with '%s' the coordinator sees every reply", self.protocol.name
             )
         self.strategy.summary()
 
@@ -251,7 +248,7 @@ class SecureAggregation(Strategy):
                 elif reply.error.code == PanSVMError.code:
                     failures.append((reason, names.get(reply.metadata.src_node_id, "")))
                 else:  # Flower does not reach the node
-                    log(WARNING, "%s", reason)
+                    logger.warning("%s", reason)
             elif reply.metadata.src_node_id in names:
                 received.setdefault(names[reply.metadata.src_node_id], reply)
         try:
@@ -286,12 +283,12 @@ class SecureAggregation(Strategy):
         missing = [name for name in sum_round.roster if name not in received]
         if not missing:
             return
-        log(WARNING, "no sum with %s", ", ".join(missing))
+        logger.warning("no sum with %s", ", ".join(missing))
         fewest, roster = self._fewest(sum_round), len(sum_round.roster)
         if len(received) < fewest and (refusals or len(failures) == roster):
             raise SumError("\n".join(by_reason([*refusals, *failures])))
         for reason in by_reason([*refusals, *failures]):
-            log(WARNING, "%s", reason)
+            logger.warning("%s", reason)
         if len(received) < fewest:
             survive = "" if self.protocol.survives else " With protocol='double-mask', sites may drop out."
             raise DropoutError(
@@ -314,7 +311,7 @@ class SecureAggregation(Strategy):
                     "metrics in one order."
                 )
             # To claim that they have dropped out would give the coordinator as much.
-            log(WARNING, "%s The sum is without them.", text)
+            logger.warning("%s The sum is without them.", text)
         answers = {name: answers[name] for name in sum_round.roster if name in names}
         relay = partial(self._relay, grid, sum_round)
         words = self.protocol.total(
@@ -337,7 +334,7 @@ class SecureAggregation(Strategy):
         if not self._opened and not isinstance(error, DropoutError):
             raise error
         self.skipped.append((server_round, step))
-        log(ERROR, "%s of round %d is skipped: %s", step, server_round, error)
+        logger.error("%s of round %d is skipped: %s", step, server_round, error)
 
 
 class DropoutError(SumError):

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from logging import INFO
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.scaling import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
-from strategies.api import AggregateResult, Costs, Federation, PanSvmSettings, Problems, log, or_word
+from strategies.api import AggregateResult, Costs, Federation, PanSvmSettings, Problems, logger, or_word
 from strategies.pan_svm.strategy import PanSVM
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by
@@ -53,7 +52,7 @@ class EliminationLog:
         screened = set(range(len(order))) - set(screening.kept)
         self.screened = sorted(screened, key=lambda feature: (-order[feature], feature))
         passed = ", ".join(f"{name} {count}" for name, count in screening.passed.items())
-        log(INFO, "filters: %d of %d features pass all (%s)", len(screening.kept), len(order), passed)
+        logger.info("filters: %d of %d features pass all (%s)", len(screening.kept), len(order), passed)
 
     def add_step(
         self,
@@ -73,8 +72,7 @@ class EliminationLog:
             bytes_up=self._cost[1] - before[1],
         )
         self.steps.append(step)
-        log(
-            INFO,
+        logger.info(
             "%4d features, accuracy %.4f: %s removed by %s (%d round trip%s, %.2f MB from the sites)",
             step.features,
             self.points[-1].accuracy,
@@ -95,7 +93,7 @@ class EliminationLog:
         chosen = eligible[choose(eligible, count)]
         first = self.points[0]
         text = "chosen: %d of %d features, accuracy %.4f (with %d: %.4f)"
-        log(INFO, text, chosen.features, len(total), chosen.accuracy, first.features, first.accuracy)
+        logger.info(text, chosen.features, len(total), chosen.accuracy, first.features, first.accuracy)
         return Selection(
             ranking, tuple(self.points), tuple(self.steps), ranking[: chosen.features], self.screening
         )

@@ -7,7 +7,7 @@ from logging import DEBUG, INFO, WARNING
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, CutsAnswer
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
@@ -109,7 +109,7 @@ class CuttingPlanes:
         """Count the rows of the remaining sites."""
         self.rows = count_rows(self.federation)
         self.sites = tuple(self.federation.sites)
-        log(INFO, "training continues with the %d rows of %d sites", self.rows.sum(), len(self.sites))
+        logger.info("training continues with the %d rows of %d sites", self.rows.sum(), len(self.sites))
         self.problems = [
             replace(problem, rows=weighted_rows(problem, self.rows)) for problem in self.problems
         ]
@@ -121,7 +121,7 @@ class CuttingPlanes:
             if state.rounds == round_trip:
                 past.append((state.upper, state.lower))
                 if state.failure:
-                    log(WARNING, "%s stops at its best point so far: %s", state.problem.name, state.failure)
+                    logger.warning("%s stops at its best point so far: %s", state.problem.name, state.failure)
         trained = [state for state in states if state.rounds == round_trip]
         worst = max(trained, key=lambda state: state.gap)
         self.federation.costs.note(**{"upper-bound": worst.upper, "lower-bound": worst.lower})
@@ -129,7 +129,7 @@ class CuttingPlanes:
         which = f" ({worst.problem.name}; {unsolved} of {len(states)} open)" if len(states) > 1 else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
         level = DEBUG if self.compared else INFO
-        log(level, text, round_trip, worst.upper, worst.lower, worst.gap, which)
+        logger.log(level, text, round_trip, worst.upper, worst.lower, worst.gap, which)
 
     def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
         """Log the problems that stopped early because their bounds stall."""
@@ -137,7 +137,7 @@ class CuttingPlanes:
         for state in states[: self.needed]:
             ended = state.failure or state.rounds >= self.most_rounds
             if state.gap > self.settings.tol and not ended:
-                log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
+                logger.log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
 
 
 CURVATURE_ROUNDING = 1e-4

@@ -1,13 +1,11 @@
 """The feature map of landmarks (Lu 2016, section 3.2.2.2, equations (3.4)-(3.6)): fitted, and broadcast."""
 
-from logging import INFO
-
 import numpy as np
 
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
@@ -147,7 +145,7 @@ def map_rows(
     if features is None:
         features = np.ones(landmarks.shape[1], dtype=np.bool_)
     feature_map = fit_feature_map(settings, scaled, landmarks, features)
-    log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
+    logger.info("%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
     broadcast_landmarks(federation, 0, landmarks, scaling=0)
     broadcast_feature_map(federation, 0, feature_map, landmark_set=0, features=features)
     return feature_map

@@ -4,13 +4,12 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from logging import INFO, WARNING
 
 from flwr.serverapp import Grid
 
 from flower_pansvm.errors import FederationError
 from flower_pansvm.labels import MOST_COLUMNS, name_problem
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.printable import printable
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.keys import KEY_BYTES
@@ -123,9 +122,8 @@ def join(
         contacts[name] = Contact(nodes[name], keys, answer.columns, answer.classes, answer.simulated)
     federation.enrol(contacts)
     if len(answers) == 2:
-        log(
-            INFO,
-            "only two sites take part: each learns the other's sums by subtracting its own from the total",
+        logger.info(
+            "only two sites take part: each learns the other's sums by subtracting its own from the total"
         )
     agreed = agreed_schema({name: answer.schema for name, answer in answers.items()}, settings.schema)
     check_rows_per_patient(settings.rows_per_patient, agreed)
@@ -164,14 +162,13 @@ def with_simulated_nodes(grid: Grid, settings: Settings) -> Settings:
         nodes, previous = len(list(grid.get_node_ids())), nodes
     if nodes == settings.sites:
         return settings
-    log(
-        WARNING,
+    logger.warning(
         "Flower simulates %d nodes, and the setting 'sites' is %d: the run has %d sites. For %d: "
         '--federation-config "num-supernodes=%d"',
         *(nodes, settings.sites, nodes, settings.sites, settings.sites),
     )
     if nodes < settings.min_sites:
-        log(WARNING, "With so few sites, real ones could compute each other's numbers from a sum.")
+        logger.warning("With so few sites, real ones could compute each other's numbers from a sum.")
     fewer = replace(settings, sites=nodes, min_sites=min(settings.min_sites, nodes))
     return given_by(settings.run_config, fewer)
 
@@ -192,7 +189,7 @@ def _wait_for_sites(federation: Federation, settings: Settings) -> None:
                 "hospitals that take part."
             )
         if seconds > reports * PATIENCE_SECONDS:
-            log(INFO, "%s after %.0f s", status, seconds)
+            logger.info("%s after %.0f s", status, seconds)
             reports += 1
         time.sleep(LOOK_SECONDS)
     if len(nodes) < settings.min_sites:

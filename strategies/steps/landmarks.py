@@ -5,13 +5,12 @@ The landmarks of a scaling without a fold do not depend on that fold either.
 
 import math
 from collections.abc import Sequence
-from logging import WARNING
 
 import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.systems.pan_svm.tasks import LANDMARKS, LandmarksQuestion
 from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
@@ -56,8 +55,7 @@ def _warn_if_few(settings: NystroemSettings, rows: float, count: int, sites: int
     # Each site rounds its share.
     requested, min_cluster = settings.landmark_count(int(rows)), settings.min_cluster
     if settings.landmarks is None and count < FEW:
-        log(
-            WARNING,
+        logger.warning(
             "auto gives only %d landmarks for %d rows; with many columns that is too few to be accurate. landmarks=0.9 "
             "with min-cluster=1 gives more, but then most of them are single rows, which all sites and the coordinator "
             "receive (at level perturbed their copies only).",
@@ -70,7 +68,9 @@ def _warn_if_few(settings: NystroemSettings, rows: float, count: int, sites: int
             if min_cluster > 1
             else "rows are alike"
         )
-        log(WARNING, "%d landmarks instead of %d: %s, and there are %d rows", count, requested, reason, rows)
+        logger.warning(
+            "%d landmarks instead of %d: %s, and there are %d rows", count, requested, reason, rows
+        )
 
 
 def _centres(

@@ -7,7 +7,6 @@ the curve, thresholds and calibration. How far the noise alone moves a figure fo
 
 import math
 from dataclasses import dataclass, field, replace
-from logging import WARNING
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy.stats import norm
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.metrics import DecisionGroup, Evaluation, agreement, area_noise, area_under_curve
 from flower_pansvm.models.model import Model
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
@@ -99,7 +98,7 @@ def private_test(
         if groups:
             test = replace(test, figures=_by_group(groups, *ask(OF_GROUPS * rho, **groups.asked)))
     except BudgetError as error:
-        log(WARNING, "the model is not tried, or not by group: %s", error)
+        logger.warning("the model is not tried, or not by group: %s", error)
     return test
 
 

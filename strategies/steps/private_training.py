@@ -2,13 +2,12 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from logging import WARNING
 from typing import Any, TypeVar
 
 import numpy as np
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.privacy.accountant import admits
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.tasks import Task
@@ -125,4 +124,4 @@ class Budget:
 
 def warn_of_early_end(steps: int) -> None:
     """Log that the hospitals pay for no more steps."""
-    log(WARNING, "the budget is spent after %d steps; the model is what they have made of it", steps)
+    logger.warning("the budget is spent after %d steps; the model is what they have made of it", steps)

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from logging import WARNING
 from typing import Any
 
 import numpy as np
 
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 from flower_pansvm.systems.evaluation import SUBGROUPS, SubgroupsQuestion
 from flower_pansvm.table_schema import YES_NO, TableColumn, TableSchema
 from strategies.federation.checks import AggregateResult, Problems
@@ -104,7 +103,7 @@ def groups_of_run(federation: Federation) -> Groups | None:
     try:
         return groups_by(by, schema.columns, described, list(federation.sites))
     except SettingError as error:
-        log(WARNING, UNKNOWN, error)
+        logger.warning(UNKNOWN, error)
         return None
 
 
@@ -118,7 +117,7 @@ def by_subgroups(federation: Federation, outcome: Outcome) -> Outcome:
         with federation.costs.phase("subgroups"):
             counted = federation.secure_sum(SUBGROUPS, question, relations=wrong_counts)
     except PanSVMError as error:
-        log(WARNING, UNKNOWN, error)
+        logger.warning(UNKNOWN, error)
         return outcome
     entries = [
         {

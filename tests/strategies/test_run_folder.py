@@ -123,7 +123,7 @@ def test_results_that_cannot_be_written_are_in_the_checkpoint_and_the_log_says_s
     said: list[str] = []
     monkeypatch.setattr(app, "STRATEGIES", {"pan-svm": Trained})
     monkeypatch.setattr(app, "write", full)
-    monkeypatch.setattr(app, "log", lambda _, text, *values: said.append(text % values))
+    monkeypatch.setattr(app.logger, "info", lambda text, *values: said.append(text % values))
     with pytest.raises(OSError, match="space"):
         app.run(InProcessGrid(ClientApp(), [], {}), make_settings(), tmp_path / "out")
     assert said == [f"the run stopped; resume it with: pansvm run --resume {tmp_path / 'out'}"]
@@ -135,7 +135,7 @@ def test_an_engine_that_ends_says_how_to_go_on(
 ) -> None:
     with monkeypatch.context() as patch:
         stopped_at("landmarks", EngineError("It was killed."), patch)
-        patch.setattr("strategies.app.log", lambda *_: None)
+        patch.setattr("strategies.app.logger.info", lambda *_: None)
         code, _, err = quick(pansvm, "--out", "out")
     assert code == 1
     assert f"continue with: pansvm run --resume {tmp_path / 'out'} --engine in-process" in err

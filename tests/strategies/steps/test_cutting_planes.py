@@ -160,7 +160,8 @@ def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> No
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the list that log lines go to."""
     written: list[str] = []
-    monkeypatch.setattr(cutting_planes, "log", lambda level, text, *args: written.append(text % args))
+    monkeypatch.setattr(cutting_planes.logger, "log", lambda _, text, *args: written.append(text % args))
+    monkeypatch.setattr(cutting_planes.logger, "warning", lambda text, *args: written.append(text % args))
     return written
 
 
