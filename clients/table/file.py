@@ -169,7 +169,8 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
     values = (frame if len(objects) == len(columns) else frame.iloc[:, objects]).to_numpy(dtype=object)
     for index, cells in zip(objects, values.T, strict=True):
         if pd.api.types.infer_dtype(cells).startswith(("mixed", "bytes")):
-            frame.isetitem(index, np.frompyfunc(_plain, 1, 1)(cells))  # pandas would make 1.0 of 1 beside 1.5
+            plain = np.vectorize(_plain, otypes=[object])(cells)  # pandas would make 1.0 of 1 beside 1.5
+            frame.isetitem(index, plain)
     if missing:
         for index in range(len(columns)):
             filled = frame.iloc[:, index].astype(object)

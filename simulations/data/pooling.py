@@ -63,7 +63,7 @@ def pooled(settings: Settings) -> Pooled:
             order = split.of_patients[trained]
             folds[trained] = fold_places(classes[trained], patients[trained], order, split.fold_start)
             folds[trained] %= settings.folds
-        numbers, before = before + patients, before + patients.max(initial=-1) + 1
+        numbers, before = before + patients, before + int(patients.max(initial=-1)) + 1
         X = align(table, schema.columns).X
         rows = PooledRows(X, classes, folds, np.full(len(names), site), numbers)
         train.append(rows.of(trained))

@@ -46,7 +46,7 @@ def owner_figures(name: str, settings: Settings) -> dict[str, Any]:
         return {**accuracy(X[:, columns], y, seed), "features": int(columns.sum())}
     original = X[:, columns] if name == "select-first" else X
     distorted = distort(original)
-    _, sigma, _ = np.linalg.svd(original, full_matrices=False)
+    sigma = np.asarray(np.linalg.svd(original, full_matrices=False)[1], dtype=np.float64)
     metrics: dict[str, Any] = {"SK": values_kept(sigma), "NSV": len(sigma)}
     metrics |= renamed(ALL, distortion(original, distorted))
     metrics |= renamed(LARGER_R, distortion(original, with_larger_r(original)))

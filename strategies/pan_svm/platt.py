@@ -113,8 +113,8 @@ def _platt(values: Floats, negative: Floats, positive: Floats, redrawn: float) -
         return flat
     # Without units, the fit does not depend on where the decision values lie and how far apart.
     share = (negative + positive)[filled] / (negatives + positives)
-    centre = share @ values[filled]
-    spread = np.sqrt(share @ np.square(values[filled] - centre))
+    centre = float(share @ values[filled])
+    spread = float(np.sqrt(share @ np.square(values[filled] - centre)))
     z = (values[filled] - centre) / spread
     # A target between 0 and 1 is a row of each class with so much weight.
     counted = np.stack([negative, positive])[:, filled]

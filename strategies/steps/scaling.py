@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -146,7 +145,8 @@ class Moments:
 
     def class_rows(self, fold: int = NO_FOLD) -> Floats:
         """Return the training rows of each class without those of a fold, shape (classes,)."""
-        return cast(Floats, self.rows[self._others(fold)].sum(axis=0))
+        rows: Floats = self.rows[self._others(fold)].sum(axis=0)
+        return rows
 
     def constant_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the columns without variance over all training rows."""

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_a_table_that_changes_during_a_run_ends_it(
         if kind == "file":
             rows.to_csv(hospital_files[1], index=False)
             return hospital_files[1]
-        with sqlite3.connect(place) as connection:
+        with closing(sqlite3.connect(place)) as connection:
             rows.to_sql("ward", connection, index=False, if_exists="replace")
         query = tmp_path / "ward.sql"
         query.write_text(f"-- url: sqlite:///{place}\nSELECT * FROM ward")

@@ -64,6 +64,7 @@ def let_in(study: Study, nodes: Mapping[str, int]) -> None:
             octets = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
             database.add(Node(node_id=uint64_to_int64(node), public_key=octets, status=status))
         database.commit()
+    engine.dispose()
 
 
 def test_a_failed_training_says_why_and_how_to_go_on_by_this_command(
