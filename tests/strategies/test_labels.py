@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ def three(**config: object) -> Settings:
 def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what the hospitals write into their own logs about rows that are left out."""
     lines: list[str] = []
-    monkeypatch.setattr("clients.labels_told.log", lambda level, text, *rest: lines.append(text % rest))
+    kept = SimpleNamespace(warning=lambda text, *rest: lines.append(text % rest))
+    monkeypatch.setattr("clients.labels_told.logger", kept)
     return lines
 
 
