@@ -106,7 +106,7 @@ def tune(
     --C 1,4,16 and --gamma 0.01,0.1 are the values to compare; a single value of C or gamma is kept.
     """
     training = Training("tune", given(context, set_ or ()), engine, out, resume, overwrite, quiet)
-    able, strategy = owners("cv-folds"), single(training.given).get("strategy", Settings.strategy)
+    able, strategy = owners("cv-folds"), training.given.get("strategy", (Settings.strategy,))[0]
     if strategy in STRATEGIES and strategy not in able:
         raise SettingError(
             f"The strategy {strategy} does not choose C and gamma. Tune one of {', '.join(able)}, or train with "
