@@ -20,7 +20,8 @@ def complete_file(
     """Write a file that gets its name when it is complete: the block writes to the path that it is given.
 
     An error leaves the file as it was before. With ``durable`` the old or the new one is on the disk whenever the power
-    fails. SettingError if the file exists, or another process has made it in the meantime, unless ``overwrite``.
+    fails. SettingError if the file exists, or another process has made it in the meantime, unless ``overwrite``;
+    OSError, which names the file, if it cannot be written.
     """
     if path.exists() and not path.is_file():
         yield path  # A device or a pipe, which is written to and not replaced.
@@ -44,6 +45,9 @@ def complete_file(
         unfinished.replace(path)
         if durable:
             sync(path.parent)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -51,13 +55,9 @@ def complete_file(
 def write(
     path: Path, content: bytes | str, overwrite: bool = False, mode: int = PUBLIC, durable: bool = False
 ) -> None:
-    """Write a file as :func:`complete_file` does; OSError, which names the file, if it cannot be written."""
-    try:
-        with complete_file(path, overwrite, mode, durable) as unfinished:
-            unfinished.write_bytes(content if isinstance(content, bytes) else content.encode())
-    except OSError as error:
-        error.filename = str(path)
-        raise
+    """Write a file as :func:`complete_file` does."""
+    with complete_file(path, overwrite, mode, durable) as unfinished:
+        unfinished.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def _make(path: Path, mode: int) -> None:
