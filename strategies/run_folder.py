@@ -11,6 +11,13 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.locking import locked
 from flower_pansvm.result_file import MODEL_FILE, RESULT_FILE, read_result
 
+OTHERS = {
+    "coordinator.json": "a coordinator's, with its keys",
+    "node.toml": "a hospital's, with its keys",
+    "pyproject.toml": "of software",
+}
+"""Files by which a folder is known as one that has another use."""
+
 
 def cautions_of(folder: Path) -> list[str]:
     """Return the cautions of a run's report for the terminal."""
@@ -74,12 +81,15 @@ def check_folder_early(path: Path, overwrite: bool) -> None:
 def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
     """Check that a folder can hold the results of a new run.
 
-    SettingError if it is not writable, or has results or a checkpoint without ``overwrite`` (None for a command that
-    never overwrites). ``resume`` is the hint how to resume a stopped run, by default ``--resume FOLDER``.
+    SettingError if it is not writable, has another use, or has results or a checkpoint without ``overwrite`` (None for
+    a command that never overwrites). ``resume`` is the hint how to resume a stopped run, by default ``--resume
+    FOLDER``.
     """
     from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
 
     check_can_be_folder(path)
+    if uses := [use for file, use in OTHERS.items() if (path / file).exists()]:
+        raise SettingError(f"The folder {path} is {uses[0]}. Choose another --out; one in it can be.")
     if overwrite:
         return
     remedy = "Choose another --out" + ("" if overwrite is None else ", or give --overwrite to write over it")

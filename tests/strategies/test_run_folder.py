@@ -10,12 +10,15 @@ import pandas as pd
 import pytest
 from flwr.clientapp import ClientApp
 
-from flower_pansvm.errors import EngineError
+from clients.node.node_config import NODE_FILE
+from flower_pansvm.errors import EngineError, SettingError
 from flower_pansvm.tasks import Nothing
 from simulations import running
 from simulations.engines.in_process import InProcessGrid
 from strategies import app
+from strategies.deployment.coordinator import COORDINATOR_FILE
 from strategies.federation.checkpoint import Checkpoint, sums_in
+from strategies.run_folder import run_folder
 from strategies.settings import Settings, make_settings
 from tests.command_line import Run
 
@@ -41,6 +44,18 @@ def test_a_folder_that_is_closed_is_found_before_anything_is_computed(
     assert (code, printed) == (1, "")
     assert err.startswith("Error: ")
     assert "locked" in err
+
+
+@pytest.mark.parametrize("kind", ["coordinator", "hospital", "checkout"])
+def test_results_are_not_written_among_what_has_another_use(kind: str, tmp_path: Path) -> None:
+    """Such as the keys of a coordinator, who types its folder as --out."""
+    file = {"coordinator": COORDINATOR_FILE, "hospital": NODE_FILE, "checkout": "pyproject.toml"}[kind]
+    (tmp_path / file).touch()
+    with pytest.raises(SettingError), run_folder(tmp_path, overwrite=True, new=True):
+        pytest.fail("it went on")
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+    with run_folder(tmp_path / "results", overwrite=False, new=True) as folder:
+        assert folder.is_dir()
 
 
 def test_quiet_prints_the_figures_only(pansvm: Run) -> None:
