@@ -1,6 +1,7 @@
 """What keeps a SuperNode running: a unit for systemd."""
 
-import getpass
+import os
+import pwd
 import shlex
 import sys
 from importlib.resources import files
@@ -19,10 +20,21 @@ def unit(folder: Path, name: str) -> str:
         folder=_quoted(folder),
         unquoted=str(folder).replace("%", "%%"),  # where systemd knows no quotation marks
         python=_quoted(sys.executable),
-        user=getpass.getuser(),
+        user=_account(),
         tables=_quoted(tables_home()),
         state=_quoted(f"XDG_STATE_HOME={tables_home().parent.parent}"),
     )
+
+
+def _account() -> str:
+    """Return the name of this account, or its number where it has none, as in a container: systemd takes both.
+
+    Whatever the environment says: who has changed the account may have kept that of another.
+    """
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def _quoted(path: object) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import re
 import shlex
 import shutil
@@ -152,6 +153,22 @@ def test_systemd_takes_the_unit(tmp_path: Path, hospital_files: list[Path]) -> N
     command = ["systemd-analyze", "verify", str(folder / "pansvm-hospital.service")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_unit_names_the_account_and_not_what_the_environment_says(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number of an account is enough, as in a container that knows no names."""
+
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setenv("LOGNAME", "somebody else")
+    if not known:
+        monkeypatch.setattr(pwd, "getpwuid", unknown)
+    user = pwd.getpwuid(os.getuid()).pw_name if known else str(os.getuid())
+    assert f"User={user}" in unit(Path("/a"), "north").splitlines()
 
 
 def test_the_command_in_a_units_first_lines_is_one_for_a_shell() -> None:
