@@ -119,8 +119,7 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
         this = _asked(hospital, level, now)
         this = replace(runs.get(this.digest, this), asked=now, asks=True)
         allowed = this.allowed(policy.approval, runs)
-        month = [start for run in runs.values() for start in run.begun if now - MONTH < start <= now]
-        full = bool(policy.runs_a_month) and len(month) >= policy.runs_a_month
+        full = bool(policy.runs_a_month) and len(begun_in_month(runs, now)) >= policy.runs_a_month
         if allowed and not full and not joins:
             this = replace(this, begun=(*this.begun, now), ready=False, asks=False)
         # On a full disk the log of a hospital that decides nothing has to wait.
@@ -138,6 +137,11 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
         )
     if not joins:
         records.put(hospital.state, BEGUN, {"level": level})
+
+
+def begun_in_month(runs: Mapping[str, Asked], now: float) -> list[float]:
+    """Return when those runs began that count for the most in 30 days: none of the future, after a wrong clock."""
+    return [start for run in runs.values() for start in run.begun if now - MONTH < start <= now]
 
 
 def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho: float) -> None:

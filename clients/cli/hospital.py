@@ -132,7 +132,10 @@ def check(
 ) -> None:
     """Check everything that start checks before it connects, and send nothing."""
     from clients.deployment.checks import check_hospital  # noqa: PLC0415
+    from clients.deployment.status import disks  # noqa: PLC0415
 
+    for disk in disks(folder):
+        typer.echo(f"warning: {disk.name}: {disk.text}")
     warned = False
     for line in check_hospital(folder):
         of_table = line.startswith("warning: ")

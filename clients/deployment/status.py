@@ -23,7 +23,7 @@ from clients.ledger.ledger import read_ledger
 from clients.node.node_config import NODE_FILE, read_node_config
 from clients.node.node_status import RUNNING_FILE, STATUS_FILE
 from clients.policy import policy_of
-from clients.runs import read_runs
+from clients.runs import begun_in_month, read_runs
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.outside import parse
@@ -59,11 +59,11 @@ def status_of(folder: Path) -> list[Line]:
     except SettingError as error:
         if not (folder / INVITATION_FILE).exists():
             raise
-        return [Line("invitation", str(error), CRITICAL), *_connection(folder, node), *_disks(folder)]
+        return [Line("invitation", str(error), CRITICAL), *_connection(folder, node), *disks(folder)]
     return [
         Line("hospital", f"{node.get('name', '')}, invitation {invitation.number} of {invitation.address}"),
         *_connection(folder, node),
-        *_disks(folder),
+        *disks(folder),
         _software(folder, node, invitation),
         _budget(folder, node),
         *_waiting(folder, node),
@@ -147,7 +147,7 @@ def _software(folder: Path, node: Mapping[str, Scalar], invitation: Invitation) 
     return Line("software", f"{VERSION}, hash {sha}")
 
 
-def _disks(folder: Path) -> Iterator[Line]:
+def disks(folder: Path) -> Iterator[Line]:
     """Say which of the folder and the hospital's state are open to others, on a full disk, or not to be written to."""
     state = state_of(folder)
     paths = sorted(path for path in {folder, state, account_state()} if path.exists())
@@ -185,18 +185,26 @@ def budget_line(folder: Path, node: Mapping[str, Scalar]) -> str:
 
 
 def _waiting(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
-    """Say which runs wait for a person's approval, where the policy asks for one."""
+    """Say which runs wait for a person's approval, and how many may begin, where the policy bounds either."""
     try:
-        approval = policy_of(node, str(node.get("name", ""))).approval
+        policy = policy_of(node, str(node.get("name", "")))
     except PanSVMError:  # the line of the budget says what is wrong
         return
-    if approval == "never":
+    approval, most = policy.approval, policy.runs_a_month
+    if approval == "never" and not most:
         return
     try:
-        runs = waiting(read_runs(state_of(folder)), approval)
+        log = read_runs(state_of(folder))
     except PanSVMError as error:
         yield Line("approval", str(error), CRITICAL)
         return
+    if most:
+        begun = len(begun_in_month(log, time.time()))
+        end = ": the next one is refused" if begun >= most else ""
+        yield Line("runs", f"{begun} of {most} in 30 days have begun{end}", WARNING if end else OK)
+    if approval == "never":
+        return
+    runs = waiting(log, approval)
     codes = ", ".join(run.code for run in runs)
     yield Line(
         "approval", f"waited for by {codes}" if runs else "no run waits for it", WARNING if runs else OK

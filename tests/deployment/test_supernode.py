@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +24,7 @@ from clients.ledger.ledger import Charge, Ledger, now
 from clients.node import node
 from clients.node.node_config import AUTHORITY_FILE, read_node_config
 from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
+from clients.runs import RUNS_FILE, Asked, write_runs
 from flower_pansvm.errors import SettingError
 from flower_pansvm.study import connection, processes
 from flower_pansvm.study.invitation import INVITATION_FILE
@@ -360,3 +362,25 @@ def test_folders_above_the_ledgers_are_closed_whatever_the_umask(tmp_path: Path)
         subprocess.run(["sh", "-c", script], env=environment, check=True)
     for folder in (home.parent, home, home / "0", home / "0777" / "pansvm" / "tables"):
         assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_full_disk_is_told_before_a_supernode_starts(
+    hospital: Path, pansvm: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It starts, since there may be room before the next run; its log says what refuses runs."""
+    monkeypatch.setattr("clients.deployment.status.disk_usage", lambda _: SimpleNamespace(free=0))
+    code, out, _ = pansvm("hospital", "check", "--for-log", "--folder", hospital)
+    assert code == 0
+    assert str(hospital) in next(line for line in out.splitlines() if line.startswith("warning: disk"))
+
+
+def test_the_status_warns_of_a_month_that_has_all_its_runs(hospital: Path) -> None:
+    assert "runs" not in lines_of(hospital)
+    set_key(hospital, "runs-a-month", 2)
+    times, log = (time.time() - 5, time.time() - 40 * 24 * 3600, time.time() + 3600), hospital / "state"
+    write_runs(log, {"a": Asked("a" * 64, "dp-svm", "", "dp", {}, 0.0, begun=times)})
+    assert lines_of(hospital)["runs"].code == OK
+    write_runs(log, {"a": Asked("a" * 64, "dp-svm", "", "dp", {}, 0.0, begun=(*times, times[0]))})
+    assert lines_of(hospital)["runs"].code == WARNING
+    (log / RUNS_FILE).write_text("damaged")
+    assert lines_of(hospital)["approval"].code == CRITICAL
