@@ -13,6 +13,9 @@ from tempfile import TemporaryFile
 from clients.node.node_config import NODE_FILE
 from flower_pansvm.errors import SettingError
 
+LEDGER_BYTES = 2**16
+"""More than a hospital writes before it answers a question."""
+
 
 def own_folder(folder: Path) -> Path:
     """Return the absolute path of a hospital's folder, which need not be there.
@@ -57,9 +60,14 @@ def _name(account: int) -> str:
 
 
 def takes_files(folder: Path) -> bool:
-    """Return whether a file can be made in a folder; modes do not tell it of a disk that an error made read-only."""
+    """Return whether a file can be made in a folder and filled.
+
+    Modes do not tell it of a disk that an error made read-only, nor its free room of an account's quota.
+    """
     try:
-        with TemporaryFile(dir=folder):
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(LEDGER_BYTES))
+            file.flush()
             return True
     except OSError:
         return False

@@ -155,7 +155,9 @@ def disks(folder: Path) -> Iterator[Line]:
     states = {
         "open to other accounts, or of one": [state] if others else [],
         "full, or nearly": [path for path in paths if disk_usage(path).free < LEAST_FREE],
-        "not to be written to": [path for path in paths if not takes_files(path)],
+        "not to be written to, or this account's quota is used up": [
+            path for path in paths if not takes_files(path)
+        ],
     }
     if text := "; ".join(f"{state}: {', '.join(map(str, bad))}" for state, bad in states.items() if bad):
         yield Line("disk", f"{text}. Mend that: a run is refused before it is charged", CRITICAL)

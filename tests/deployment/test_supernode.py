@@ -1,5 +1,7 @@
 """What keeps a hospital's SuperNode running: one at a time, started again, and ended where it stands still."""
 
+import errno
+import io
 import json
 import os
 import subprocess
@@ -253,6 +255,19 @@ def test_whether_a_folder_takes_files_is_tried(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     assert not takes_files(tmp_path / "missing")
     assert not takes_files(Path("/proc/self"))
+
+
+def test_a_folder_in_which_only_empty_files_fit_takes_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the account's quota is used up: the disk has free room, and a file of no bytes can be made."""
+
+    class Full(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr("clients.deployment.own_folder.TemporaryFile", lambda **_: Full())
+    assert not takes_files(tmp_path)
 
 
 def test_a_node_config_that_was_changed_under_a_supernode_is_critical(hospital: Path) -> None:
