@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -260,7 +261,9 @@ def check_can_write(path: Path) -> None:
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write predictions as Excel if the file's name ends so, else as CSV."""
     if suffix_of(path.name) == ".xlsx":
-        frame.to_excel(path, index=False)
+        content = BytesIO()  # on a full disk a zip file that is not closed ends with a second error
+        frame.to_excel(content, index=False)
+        path.write_bytes(content.getvalue())
     else:
         frame.to_csv(path, index=False)
 
