@@ -23,6 +23,9 @@ def main(
     name: Annotated[str, typer.Argument(help="The benchmark: docs/benchmarks.md lists all.")],
     data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("results"),
+    cluster: Annotated[
+        str, typer.Option(envvar="RAY_ADDRESS", help="A Ray cluster's address: runs are its tasks.")
+    ] = "",
     long: Annotated[bool, typer.Option("--long", help="Of faults: also a stall of ten minutes.")] = False,
 ) -> None:
     """Measure all tables of a benchmark; strategies log errors only."""
@@ -30,10 +33,17 @@ def main(
         check_choice("benchmark", name, NAMES)
     except PanSVMError as error:
         raise typer.BadParameter(str(error)) from None
-    given = {"data_dir": data_dir, "out": out, "long": long}
-    measured = {}
+    cluster = "" if cluster == "local" else cluster
+    # A node has another working directory.
+    given = {"data_dir": data_dir and data_dir.absolute(), "out": out, "cluster": cluster, "long": long}
+    measured, tables = {}, import_module(f"simulations.benchmarks.{name}").TABLES
+    if cluster and not any("cluster" in signature(lines).parameters for lines in tables.values()):
+        raise typer.BadParameter(
+            f"{name} runs on this machine alone: it measures its seconds, or has its own tables here. Leave --cluster "
+            "out, or unset RAY_ADDRESS."
+        )
     with quieter(logging.ERROR):
-        for table, lines in import_module(f"simulations.benchmarks.{name}").TABLES.items():
+        for table, lines in tables.items():
             wanted = signature(lines).parameters.keys() & given
             if "data_dir" in wanted and data_dir is None:
                 raise typer.BadParameter("This benchmark needs a folder of data sets: --data-dir DIR")

@@ -23,7 +23,9 @@ REPEATS = 10
 FIGURES = ("accuracy", "accuracy_sd", "round_trips", "runs", "failed")
 
 
-def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
+def lines(
+    data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS, cluster: str = ""
+) -> Iterator[dict[str, Any]]:
     """Yield the mean accuracy of each map on each data set, by number of landmarks."""
     for changed, strategies in {"": MAPS, **dict.fromkeys(CHANGED, ("pan-svm",))}.items():
         plan = Plan(
@@ -33,7 +35,7 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
             common={"data-dir": str(data_dir), "privacy": "exact", "C": "10"},
             varied={"landmarks": tuple(map(str, LANDMARKS)), **CHANGED.get(changed, {})},
         )
-        for line, figures in means_of(plan, FIGURES):
+        for line, figures in means_of(plan, FIGURES, cluster):
             yield {
                 "data": line["data"],
                 "system": f"{line['strategy']} {changed}".strip(),

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from simulations.comparison.cluster import run_all
 from simulations.comparison.plan import Plan
 from simulations.comparison.run import line_of, run_case
 from simulations.comparison.summary import frame, named, overview, summary
-from simulations.comparison.workers import run_each
 
 DATA = ("breast_cancer", "heart", "ionosphere", "diabetes")
 STRATEGIES = (
@@ -32,6 +32,7 @@ def lines(
     data: Sequence[str] = DATA,
     strategies: Sequence[str] = STRATEGIES,
     repeats: int = REPEATS,
+    cluster: str = "",
 ) -> list[dict[str, Any]]:
     """Return the mean figures of each system by split, over data sets and repeats; failed runs are counted."""
     plan = Plan(
@@ -43,7 +44,7 @@ def lines(
         # As published, with columns selected first, ssvd finds none to distort on a third of the unlike sites.
         varied={"C": (10.0,), **({"ssvd-order": ("perturb-first",)} if "ssvd" in strategies else {})},
     )
-    runs = named(runs_of(plan))
+    runs = named(runs_of(plan, cluster))
     return [
         {"split": split, "system": name, **{str(key): value for key, value in figures.dropna().items()}}
         for split in SPLITS
@@ -51,19 +52,21 @@ def lines(
     ]
 
 
-def means_of(plan: Plan, names: Sequence[str]) -> Iterator[tuple[Mapping[Any, Any], dict[str, Any]]]:
+def means_of(
+    plan: Plan, names: Sequence[str], cluster: str = ""
+) -> Iterator[tuple[Mapping[Any, Any], dict[str, Any]]]:
     """Yield each line of a comparison's summary, with some of its figures, ready for JSON: None where there is none."""
-    for line in summary(runs_of(plan)).to_dict("records"):
+    for line in summary(runs_of(plan, cluster)).to_dict("records"):
         yield line, {name: None if isnan(line[name]) else line[name] for name in names}
 
 
-def runs_of(plan: Plan) -> pd.DataFrame:
-    """Return the runs of a comparison, which are made on all processors."""
+def runs_of(plan: Plan, cluster: str = "") -> pd.DataFrame:
+    """Return the runs of a comparison, which are made on all processors, or on a Ray cluster."""
     plan.check()
     cases = plan.cases()
     # They end in any order.
-    ended = sorted(run_each(cases, os.cpu_count() or 1, run_case), key=lambda pair: cases.index(pair[0]))
-    return frame([line_of(case, result) for case, result in ended])
+    ended = dict(run_all(cases, os.cpu_count() or 1, run_case, cluster))
+    return frame([line_of(case, ended[case]) for case in cases])
 
 
 TABLES = {"systems": lines}

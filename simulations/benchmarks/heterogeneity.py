@@ -22,7 +22,9 @@ REPEATS = 10
 FIGURES = ("accuracy", "balanced_accuracy", "round_trips", "runs", "failed")
 
 
-def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
+def lines(
+    data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS, cluster: str = ""
+) -> Iterator[dict[str, Any]]:
     """Yield the mean figures of each system on each data set and split."""
     plan = Plan(
         data=data,
@@ -32,7 +34,7 @@ def lines(data_dir: Path, data: tuple[str, ...] = DATA, repeats: int = REPEATS) 
         common={"data-dir": str(data_dir), "privacy": "exact"},
         varied={"C": (10.0,)},
     )
-    for line, figures in means_of(plan, FIGURES):
+    for line, figures in means_of(plan, FIGURES, cluster):
         yield {"data": line["data"], "split": line["split"], "system": line["strategy"], **figures}
 
 

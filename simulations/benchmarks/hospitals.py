@@ -23,7 +23,7 @@ FIGURES = ("accuracy", "accuracy_sd", "balanced_accuracy", "auc", "rows_train", 
 
 
 def lines(
-    data_dir: Path, strategies: tuple[str, ...] = STRATEGIES, repeats: int = REPEATS
+    data_dir: Path, strategies: tuple[str, ...] = STRATEGIES, repeats: int = REPEATS, cluster: str = ""
 ) -> Iterator[dict[str, Any]]:
     """Yield the mean figures of each system on each hospital, over seeds."""
     for level, noise in LEVELS.items():
@@ -36,7 +36,7 @@ def lines(
             varied={},
             leave_out=True,
         )
-        for line, figures in means_of(plan, FIGURES):
+        for line, figures in means_of(plan, FIGURES, cluster):
             hospital = str(line["split"]).removeprefix("tested on heart-")
             yield {"hospital": hospital, "system": line["strategy"], "level": line["level"], **figures}
 

@@ -27,7 +27,7 @@ REPEATS = 10
 
 
 def at_levels(
-    data_dir: Path, data: str, strategies: Sequence[str], repeats: int, **settings: str
+    data_dir: Path, data: str, strategies: Sequence[str], repeats: int, cluster: str = "", **settings: str
 ) -> Iterator[dict[str, Any]]:
     """Return the mean accuracy of systems on a data set at each level and noise; deviations are of a split."""
     for level, noises in NOISES.items():
@@ -38,7 +38,7 @@ def at_levels(
             common={"data-dir": str(data_dir), "privacy": level, **settings},
             varied={} if level == "exact" else {"noise": noises},
         )
-        for line, figures in means_of(plan, FIGURES):
+        for line, figures in means_of(plan, FIGURES, cluster):
             yield {
                 "data": data,
                 "system": line["strategy"],
@@ -48,11 +48,11 @@ def at_levels(
             }
 
 
-def levels(data_dir: Path, out: Path) -> Table:
+def levels(data_dir: Path, out: Path, cluster: str = "") -> Table:
     """Return the lines of all data sets."""
 
     def of_data(data: str) -> Table:
-        return list(at_levels(data_dir, data, AT_LEVELS[data], REPEATS))
+        return list(at_levels(data_dir, data, AT_LEVELS[data], REPEATS, cluster))
 
     return in_parts("level_costs", AT_LEVELS, of_data, out)
 

@@ -15,7 +15,7 @@ import numpy as np
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
-from simulations.benchmarks.results import Table, accuracy_of, in_parts, pool_of
+from simulations.benchmarks.results import Table, accuracy_of, in_parts, pool_of, results_of
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
 from simulations.running import with_sites_of_data
@@ -93,30 +93,44 @@ def lines(
     methods: Sequence[str],
     epsilons: Sequence[float] = EPSILONS,
     seeds: Sequence[int] = SEEDS,
+    cluster: str = "",
 ) -> Iterator[dict[str, Any]]:
     """Return the means of each method and ε over all splits, or why it cannot run; the deviation is of a split."""
-    for method in methods:
-        for epsilon in [None] if method in {EXACT, MAJORITY} else epsilons:
-            line = {"data": name, "method": method, "epsilon": epsilon}
-            try:
-                scores = [measure(name, data_dir, method, epsilon or 0.0, seed) for seed in seeds]
-            except PanSVMError as error:
-                yield {**line, "error": str(error)}
-                continue
-            yield {
-                **line,
-                "splits": len(scores),
-                "accuracy": fmean(scores),
-                "deviation": stdev(scores) if len(scores) > 1 else None,
-            }
+    cells = {
+        (method, epsilon): [(name, data_dir, method, epsilon or 0.0, seed) for seed in seeds]
+        for method in methods
+        for epsilon in ([None] if method in {EXACT, MAJORITY} else epsilons)
+    }
+    found = results_of(score, [call for calls in cells.values() for call in calls], cluster)
+    for (method, epsilon), calls in cells.items():
+        line = {"data": name, "method": method, "epsilon": epsilon}
+        scores = [found[call] for call in calls]
+        known = [one for one in scores if not isinstance(one, str)]
+        if len(known) < len(scores):
+            yield {**line, "error": next(one for one in scores if isinstance(one, str))}
+            continue
+        yield {
+            **line,
+            "splits": len(known),
+            "accuracy": fmean(known),
+            "deviation": stdev(known) if len(known) > 1 else None,
+        }
 
 
-def models(data_dir: Path, out: Path) -> Table:
+def score(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -> float | str:
+    """Return the accuracy of `measure`, or why the method cannot run."""
+    try:
+        return measure(name, data_dir, method, epsilon, seed)
+    except PanSVMError as error:
+        return str(error)
+
+
+def models(data_dir: Path, out: Path, cluster: str = "") -> Table:
     """Return the lines of all data sets."""
 
     def of_data(name: str) -> Table:
         methods = [method for method in METHODS if name != "letter" or method not in TWO_CLASSES]
-        return list(lines(name, data_dir, methods))
+        return list(lines(name, data_dir, methods, cluster=cluster))
 
     return in_parts("private_accuracy", SETS, of_data, out)
 

@@ -6,9 +6,10 @@ import os
 import platform
 import resource
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -18,8 +19,10 @@ import pandas as pd
 
 from clients.patients import patient_numbers
 from clients.table.table import align
+from flower_pansvm.errors import PanSVMError
 from flower_pansvm.files import write
 from flower_pansvm.schema import class_names
+from simulations.comparison.cluster import run_all
 from simulations.data.datasets import load_dataset
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.flower_log import quieter
@@ -75,6 +78,25 @@ def in_parts(
 
 def _part_of(name: str, folder: Path) -> Path:
     return folder / f"{name}.part.json"
+
+
+def results_of(
+    work: Callable[..., R], calls: Sequence[tuple[Hashable, ...]], cluster: str = ""
+) -> dict[tuple[Hashable, ...], R]:
+    """Return a function's result by its arguments, made on all processors or on a Ray cluster.
+
+    PanSVMError of the first call that fails.
+    """
+    found = {}
+    for call, result in run_all(calls, os.cpu_count() or 1, partial(_called, work), cluster):
+        if "error" in result:
+            raise PanSVMError(f"{work.__name__}{call}: {result['error']}")
+        found[call] = result["value"]
+    return found
+
+
+def _called(work: Callable[..., R], call: tuple[Hashable, ...]) -> dict[str, R]:
+    return {"value": work(*call)}
 
 
 def in_new_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

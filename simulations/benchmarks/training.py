@@ -6,13 +6,14 @@ compares levels with a central SVC over many splits.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
-from simulations.benchmarks.results import pool_of
+from simulations.benchmarks.results import pool_of, results_of
 from simulations.engines.running import train_in_process
 from simulations.papers.lu2016_sets import (
     AUSTRALIAN,
@@ -54,6 +55,7 @@ COMPARED: Mapping[str, Mapping[str, Scalar]] = {
     "perturbed, noise 0.25": {"privacy": "perturbed", "noise": 0.25},
     "perturbed, noise 0.5": {"privacy": "perturbed", "noise": 0.5},
 }
+CENTRAL = "central SVC"
 SEEDS = range(12)
 
 
@@ -83,33 +85,33 @@ def rounds(data_dir: Path, sets: Sequence[ThesisSet] = NINE) -> Iterator[dict[st
 
 
 def accuracies(
-    data_dir: Path, sets: Sequence[ThesisSet] = NINE, seeds: Sequence[int] = SEEDS
+    data_dir: Path, sets: Sequence[ThesisSet] = NINE, seeds: Sequence[int] = SEEDS, cluster: str = ""
 ) -> Iterator[dict[str, Any]]:
     """Train on four fifths of each set and test on the rest, the same rows for all; deviations are of a split."""
-    for data_set in sets:
-        scores: dict[str, list[float]] = {name: [] for name in (*COMPARED, "central SVC")}
-        counts: dict[str, list[int]] = {name: [] for name in COMPARED}
-        for seed in seeds:
-            settings = paper_settings(data_set, data_dir, test_fraction=0.2, seed=seed)
-            for name, changes in COMPARED.items():
-                strategy = train_in_process(
-                    paper_settings(data_set, data_dir, test_fraction=0.2, seed=seed, **changes)
-                )
-                assert isinstance(strategy, PanSVM)
-                scores[name].append(strategy.evaluation.accuracy or 0.0)
-                counts[name].append(strategy.training.progress[0].rounds)
-            rows = pool_of(settings)
-            central = BASELINES["central:svc"](settings, rows.train, rows.test)
-            scores["central SVC"].append(central.evaluation.accuracy or 0.0)
-        for name, values in scores.items():
-            yield {
-                "data": data_set.data,
-                "system": name,
-                "splits": len(values),
-                "accuracy": fmean(values),
-                "deviation": stdev(values) if len(values) > 1 else None,
-                "rounds": fmean(counts[name]) if name in counts else None,
-            }
+    systems = (*COMPARED, CENTRAL)
+    found = results_of(accuracy, list(product(sets, [data_dir], systems, seeds)), cluster)
+    for data_set, system in product(sets, systems):
+        values, counts = zip(*(found[data_set, data_dir, system, seed] for seed in seeds), strict=True)
+        yield {
+            "data": data_set.data,
+            "system": system,
+            "splits": len(values),
+            "accuracy": fmean(values),
+            "deviation": stdev(values) if len(values) > 1 else None,
+            "rounds": None if system == CENTRAL else fmean(counts),
+        }
+
+
+def accuracy(data_set: ThesisSet, data_dir: Path, system: str, seed: int) -> tuple[float, int]:
+    """Return the accuracy of a system on a fifth of a set, and its rounds."""
+    settings = paper_settings(data_set, data_dir, test_fraction=0.2, seed=seed, **COMPARED.get(system, {}))
+    if system == CENTRAL:
+        rows = pool_of(settings)
+        central = BASELINES["central:svc"](settings, rows.train, rows.test)
+        return central.evaluation.accuracy or 0.0, 0
+    strategy = train_in_process(settings)
+    assert isinstance(strategy, PanSVM)
+    return strategy.evaluation.accuracy or 0.0, strategy.training.progress[0].rounds
 
 
 TABLES = {"rounds": rounds, "accuracy": accuracies}

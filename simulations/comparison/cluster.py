@@ -12,7 +12,7 @@ from typing import Any, cast
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm.errors import EngineError, SettingError, install
-from simulations.comparison.workers import Result, W, attempt
+from simulations.comparison.workers import Result, W, attempt, run_each
 from simulations.engines.flower_engine import check_cluster
 from simulations.engines.flower_log import lines_to
 from simulations.origin import origin
@@ -24,6 +24,13 @@ DIED = f"The nodes or processes of this run ended {TRIES + 1} times before the r
 
 WAIT = 10.0
 """Seconds without a result after which a cluster without a processor is told."""
+
+
+def run_all(
+    works: Sequence[W], jobs: int, run: Callable[[W], Result], cluster: str = ""
+) -> Iterator[tuple[W, Result]]:
+    """Run works in ``jobs`` processes of this machine, or, with its address, on a Ray cluster, if there are any."""
+    return run_on_cluster(works, cluster, run) if cluster and works else run_each(works, jobs, run)
 
 
 def run_on_cluster(

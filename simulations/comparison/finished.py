@@ -1,16 +1,29 @@
 """The finished runs of a folder, a line each in ``runs.jsonl``, from which `pansvm compare` and `reproduce` resume."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.locking import COMMAND
-from simulations.comparison.cluster import run_on_cluster
-from simulations.comparison.workers import Result, W, run_each
+from flower_pansvm.terms import Scalar
+from simulations.comparison.cluster import run_all
+from simulations.comparison.workers import Result
 
 RUNS_FILE = "runs.jsonl"
 """A line per run: its key and its result."""
+
+
+class Work(Hashable, Protocol):
+    """A pending run."""
+
+    @property
+    def key(self) -> Mapping[str, Scalar]:
+        """The identity of the run."""
+
+
+Kept = TypeVar("Kept", bound=Work)
 
 PLAN_FILE = "comparison.json"
 """What a comparison is of; a reproduction has none."""
@@ -43,13 +56,13 @@ def read_runs(folder: Path) -> dict[str, Result]:
 
 
 def finish(
-    works: Sequence[W],
+    works: Sequence[Kept],
     folder: Path,
     jobs: int,
-    run: Callable[[W], Result],
-    show: Callable[[W, Result, int], None],
+    run: Callable[[Kept], Result],
+    show: Callable[[Kept, Result, int], None],
     cluster: str = "",
-) -> dict[W, Result]:
+) -> dict[Kept, Result]:
     """Do the runs that are missing or have failed, store each at once, and return the results of all.
 
     No other process works in the folder. ``show`` receives each finished run, its result, and the number of remaining
@@ -61,9 +74,7 @@ def finish(
         file.seek(0)
         if file.read()[-1:] not in ("", "\n"):
             file.write("\n")  # Ends a truncated line.
-        results = (
-            run_on_cluster(missing, cluster, run) if cluster and missing else run_each(missing, jobs, run)
-        )
+        results = run_all(missing, jobs, run, cluster)
         for remaining, (work, result) in zip(range(len(missing) - 1, -1, -1), results, strict=True):
             done[work] = result
             file.write(json.dumps([work.key, result]) + "\n")
@@ -72,7 +83,7 @@ def finish(
     return {work: done[work] for work in works}
 
 
-def succeeded(works: Sequence[W], folder: Path) -> dict[W, Result]:
+def succeeded(works: Sequence[Kept], folder: Path) -> dict[Kept, Result]:
     """Return the stored results of the runs that have not failed."""
     stored = read_runs(folder)
     results = {work: stored.get(json.dumps(work.key)) for work in works}

@@ -8,24 +8,15 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.terms import Scalar
 from simulations.engines.flower_log import lines_to
 
-
-class Work(Hashable, Protocol):
-    """A pending run."""
-
-    @property
-    def key(self) -> Mapping[str, Scalar]:
-        """The identity of the run."""
-
-
-W = TypeVar("W", bound=Work)
+W = TypeVar("W", bound=Hashable)
+"""A pending run, or whatever its function needs to know."""
 
 Result = Mapping[str, Any]
 """The result of a run, ready for JSON; ``error`` alone, on one line, if it failed."""

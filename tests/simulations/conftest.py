@@ -9,6 +9,6 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     from simulations.comparison.workers import attempt  # noqa: PLC0415
 
     monkeypatch.setattr(
-        "simulations.comparison.finished.run_each",
+        "simulations.comparison.cluster.run_each",
         lambda works, _, run: ((work, attempt(run, work)) for work in works),
     )

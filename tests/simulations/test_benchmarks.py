@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import typer
 
-from flower_pansvm.errors import SumError
+from flower_pansvm.errors import EngineError, SumError
 from simulations import figures, origin
 from simulations.attack.active import levels
 from simulations.benchmarks import (
@@ -40,11 +40,12 @@ from simulations.benchmarks import (
 from simulations.benchmarks.__main__ import NAMES
 from simulations.benchmarks.__main__ import main as measure
 from simulations.benchmarks.secure_sums import AGGREGATIONS, Bench
+from simulations.comparison.plan import Plan
 from simulations.engines.running import train_in_process
 from simulations.origin import commit
 from simulations.result_files import result
 from strategies.registry import STRATEGIES
-from strategies.settings import make_settings
+from strategies.settings import SEPARATOR, make_settings
 
 NO_FOLDER = Path()
 Lines = list[dict[str, Any]]
@@ -249,6 +250,7 @@ def test_what_takes_hours_goes_on_where_it_was_stopped(
     assert [file.name for file in tmp_path.iterdir()] == ["slow.json"]
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_private_accuracy(tmp_path: Path, shorten: Callable[..., None]) -> None:
     few = {"lines": {"epsilons": (1.0, 4.0), "seeds": (0, 1)}}
     shorten(private_accuracy, few, measure=lambda *given: 0.6 + 0.1 * given[-1])
@@ -485,3 +487,29 @@ def test_the_page_names_every_benchmark() -> None:
 def test_what_is_no_benchmark_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(typer.BadParameter, match="benchmark"):
         measure(name, out=tmp_path)
+
+
+ON_A_CLUSTER = (
+    *("ablation", "calibration", "comparison", "heterogeneity", "hospitals", "level_costs"),
+    *("private_accuracy", "training"),
+)
+
+
+@pytest.mark.parametrize("name", ON_A_CLUSTER)
+def test_many_trainings_run_on_a_cluster(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(works: list[Any], address: str, _: object) -> None:
+        raise EngineError(f"{len(works)} works at {address}")
+
+    monkeypatch.setattr("simulations.comparison.cluster.run_on_cluster", run)
+    monkeypatch.setattr(Plan, "check", lambda _: [])
+    monkeypatch.setattr("simulations.comparison.plan.join_data", lambda names, _: SEPARATOR.join(names))
+    monkeypatch.delitem(training.TABLES, "rounds")
+    with pytest.raises(EngineError, match=r"\d\d works at head:6379"):
+        measure(name, tmp_path, tmp_path, "head:6379")
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*ON_A_CLUSTER}))
+def test_what_is_of_this_machine_runs_on_no_cluster(name: str, tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match=rf"^{name} "):
+        measure(name, tmp_path, tmp_path, "head:6379")
+    assert not list(tmp_path.iterdir())
