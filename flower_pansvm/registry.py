@@ -105,12 +105,12 @@ class Registry(UserDict[str, T]):
 
     def _added(self) -> dict[str, EntryPoint]:
         added = _installed(self.group) if self.group else ()
-        names = [*self.data, *(point.name for point in added)]
         for point in added:
-            if names.count(point.name) > 1:
+            same = [f"{one.dist and one.dist.name} ({one.value})" for one in added if one.name == point.name]
+            if len(same) > 1 or point.name in self.data:
                 raise SettingError(
-                    f"There are two of the {self.kind} '{point.name}', and an installed package has one of them: "
-                    f"{point.value}. Uninstall that package, or ask its author for another name."
+                    f"There are two of the {self.kind} '{point.name}', by installed packages: {', '.join(same)}. "
+                    "Uninstall one, or ask its author for another name."
                 )
         return {point.name: point for point in added}
 

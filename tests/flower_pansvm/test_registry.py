@@ -153,3 +153,13 @@ def test_a_name_is_given_once(package: Path) -> None:
     package.write_text(f"[{GROUP}]\nfraction = circles:Circle\n")
     with pytest.raises(SettingError, match="circles:Circle"):
         list(Registry("shape", TABLE, GROUP))
+
+
+def test_both_packages_that_give_one_name_are_named(package: Path) -> None:
+    for name in ("circles", "rings"):
+        folder = package.parents[1] / f"{name}-1.dist-info"
+        folder.mkdir(exist_ok=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (folder / "entry_points.txt").write_text(f"[{GROUP}]\ncircle = {name}:Circle\n")
+    with pytest.raises(SettingError, match=r"'circle'.*circles.*rings|'circle'.*rings.*circles"):
+        list(Registry("shape", TABLE, GROUP))
