@@ -185,7 +185,7 @@ class PhasedStrategy(ABC):
         level = (
             f"{settings.level}, noise {settings.noise:g}" if settings.level == "perturbed" else settings.level
         )
-        text = "%s with secure sum '%s', %d sites, privacy: %s"
+        text = "%s with secure sum '%s', sites=%d, privacy: %s"
         logger.info(text, settings.strategy, settings.aggregation, settings.sites, level)
         if not settings.protocol.protected:
             text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"

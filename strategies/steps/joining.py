@@ -121,6 +121,8 @@ def join(
         keys = PublicKeys(answer.public_key, answer.published, answer.epochs, answer.signature)
         contacts[name] = Contact(nodes[name], keys, answer.columns, answer.classes, answer.simulated)
     federation.enrol(contacts)
+    if len(answers) > settings.sites:
+        logger.info("%d sites take part, as so many are connected", len(answers))
     if len(answers) == 2:
         logger.info(
             "only two sites take part: each learns the other's sums by subtracting its own from the total"

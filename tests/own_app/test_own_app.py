@@ -161,6 +161,13 @@ def test_a_setting_without_effect_in_an_app_is_refused(key: str) -> None:
         PanSVM.from_context(context({f"pansvm.{key}": "iid"}))
 
 
+def test_the_log_counts_the_sites_that_take_part(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "flower_pansvm")
+    trained(client_app(data=wine), {**OURS, "pansvm.sites": 2, "pansvm.min-sites": 2})
+    assert "2 sites" not in caplog.text
+    assert "3 sites" in caplog.text
+
+
 def test_a_nodes_other_keys_are_the_apps() -> None:
     def own_path(context: Context) -> pd.DataFrame:
         assert (context.node_config["path"], context.node_config["data"]) == ("/rows", "mine")
