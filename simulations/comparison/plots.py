@@ -19,7 +19,7 @@ def accuracy_figure(
 
     ``limits`` of the axis are the same for all scenarios of a data set. Baselines are grey and hollow.
     """
-    figure = Figure(figsize=(WIDTH, 0.75 + ROW * len(strategies)), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 0.75 + ROW * len(strategies)))
     axes = figure.subplots()
     for row, name in enumerate(strategies):
         # The accuracy is the same with all secure sums.

@@ -60,7 +60,7 @@ def calibration_figure(bands: Sequence[Band]) -> Figure:
 
 def _square(diagonal: str, xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
     """Return a figure of two shares with a diagonal that is called so."""
-    figure = Figure(figsize=(4.6, 4.2), layout="constrained")
+    figure = Figure(figsize=(4.6, 4.2))
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle="--", label=diagonal)
     axes.set(xlabel=xlabel, ylabel=ylabel, aspect="equal")
@@ -70,7 +70,7 @@ def _square(diagonal: str, xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
 
 def convergence_figure(result: Mapping[str, Any]) -> Figure:
     """Draw the relative gap of every problem against cutting-plane round trips."""
-    figure = Figure(figsize=(6.2, 3.6), layout="constrained")
+    figure = Figure(figsize=(6.2, 3.6))
     axes = figure.subplots()
     gaps = [_gaps(history) for history in result["convergence"]]
     few = len(gaps) <= MOST_LINES
@@ -101,7 +101,7 @@ def selection_figure(result: Mapping[str, Any]) -> Figure | None:
     points.sort(key=lambda point: point["features"])
     if len(points) < 2:
         return None
-    figure = Figure(figsize=(6.2, 3.6), layout="constrained")
+    figure = Figure(figsize=(6.2, 3.6))
     axes = figure.subplots()
     counts = [point["features"] for point in points]
     means = np.array([point["accuracy"] for point in points])

@@ -59,10 +59,15 @@ def svg(figure: "Figure | None", says: str = "") -> str:
     if figure is None:
         return ""
     import matplotlib as mpl  # noqa: PLC0415
+    from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
 
     buffer = io.StringIO()
     # Text that is text can be searched, and is read at any size.
     with mpl.rc_context({"svg.fonttype": "none"}):
+        # For a figure that has a layout engine, savefig draws all of it twice. Texts are measured as SVG shows them.
+        FigureCanvasSVG(figure)
+        ConstrainedLayoutEngine().execute(figure)
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     drawing = text[text.index("<svg") :].replace(
