@@ -4,7 +4,6 @@ And whether a file can be made in a folder.
 """
 
 import os
-import pwd
 import shlex
 import stat
 from pathlib import Path
@@ -12,6 +11,7 @@ from tempfile import TemporaryFile
 
 from clients.node.node_config import NODE_FILE
 from flower_pansvm.errors import SettingError
+from flower_pansvm.study.folder import account_name
 
 LEDGER_BYTES = 2**16
 """More than a hospital writes before it answers a question."""
@@ -39,7 +39,7 @@ def own_folder(folder: Path) -> Path:
 
 
 def _of_another(folder: Path, path: Path, owner: int) -> str:
-    account, other = _name(os.getuid()), _name(owner)
+    account, other = account_name(os.getuid()), account_name(owner)
     if path == folder:
         return (
             f"{folder} belongs to the account {other}, and this is {account}: the SuperNode could not read what this "
@@ -49,14 +49,6 @@ def _of_another(folder: Path, path: Path, owner: int) -> str:
         f"{path} belongs to the account {other}, and this is {account}: probably a command was run in that account. "
         f"Give the folder back to the account of the SuperNode, as root: chown -R {account} {shlex.quote(str(folder))}"
     )
-
-
-def _name(account: int) -> str:
-    """Return the name of an account, or its number as ``sudo`` takes it."""
-    try:
-        return pwd.getpwuid(account).pw_name
-    except KeyError:
-        return f"#{account}"
 
 
 def takes_files(folder: Path) -> bool:

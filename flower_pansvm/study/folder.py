@@ -1,5 +1,6 @@
 """The folder of a hospital or a coordinator, which is this account's alone, and the private files in it."""
 
+import pwd
 import stat
 from pathlib import Path
 
@@ -39,3 +40,11 @@ def read_private(path: Path, owner: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}. It is {owner}.") from None
+
+
+def account_name(account: int) -> str:
+    """Return the name of an account, or its number as ``sudo`` takes it."""
+    try:
+        return pwd.getpwuid(account).pw_name
+    except KeyError:
+        return f"#{account}"

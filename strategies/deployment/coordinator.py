@@ -2,6 +2,8 @@
 
 import base64
 import json
+import os
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -18,7 +20,7 @@ from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.new_identity import create_identity, public_identity
 from flower_pansvm.study.certificates import make_certificates
 from flower_pansvm.study.documents import signed
-from flower_pansvm.study.folder import new_folder, read_private
+from flower_pansvm.study.folder import account_name, new_folder, read_private
 from flower_pansvm.study.handout import KIND
 from flower_pansvm.study.invitation import (
     INVITATION_FILE,
@@ -84,16 +86,23 @@ class Coordinator:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the coordinator of a folder; SettingError if it is no such folder."""
+        """Return the coordinator of a folder; SettingError if it is no such folder, or another account's."""
         folder = folder.expanduser().absolute()
         try:
             content = json.loads((folder / COORDINATOR_FILE).read_text(encoding="utf-8"))
-            return cls(folder, str(content["address"]), int(content["port"]))
+            study, owner = cls(folder, str(content["address"]), int(content["port"])), folder.stat().st_uid
         except (OSError, ValueError, LookupError, TypeError):
             raise SettingError(
                 f"{folder} is no coordinator's folder. Name the one that `pansvm coordinator init` made with --folder, "
                 "or make one."
             ) from None
+        if owner != os.getuid():  # root's, too: what it writes, the server could not read
+            account, other = account_name(os.getuid()), account_name(owner)
+            raise SettingError(
+                f"{folder} belongs to the account {other}, and this is {account}: the server answers its own account "
+                f"only. Run the command in that: sudo -H -u {shlex.quote(other)} pansvm coordinator …"
+            )
+        return study
 
     def invitation(self) -> Invitation:
         """Return the latest invitation; SettingError if there is none yet."""

@@ -41,6 +41,19 @@ def test_no_command_of_another_account_writes_into_the_folder(
     assert content(folder) == before
 
 
+@pytest.mark.parametrize(("command", "argument"), {"start": "", "train": "--out=x", "invite": "x"}.items())
+def test_no_command_of_another_account_uses_a_coordinators_folder(
+    command: str, argument: str, joined: Study, pansvm: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root's server would refuse the account's `train`, and that of the account root's, which waited for it."""
+    folder = joined.coordinator.folder
+    before = content(folder)
+    monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
+    told = pansvm.error("coordinator", command, *filter(None, [argument]), "--folder", folder)
+    assert "sudo -H -u" in told
+    assert content(folder) == before
+
+
 @pytest.mark.parametrize("mode", [0o770, 0o702])
 def test_a_folder_that_others_can_change_is_told(mode: int, joined: Study, pansvm: Run) -> None:
     folder = joined.hospitals["north"]
