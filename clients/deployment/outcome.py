@@ -41,9 +41,11 @@ def receive(hospital: Path, path: Path, folder: Path) -> Path:
             f"The model in {path} is not that of its own figures. Ask the coordinator for it again."
         )
     folder = new_folder(folder)
-    write(folder / RESULT_FILE, content["result"])
     if model:
         write(folder / MODEL_FILE, model)
+    write(
+        folder / RESULT_FILE, content["result"]
+    )  # last: figures alone would be those of a run without a model
     return folder
 
 

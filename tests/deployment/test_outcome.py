@@ -9,6 +9,7 @@ import pytest
 
 from clients.deployment.outcome import receive
 from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.files import write
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.study.documents import signed
 from flower_pansvm.study.handout import KIND
@@ -40,6 +41,22 @@ def test_every_hospital_gets_the_model_and_the_figures_as_they_are(
         kept = receive(folder, file, tmp_path / f"got-{name}")
         for part in ("model.npz", "result.json"):
             assert (kept / part).read_bytes() == (trained / part).read_bytes()
+
+
+def test_figures_are_not_there_without_their_model(
+    joined: Study, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a disk that gets full in between: they would be those of a run that has made none."""
+
+    def until_full(path: Path, content: bytes | str) -> None:
+        if any(path.parent.iterdir()):
+            raise OSError(28, "No space left on device")
+        write(path, content)
+
+    monkeypatch.setattr("clients.deployment.outcome.write", until_full)
+    with pytest.raises(OSError, match="space"):
+        receive(joined.hospitals["north"], handed_out(joined, trained), tmp_path / "got")
+    assert [path.name for path in (tmp_path / "got").iterdir()] == ["model.npz"]
 
 
 def test_nothing_is_overwritten(joined: Study, trained: Path, tmp_path: Path) -> None:
