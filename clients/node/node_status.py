@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ class NodeStatus:
         return self._content[name]
 
     def set(self, **entries: Any) -> None:
-        """Change entries and write the file; on a full disk its time says at least that the process lives."""
+        """Change entries and write the file; on a full disk it is old or empty, and its time says that one lives."""
         with self._lock:
             self._content |= entries
             text = json.dumps({**self._content, "written": now()})
@@ -40,4 +39,4 @@ class NodeStatus:
                 write(self._path, text, overwrite=True, mode=PRIVATE)
             except OSError:
                 with contextlib.suppress(OSError):
-                    os.utime(self._path)
+                    self._path.touch(PRIVATE)

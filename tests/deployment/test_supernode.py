@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -217,6 +218,25 @@ def test_a_full_disk_is_critical_and_one_that_lives_beside_it_does_not_stand_sti
         assert found["connection"] == Line("connection", "connected since 2026-01-02T03:04:05Z")
         assert found["disk"].code == CRITICAL
         assert str(hospital) in found["disk"].text
+
+
+def test_one_that_is_started_on_a_full_disk_is_not_ended_as_standing_still(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is looked at is the file's time, and the last SuperNode's file has been removed."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("clients.node.node_status.write", full)
+    with running_alone(hospital):
+        written = NodeStatus(hospital)
+        before = (hospital / STATUS_FILE).stat().st_mtime_ns
+        os.utime(hospital / STATUS_FILE, (0, 0))
+        written.set()
+        assert (hospital / STATUS_FILE).stat().st_mtime_ns >= before
+        assert stat.S_IMODE((hospital / STATUS_FILE).stat().st_mode) == 0o600
+        assert lines_of(hospital)["connection"].code == CRITICAL
 
 
 def test_a_folder_that_cannot_be_written_to_is_critical(
