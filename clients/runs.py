@@ -208,16 +208,11 @@ def write_runs(folder: Path, runs: Mapping[str, Asked]) -> None:
 def _asked(hospital: Hospital, level: str, now: float) -> Asked:
     """Return the run that a hospital is asked for."""
     config, roster, study = hospital.terms.config, hospital.policy.roster, ""
-    settings = {
-        printable(key, MOST_TEXT): printable(str(value), MOST_TEXT)
-        for key, value in sorted(config.items())
-        if key not in NO_MATTER
-    }
+    agreed = {key: str(value) for key, value in config.items() if key not in NO_MATTER}
+    settings = {printable(key, MOST_TEXT): printable(text, MOST_TEXT) for key, text in sorted(agreed.items())}
     with contextlib.suppress(OSError):  # who needs the roster says that it is missing
         study = hashlib.sha256(Path(roster).read_bytes()).hexdigest()
-    whole = json.dumps(
-        [study, level, {key: str(config[key]) for key in config if key not in NO_MATTER}], sort_keys=True
-    )
+    whole = json.dumps([study, level, agreed], sort_keys=True)
     digest = hashlib.sha256(whole.encode()).hexdigest()
     system = printable(str(config.get("strategy", "")), MOST_TEXT)
     return Asked(digest, system, study, level, settings, now)
