@@ -1,6 +1,6 @@
 """The baselines by name, and the figures of each, in the measures of the strategies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.constraints import setting_fields
 from flower_pansvm.counts import BINS, confusion_counts
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.registry import Registry
@@ -77,6 +78,20 @@ BASELINES: Registry[Baseline] = Registry(
     },
 )
 """All baselines by name."""
+
+OF_AN_SVM: Mapping[str, tuple[str, ...]] = {
+    "central:svc": ("C", "gamma", "kernel"),
+    **dict.fromkeys(
+        ("central:nystroem", "central:random-rows", "central:fourier"), ("C", "gamma", "kernel", "landmarks")
+    ),
+    **dict.fromkeys(("central:boosting", "central:naive-bayes", "central:tree", "fedxgb:bagging"), ()),
+}
+"""The settings of an SVM, besides scaling and class weights, that a baseline reads; one that is not named reads C."""
+
+
+def settings_read(name: str) -> set[str]:
+    """Return the settings that a baseline reads, and those of every run."""
+    return {*setting_fields(Settings), "scaling", "class-weight", *OF_AN_SVM.get(name, ("C",))}
 
 
 def baseline_result(name: str, settings: Settings, pool: Pooled) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from flower_pansvm.site_names import simulated_name
 from flower_pansvm.terms import Scalar
 from simulations import running
 from simulations.baselines.central import check_given
-from simulations.baselines.registry import BASELINES
+from simulations.baselines.registry import BASELINES, settings_read
 from simulations.comparison.left_out import TESTED_ON, check_left_out, names_of
 from simulations.comparison.run import Case, settings_of
 from simulations.data.datasets import locate
@@ -224,10 +224,11 @@ def _check_sites(settings: Settings) -> tuple[list[str], int]:
 
 
 def _settings_known(strategy: str, aggregation: str) -> set[str]:
-    """Return the settings of a strategy with a secure sum; of a baseline those of PAN-SVM."""
-    settings_class = STRATEGIES[strategy].settings_class if strategy in STRATEGIES else PanSvmSettings
-    options = set(setting_fields(options_class(aggregation))) if aggregation else set()
-    return {*setting_fields(settings_class), *options}
+    """Return the settings of a strategy with a secure sum, or of a baseline."""
+    if strategy in BASELINES:
+        return settings_read(strategy)
+    options = setting_fields(options_class(aggregation))
+    return {*setting_fields(STRATEGIES[strategy].settings_class), *options}
 
 
 def _known_to(strategy: str, aggregation: str, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:

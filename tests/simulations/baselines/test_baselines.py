@@ -1,6 +1,7 @@
 """The central baselines: scikit-learn's own figures on the same rows, and what they refuse."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from sklearn.svm import SVC
 from flower_pansvm.errors import SettingError
 from simulations.baselines import federated, gradient_descent
 from simulations.baselines.gradient_descent import first_weights, gradient, outputs
-from simulations.baselines.registry import BASELINES, BaselineFigures
-from simulations.data.pooling import Pooled, pooled
+from simulations.baselines.registry import BASELINES, BaselineFigures, settings_read
+from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.running import train_in_process
 from strategies.settings import make_settings
 from strategies.svm_settings import PanSvmSettings
@@ -78,7 +79,7 @@ def test_the_nystroem_map_of_all_rows_is_the_kernel_machine() -> None:
 
 
 def test_balanced_classes_favour_the_rare_one() -> None:
-    pool = pooled(settings_of())
+    pool = pooled(settings_of(data="iris"))
     rare = pool.train.classes == 0
     few = ~rare | (np.cumsum(rare) <= 8)
     pool = replace(pool, train=pool.train.of(few))
@@ -128,7 +129,7 @@ def test_where_sites_differ_scaffold_comes_to_the_model_of_all_rows(monkeypatch:
 
 def test_sites_with_the_same_rows_grow_the_trees_of_one() -> None:
     xgboost = pytest.importorskip("xgboost", reason="the extra 'boosting' is not installed")
-    pool = pooled(settings_of())
+    pool = pooled(settings_of(data="iris"))
     rows, twice = pool.train, np.tile(np.arange(len(pool.train.classes)), 2)
     both = replace(rows.of(twice), sites=np.repeat([0, 1], len(rows.classes)))
     found = run("fedxgb:bagging", replace(pool, train=both))
@@ -159,3 +160,23 @@ def test_what_cannot_be_trained_is_refused() -> None:
 
 def test_no_test_rows_no_figures() -> None:
     assert run("central:tree", data="iris", test_fraction=0.0).evaluation.accuracy is None
+
+
+@pytest.mark.parametrize("name", [name for name in BASELINES if name.startswith("central:")])
+def test_what_a_baseline_is_said_to_read_changes_it(name: str) -> None:
+    """And nothing else of an SVM's settings does."""
+    other = {"C": 0.001, "gamma": "5", "kernel": "linear", "landmarks": "3"}
+    if name == "central:fourier":
+        del other["kernel"]  # which it refuses
+    generator, nobody = np.random.default_rng(0), np.full(200, -1)
+    X = generator.normal(size=(2, 200, 3))
+    classes = (X[..., 0] * X[..., 1] + X[..., 2] + generator.normal(size=X.shape[:2]) > 0).astype(int)
+    rows = [PooledRows(*one, nobody, nobody, np.arange(200)) for one in zip(X, classes, strict=True)]
+
+    def figures(**changed: Any) -> Any:
+        found = BASELINES[name](settings_of(**changed), *rows).evaluation
+        return found.accuracy, found.auc
+
+    usual = figures()
+    found = {key for key, value in other.items() if figures(**{key: value}) != usual}
+    assert found == settings_read(name) & other.keys()

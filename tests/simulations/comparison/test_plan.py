@@ -22,19 +22,20 @@ def test_a_case_for_each_combination_and_a_baseline_once_for_all_secure_sums() -
         data=("iris", "wine"),
         splits=("iid", "dirichlet:1"),
         aggregations=("ring", "k-secure"),
+        strategies=("local-only", "central:nystroem"),
         varied={"C": ("1", "10"), "landmarks": ("20",)},
         seed=7,
     ).cases()
     # data x splits x C x repeats x (two secure sums, and the baseline)
     assert len(cases) == len(set(cases)) == 2 * 2 * 2 * 2 * 3
-    assert {case.aggregation for case in cases if case.strategy == "central:tree"} == {""}
+    assert {case.aggregation for case in cases if case.strategy == "central:nystroem"} == {""}
     assert {(case.repeat, case.seed) for case in cases} == {(0, 7), (1, 8)}
     assert {case.settings for case in cases} == {"C=1", "C=10"}
     for case in cases:
         assert case.config["seed"] == case.seed
         assert f"C={case.config['C']}" == case.settings
         # local-only has no landmarks, so that the setting is none of its.
-        assert ("landmarks" in case.config) == (case.strategy == "central:tree")
+        assert ("landmarks" in case.config) == (case.strategy == "central:nystroem")
 
 
 def test_the_number_of_sites_can_be_compared() -> None:
@@ -90,6 +91,11 @@ def test_a_table_under_two_names_is_no_second_data_set(hospital_files: list[Path
         ({"data": ("none.csv",)}, "no file 'none.csv'"),
         ({"varied": {"gama": ("1",)}}, "Did you mean 'gamma'"),
         ({"varied": {"landmarks": ("9",)}, "strategies": ("local-only",)}, "none of which is compared"),
+        (
+            {"varied": {"C": ("1", "2")}, "strategies": ("central:tree", "central:naive-bayes")},
+            "none of which is compared",
+        ),
+        ({"varied": {"tol": (".1",)}, "strategies": ("central:svc",)}, "none of which is compared"),
         ({"varied": {"C": ("-1",)}}, "above 0"),
         ({"varied": {"C": ("1", "1")}}, "twice"),
         ({"varied": {"C": ("auto",)}, "strategies": ("pan-svm", "central:svc")}, "does not choose them"),
