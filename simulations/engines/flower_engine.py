@@ -31,6 +31,8 @@ START_SECONDS = 60.0
 """Longest wait for the SuperLink to listen."""
 CLUSTER_SECONDS = 10.0
 """Longest wait for an existing Ray cluster."""
+HTTP2, HTTP2_SETTINGS = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", b"\4"
+"""How a client of gRPC begins, as Ray's are (RFC 9113), and the kind of frame that a server answers with."""
 TAIL_LINES = 25
 """Lines of a log's end in an error."""
 
@@ -155,7 +157,11 @@ def check_cluster(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdigit():
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=CLUSTER_SECONDS).close()
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=CLUSTER_SECONDS) as found:
+                if os.environ.get("RAY_USE_TLS", "0") == "0":
+                    found.sendall(HTTP2)
+                    if found.recv(4)[3:] != HTTP2_SETTINGS:
+                        raise ConnectionError("what listens there is no cluster")
         except OSError as error:
             raise EngineError(
                 f"RAY_ADDRESS or --cluster names a Ray cluster at '{address}', which does not answer ({error}). Start "

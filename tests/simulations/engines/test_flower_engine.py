@@ -4,11 +4,14 @@ import io
 import os
 import re
 import signal
+import socket
+import time
 import tomllib
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from flwr.cli.build import build_fab_from_disk
@@ -235,3 +238,21 @@ def test_interrupted_run_leaves_nothing(
     assert not folder.exists()
     assert_all_ended(pids, at_least=2)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request"])
+def test_a_port_of_something_else_is_no_cluster(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flower_engine, "CLUSTER_SECONDS", 0.3)
+
+    def reply() -> None:
+        with server.accept()[0] as connection:
+            connection.sendall(answer)
+            connection.recv(100)
+            time.sleep(0.5)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        web = Thread(target=reply)
+        web.start()
+        with pytest.raises(EngineError, match="does not answer"):
+            flower_engine.check_cluster(f"127.0.0.1:{server.getsockname()[1]}")
+        web.join()
