@@ -23,6 +23,7 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.files import write
 from flower_pansvm.schema import class_names
 from simulations.comparison.cluster import run_all
+from simulations.comparison.workers import failure
 from simulations.data.datasets import load_dataset
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.flower_log import quieter
@@ -90,7 +91,7 @@ def results_of(
     found = {}
     for call, result in run_all(calls, os.cpu_count() or 1, partial(_called, work), cluster):
         if "error" in result:
-            raise PanSVMError(f"{work.__name__}{call}: {result['error']}")
+            raise PanSVMError(f"{work.__name__}{call}: {failure(result)}")
         found[call] = result["value"]
     return found
 

@@ -45,6 +45,7 @@ def reproduce(
 
     Runs that are missing in --out are done; then the table is written, with --row of these rows alone.
     """
+    from simulations.comparison.workers import failure  # noqa: PLC0415
     from simulations.papers import writing  # noqa: PLC0415
     from simulations.papers.declared import all_reproductions  # noqa: PLC0415
     from simulations.papers.running import do_runs  # noqa: PLC0415
@@ -75,7 +76,7 @@ def reproduce(
         console.print(f"{name}, {reproduction.title}: {len(runs)} runs, about {minutes} on two cores")
 
         def show(run: "Run", result: "Result", remaining: int) -> None:
-            outcome = result.get("error") or f"{result['wall']:.1f} s"
+            outcome = failure(result) if "error" in result else f"{result['wall']:.1f} s"
             title = " ".join(str(value) for key, value in run.items if key in SHOWN)
             console.print(f"{title}: {outcome}; {remaining} left")
 

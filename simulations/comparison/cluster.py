@@ -139,4 +139,9 @@ def _last_line(error: BaseException) -> str:
 def _task(run: Callable[[W], Result], work: W) -> Result:
     warnings.simplefilter("ignore")
     with threadpool_limits(limits=1), lines_to(lambda _: None):
-        return attempt(run, work)
+        result = attempt(run, work)
+    if "error" not in result:
+        return result
+    import ray  # noqa: PLC0415 - of an extra
+
+    return {**result, "node": cast(Any, ray).util.get_node_ip_address()}

@@ -19,7 +19,7 @@ from simulations.comparison.page import ENDINGS, PAGE_FILE, SUMMARY_FILE, write_
 from simulations.comparison.plan import Plan
 from simulations.comparison.run import COLUMNS, Case, line_of, run_case, settings_of
 from simulations.comparison.summary import frame, named
-from simulations.comparison.workers import Result
+from simulations.comparison.workers import Result, failure
 from simulations.origin import origin
 from simulations.running import doubts_of
 from strategies.results import versions
@@ -72,7 +72,7 @@ def compare(
 def _outcome(result: Result) -> str:
     """Return the outcome of a run in a few words."""
     if "error" in result:
-        return f"failed: {result['error']}"
+        return f"failed: {failure(result)}"
     accuracy = "not measured" if result["accuracy"] is None else f"{result['accuracy']:.4f}"
     trips = f", {result['round_trips']} round trips" if result["round_trips"] else ""
     return f"accuracy {accuracy}{trips}, {result['seconds']:.1f} s"

@@ -19,7 +19,7 @@ W = TypeVar("W", bound=Hashable)
 """A pending run, or whatever its function needs to know."""
 
 Result = Mapping[str, Any]
-"""The result of a run, ready for JSON; ``error`` alone, on one line, if it failed."""
+"""The result of a run, ready for JSON; ``error`` alone, on one line, if it failed, with the ``node`` of a cluster."""
 
 DIED = (
     "The process of this run ended before the run did, most likely for lack of memory. Compare with --jobs 1, or with "
@@ -36,6 +36,11 @@ def attempt(run: Callable[[W], Result], work: W) -> Result:
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
     return {"error": " ".join(text.split())}
+
+
+def failure(result: Result) -> str:
+    """Return the error of a run that failed, and the node of a cluster where it did: it may lack a folder of data."""
+    return str(result["error"]) + (f" (On node {result['node']}.)" if "node" in result else "")
 
 
 def run_each(works: Sequence[W], jobs: int, run: Callable[[W], Result]) -> Iterator[tuple[W, Result]]:

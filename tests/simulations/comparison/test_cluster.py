@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from flower_pansvm.errors import EngineError, PanSVMError
+from flower_pansvm.errors import EngineError, PanSVMError, SettingError
 from simulations.comparison import cluster as cluster_module
 from simulations.comparison.cluster import run_on_cluster
+from simulations.comparison.comparing import _outcome
 from simulations.comparison.finished import RUNS_FILE, finish
+from simulations.comparison.workers import failure
 from simulations.engines.flower_engine import free_port
 from simulations.origin import origin
 from tests.command_line import Run
@@ -77,7 +79,7 @@ def test_a_node_that_dies_costs_no_run(cluster: Any, tmp_path: Path) -> None:
             for process in other.all_processes["raylet"]:
                 os.kill(process.process.pid, signal.SIGKILL)
     assert sorted(found) == list(range(8))
-    assert found[3] == {"error": "as it should"}
+    assert found[3] == {"error": "as it should", "node": cluster.address.partition(":")[0]}
     assert [found[number]["accuracy"] for number in range(8) if number != 3] == [0, 1, 2, 4, 5, 6, 7]
     begun = {file.name.split("-")[1] for file in tmp_path.iterdir()}
     assert len(begun) == 2
@@ -125,6 +127,19 @@ def test_nodes_that_cannot_do_the_runs_are_told(
     with pytest.raises(EngineError, match="another"):
         list(run_on_cluster([Piece(0, str(tmp_path))], cluster.address, work))
     assert not list(tmp_path.iterdir())
+
+
+def test_the_node_of_a_failed_run_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray.util, "get_node_ip_address", lambda: "10.0.0.9")
+    result = cluster_module._task(work_nowhere, Piece(3, ""))
+    assert "10.0.0.9" in failure(result)
+    assert "10.0.0.9" in _outcome(result)
+    assert "10.0.0.9" not in failure({"error": "here"})
+
+
+def work_nowhere(_: Piece) -> dict[str, Any]:
+    """Fail as a run does whose node has no data."""
+    raise SettingError("The folder of data sets '/data' does not exist.")
 
 
 def test_other_versions_of_a_node_are_named_and_another_python_is_left_to_ray() -> None:
