@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from flwr.supercore.task_identity import TaskIdentity
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
@@ -144,6 +145,17 @@ def _local_models_in_a_tenth_of_the_steps() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(output_perturbation, "LOCAL_TOL", 1e-4)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _plots_are_not_laid_out() -> Iterator[None]:
+    """Have plots drawn with fixed margins: a layout takes twice as long as the drawing, and hundreds are drawn.
+
+    The tests of how each plot of a report is laid out, in tests/strategies/report/test_plots.py, set it back.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ConstrainedLayoutEngine, "execute", lambda *_: None)
         yield
 
 

@@ -1,11 +1,21 @@
 """The plots stay readable with one problem and with hundreds."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from strategies.report.plots import convergence_figure, selection_figure
+from simulations.comparison.plots import accuracy_figure, limits_of
+from simulations.comparison.summary import frame
+from strategies.report.curves import bands_of, roc_curves
+from strategies.report.plots import calibration_figure, convergence_figure, roc_figure, selection_figure
+from strategies.report.section import svg
+from tests.simulations.comparison.conftest import line
+
+LAY_OUT = ConstrainedLayoutEngine.execute
 
 
 def result(problems: int) -> dict[str, Any]:
@@ -77,3 +87,36 @@ def test_what_the_filters_removed_is_not_drawn() -> None:
     result["filters"] = {"kept": ["a feature"] * 30}
     (axes,) = selection_figure(result).axes
     assert max(np.asarray(axes.lines[0].get_xdata())) == 30
+
+
+TWO = {
+    "classes": ["healthy", "ill"],
+    "decision_groups": [[{"others": 2, "of_class": 1, "probability": 0.5}] * 2],
+}
+LONG_NAME = "a strategy of a long name"
+RUNS = frame([line(LONG_NAME, repeat, accuracy=0.8 + 0.1 * repeat) for repeat in range(2)])
+
+
+@pytest.mark.parametrize(
+    "plotted",
+    [
+        pytest.param(lambda: roc_figure(TWO, roc_curves(TWO)), id="roc"),
+        pytest.param(lambda: calibration_figure(bands_of(TWO)), id="calibration"),
+        pytest.param(lambda: convergence_figure(result(3)), id="convergence"),
+        pytest.param(lambda: selection_figure(selected([3000, 30, 10, 1], 10)), id="selection"),
+        pytest.param(lambda: accuracy_figure(RUNS, limits_of(RUNS), [LONG_NAME], []), id="accuracy"),
+    ],
+)
+def test_each_plot_is_laid_out_within_its_edges_and_drawn_once(
+    plotted: Callable[[], Figure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", LAY_OUT)
+    figure, drawn = plotted(), []
+    (axes,) = figure.axes
+    draw, before = axes.draw, axes.get_position().bounds
+    monkeypatch.setattr(axes, "draw", lambda renderer: drawn.append(renderer) or draw(renderer))
+    assert "<svg" in svg(figure)
+    assert len(drawn) == 1
+    assert axes.get_position().bounds != before
+    edges = figure.get_tightbbox()
+    assert min(edges.x0, edges.y0, *(figure.get_size_inches() - edges.max)) > -0.01
