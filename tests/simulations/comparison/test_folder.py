@@ -60,7 +60,6 @@ def test_half_a_line_is_run_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_in_this_process")
-@pytest.mark.usefixtures("_in_this_process")
 @pytest.mark.parametrize(
     "damaged", [b"null", b"42", b"\xff\xfe\x00", b'[{"number": 0}, 5]', b'[{"number": 0}, {}]']
 )
@@ -86,9 +85,10 @@ def test_a_file_is_hashed_once(monkeypatch: pytest.MonkeyPatch, hospital_files: 
     assert read.count(hospital_files[0]) == 1
 
 
-def test_a_failed_run_is_kept_and_tried_again(tmp_path: Path) -> None:
+def test_a_failed_run_is_kept_and_tried_again(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     found = {1: {"found": 1 / 3}, -1: {"error": "it did not work, really"}}
     assert finished_by(tmp_path, 1, -1) == (found, [1, -1])
+    request.getfixturevalue("_in_this_process")
     assert finished_by(tmp_path, 1, -1) == (found, [-1])
 
 

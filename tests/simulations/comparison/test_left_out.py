@@ -63,6 +63,7 @@ def test_a_class_that_only_the_left_out_site_has_is_told(system: str, files: lis
         run_case(without)
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_repeats_that_test_the_same_rows_are_no_resampling(
     files: list[Path], pansvm: Run, tmp_path: Path
 ) -> None:
