@@ -7,9 +7,10 @@ each leaves when its bounds have met. :mod:`.search` and :mod:`.line_search` cho
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from typing import Protocol
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
@@ -82,7 +83,7 @@ def solve(
 
     workers = WORKERS if max((problem.rank for problem in problems), default=0) > LARGE else 1
     # On matrices as small as the master's, threads only wait for each other: many times slower on a loaded machine.
-    with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
+    with _thread_pools().limit(limits=1), ThreadPoolExecutor(workers) as pool:
         for round_trip in range(1, most_rounds + 1):
             if not any(needed is None or i < needed for i in questions):
                 break
@@ -95,6 +96,12 @@ def solve(
             }
             report(round_trip, states)
     return states
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the thread pools of what solves masters, loaded with this file; each search takes 1 to 3 ms."""
+    return ThreadpoolController()
 
 
 def _sendable(question: Question) -> Question:
