@@ -43,9 +43,8 @@ def receive(hospital: Path, path: Path, folder: Path) -> Path:
     folder = new_folder(folder)
     if model:
         write(folder / MODEL_FILE, model)
-    write(
-        folder / RESULT_FILE, content["result"]
-    )  # last: figures alone would be those of a run without a model
+    # Last: figures alone would be those of a run without a model.
+    write(folder / RESULT_FILE, content["result"])
     return folder
 
 
