@@ -160,7 +160,7 @@ def _check_kept(kept: Kept) -> None:
     marks = [(first, len(kept.features)), (last, len(kept.features)), *((m, 1) for m in labels.values())]
     right = (
         bool(first and last)
-        and kept.marks.rows >= 0 <= min(kept.marks.moved, *kept.marks.again)
+        and kept.marks.rows >= 0 <= min(kept.marks.moved, kept.marks.swapped, *kept.marks.again)
         and len(kept.marks.again) == len(LACKED)
         and {**first, **last}.keys() == kept.marks.like.keys()
         and all(len(counts) == len(LACKED) and min(counts) >= 0 for counts in kept.marks.like.values())

@@ -68,6 +68,7 @@ class Marks:
     # How many other rows were as like each marked record, by `LACKED`: the fewest as long as it was there.
     like: dict[str, Sequence[int]] = field(default_factory=dict, repr=False)
     moved: float = 0.0  # how many of the first use's are there with other ids or cells
+    swapped: float = 0.0  # and how many, at one export or the next, with an id that another record had
 
 
 def fingerprints(secret: bytes, records: Sequence[bytes]) -> Words:
@@ -185,27 +186,28 @@ def check_not_again(
         The patient of each row, if known: rows of one may be alike.
     """
     known = {**marks.first, **marks.last}
-    gone = {record: text for record, text in known.items() if record not in now}
+    gone = {record: text for record, text in known.items() if now.get(record) != text}
     whose = None if patients is None else np.unique(patients, return_inverse=True)[1]
-    like, of_others, bits = _likeness({**gone, **now}, prints, cells, whose)
+    like, of_others, bits = _likeness([*gone.items(), *now.items()], prints, cells, whose)
     never = [np.iinfo(np.int64).max] * len(LACKED)
     had = np.array([marks.like.get(record, never) for record in [*gone, *now]])
     lost, stayed = np.split(like > had, [len(gone)])
     stayed = stayed[[record in known for record in now]]
-    of_first = np.array([record in marks.first for record in gone], dtype=np.bool_)
-    moved, in_all = _more_alike(lost, stayed), _more_alike(lost[of_first], stayed)
-    if moved - marks.moved >= max(LEAST_MOVED, MOVED * len(known)) or in_all >= max(
+    of_first, changed = (np.array([r in of for r in gone], dtype=np.bool_) for of in (marks.first, now))
+    moved, in_all = (_more_alike(lost[some & ~changed], stayed) for some in (True, of_first))
+    swapped = marks.swapped + _more_alike(lost[of_first & changed], stayed)
+    if moved - marks.moved >= max(LEAST_MOVED, MOVED * len(known)) or in_all + swapped >= max(
         LEAST_MOVED, UNLIKE * len(marks.first)
     ):
         which = (
             "are there with other row ids. Are ids written otherwise (blanks, upper and lower case, leading zeros, "
-            "another hash)? Put them back."
+            "another hash), or counted anew? Put them back."
             if by_ids
             else "have a few other cells (a unit, a format, what is computed of all rows). Put them back; export what "
             "changes by itself, such as an age, as it was at a fixed day. Without row-id a corrected cell is a second "
             "copy of its record: at once one in twenty may have one, in all a quarter."
         )
-        raise TableError(CHANGED, f"Of the records {moved / len(known):.0%} {which}")
+        raise TableError(CHANGED, f"Of the records {(moved + swapped) / len(known):.0%} {which}")
     there = of_others[len(gone) :] > 0
     shares = there.mean(axis=0)
     before = np.array(marks.again or [1.0] * len(LACKED))
@@ -229,17 +231,21 @@ def check_not_again(
             + ".",
         )
     fewest = dict(zip([*gone, *now], np.minimum(like, had).tolist(), strict=True))
-    return replace(marks, rows=len(prints), again=shares.tolist(), moved=in_all, like=fewest)
+    again = shares.tolist()
+    return replace(marks, rows=len(prints), again=again, moved=in_all, swapped=swapped, like=fewest)
 
 
-def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Ints | None) -> tuple[Ints, Ints, Ints]:
+def _likeness(
+    known: Sequence[tuple[str, str]], prints: Words, cells: Cells, whose: Ints | None
+) -> tuple[Ints, Ints, Ints]:
     """Return how many other rows lack at most a share of each record's information, by `LACKED`, and the information.
 
     Second, the same of other patients' rows, where ``whose`` they are is known, shape (rows,).
 
     A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
     """
-    of, n = _cells([*known.values()], cells.shape[1]), len(cells)
+    (ids, texts), n = zip(*known, strict=True), len(cells)
+    of = _cells(texts, cells.shape[1])
     varied = [len(np.unique(column)) for column in of.T]
     compared = np.argsort(varied, kind="stable")[-COMPARED:]
     columns = [cells[:, index] for index in compared]
@@ -252,7 +258,7 @@ def _likeness(known: CellMarks, prints: Words, cells: Cells, whose: Ints | None)
     least = np.ceil(whole[:, None] * (1 - np.array(LACKED))).astype(np.uint16)
     like = np.empty((len(of), len(LACKED)), np.int64)
     of_others = like if whose is None else np.empty_like(like)
-    for index, (record, mine) in enumerate(zip(as_words([*known]).tolist(), of, strict=True)):
+    for index, (record, mine) in enumerate(zip(as_words(ids).tolist(), of, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
         for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
             shared += (column == cell) * worth

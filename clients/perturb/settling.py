@@ -157,6 +157,8 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     # First what names columns: cells that were rounded make rows more alike.
     after = marks = accepted(kept.marks, now, empty, [unit.name for unit in units], by_ids)
     if not how.repeats:
+        # A cell that is emptied is no other cell.
+        now |= {record: text for record, text in (after.first | after.last).items() if record in now}
         marks = check_not_again(kept.marks, now, prints, marked, by_ids, table.patients)
         like = {record: marks.like[record] for record in {**after.first, **after.last}}
         marks = replace(marks, first=after.first, last=after.last, like=like)

@@ -290,6 +290,35 @@ def test_ids_that_have_moved_are_refused(removed: int, folder: Path) -> None:
     assert "chol" not in str(refused.value), "what has changed is for the hospital's own log"
 
 
+def test_ids_that_move_a_few_at_a_time_are_refused_in_the_end(folder: Path) -> None:
+    """Visits counted from the newest, exported each week: after 60 weeks records had two copies in the mean."""
+    table = own_table(200)
+    copy_of(table, folder)
+    ids, moved = table.ids.copy(), 0
+
+    def export() -> None:
+        nonlocal moved
+        while moved < 198:
+            moved += 6
+            ids[moved - 6 : moved] = np.roll(ids[moved - 6 : moved], 1)
+            copy_of(replace(table, ids=ids), folder)
+
+    with pytest.raises(TableError) as refused:
+        export()
+    assert 200 / 8 < moved < 200 / 2
+    assert "ids" in refused.value.detail
+
+
+def test_cells_that_stay_empty_are_no_ids_that_move_at_each_export(folder: Path) -> None:
+    X = np.random.default_rng(1).integers(0, 3, (200, 6)).astype(np.float64)
+    table = replace(own_table(200), columns=tuple("abcdef"), X=X)
+    copy_of(table, folder)
+    X[np.arange(30), np.arange(30) % 6] = np.nan
+    for _ in range(6):
+        copy_of(table, folder)
+    assert read_ledger(folder).copy["marks"]["swapped"] < 3
+
+
 @pytest.mark.parametrize("first", [0, 1, 91])
 @pytest.mark.parametrize("width", [1, 6])
 def test_row_numbers_are_no_ids(first: int, width: int, folder: Path) -> None:
