@@ -188,7 +188,8 @@ def check_not_again(
     known = {**marks.first, **marks.last}
     gone = {record: text for record, text in known.items() if now.get(record) != text}
     whose = None if patients is None else np.unique(patients, return_inverse=True)[1]
-    like, of_others, bits = _likeness([*gone.items(), *now.items()], prints, cells, whose)
+    of = _cells([*gone.values(), *now.values()], cells.shape[1])
+    like, of_others, bits = _likeness(as_words([*gone, *now]), of, prints, cells, whose)
     never = [np.iinfo(np.int64).max] * len(LACKED)
     had = np.array([marks.like.get(record, never) for record in [*gone, *now]])
     lost, stayed = np.split(like > had, [len(gone)])
@@ -235,18 +236,14 @@ def check_not_again(
     return replace(marks, rows=len(prints), again=again, moved=in_all, swapped=swapped, like=fewest)
 
 
-def _likeness(
-    known: Sequence[tuple[str, str]], prints: Words, cells: Cells, whose: Ints | None
-) -> tuple[Ints, Ints, Ints]:
+def _likeness(records: Words, of: Cells, prints: Words, cells: Cells, whose: Ints | None) -> tuple[Ints, ...]:
     """Return how many other rows lack at most a share of each record's information, by `LACKED`, and the information.
 
     Second, the same of other patients' rows, where ``whose`` they are is known, shape (rows,).
 
-    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
+    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``of`` are the records' cells.
     """
-    (ids, texts), n = zip(*known, strict=True), len(cells)
-    of = _cells(texts, cells.shape[1])
-    varied = [len(np.unique(column)) for column in of.T]
+    n, varied = len(cells), [len(np.unique(column)) for column in of.T]
     compared = np.argsort(varied, kind="stable")[-COMPARED:]
     columns = [cells[:, index] for index in compared]
     of = of[:, compared]
@@ -258,7 +255,7 @@ def _likeness(
     least = np.ceil(whole[:, None] * (1 - np.array(LACKED))).astype(np.uint16)
     like = np.empty((len(of), len(LACKED)), np.int64)
     of_others = like if whose is None else np.empty_like(like)
-    for index, (record, mine) in enumerate(zip(as_words(ids).tolist(), of, strict=True)):
+    for index, (record, mine) in enumerate(zip(records.tolist(), of, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
         for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
             shared += (column == cell) * worth

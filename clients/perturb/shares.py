@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from clients.perturb.draws import PerturbedTerms, cipher_of, codes_of, drawn
 from clients.perturb.kept import FARTHEST, GROUP_OF, NORMAL_QUANTILES, PRIOR_NOISE, SHARES, KeptColumn
 from clients.perturb.marks import Words
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats
 from flower_pansvm.privacy.discrete_noise import Bits, discrete_laplace
 from flower_pansvm.terms import replaced_share
 
@@ -36,7 +36,9 @@ def settled_draws(
         column, floor = begun, np.full(len(begun.listed), begun.floor)
         floor[: len(begun.values)] /= 3 if begun.public else 1
         word, listed, measured = words[..., index], column.listed, len(column.values) + 1
-        group, share = GROUP_OF[word[:, 0] & np.uint64(7)], _prior(cells[:, index], begun, more)
+        group, own = GROUP_OF[word[:, 0] & np.uint64(7)], codes_of(cells[:, index], begun)
+        # With noise that makes one record 1.05 times as likely at most.
+        share = (np.bincount(own, minlength=len(more)) + more).clip(1) / len(cells)
         quantiles = column.mean + column.deviation * NORMAL_QUANTILES
         codes, x, expected = np.zeros(len(word), dtype=np.int64), np.zeros(len(word)), np.zeros(len(listed))
         for g in range(int(GROUP_OF.max()) + 1):
@@ -70,10 +72,3 @@ def settled_draws(
             column = replace(column, low=float(ends[0]), high=float(ends[1]))
         settled.append(column)
     return settled
-
-
-def _prior(cells: Floats, column: KeptColumn, noise: Ints) -> Floats:
-    """Return the share of each code in some cells, with noise that makes one record 1.05 times as likely at most."""
-    counts = np.bincount(codes_of(cells, column), minlength=len(noise)) + noise
-    shares: Floats = counts.clip(1) / len(cells)
-    return shares
