@@ -8,7 +8,7 @@ each system and coordinator, after a restart, in another order of rows or column
 - The draws follow from the cell, too: a changed cell has an independent copy, so that the difference of two copies does
   not tell x - f(x). Both together are worth σ/√2, once for each value that the cell had; one that comes back has its
   old copy. Where a whole column has changed, or the ids have moved, the table is refused
-  (:mod:`clients.perturb.marks`).
+  (:mod:`clients.perturb.rules`).
 - A cell is its number in single precision, as in the ledger's digests: the same in all formats of a file. Equal copies
   tell that two cells are equal to a part in 10^7. What lies between two such numbers, a cell in 10^8, may be either one
   with 15 digits, and of nine digits one in a hundred: it has two copies, as a corrected one.

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clients.ledger.ledger import LINK, Ledger, change_ledger, read_link
-from clients.perturb.marks import LACKED, Marks, Words, as_words
+from clients.perturb.marks import Marks, Words, as_words
+from clients.perturb.rules import LACKED
 from clients.state_folder import write_checked
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, TableError

@@ -39,22 +39,8 @@ from clients.perturb.kept import (
     settled_column,
     settled_labels,
 )
-from clients.perturb.marks import (
-    CHANGED,
-    Cells,
-    Words,
-    accepted,
-    as_texts,
-    as_words,
-    check_not_again,
-    fingerprints,
-    label_rows,
-    labels_moved,
-    marks_of,
-    rows_to_mark,
-    same_labels,
-    written,
-)
+from clients.perturb.marks import Words, as_texts, as_words, fingerprints, label_rows, marks_of, written
+from clients.perturb.rules import CHANGED, Export, accepted, labels_moved, same_labels
 from clients.perturb.shares import settled_draws
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
@@ -144,28 +130,16 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
         )
         kept = replace(kept, features=features)
 
-    def marks_in(cells: Floats) -> Cells:
-        return marks_of(by, bits_of_cells(cells, units))
-
-    marked: Cells = np.empty((len(table.X), len(units)), np.uint16, order="F")  # it is compared by columns
+    marked = np.empty((len(table.X), len(units)), np.uint16, order="F")  # it is compared by columns
     for block, cells, _ in blocks_of(table, units):
-        marked[block] = marks_in(cells)
-    rows = rows_to_mark(prints, kept.marks)
-    now = dict(zip(as_texts(prints[rows]), written(marked[rows]), strict=True))
-    (empty,) = written(marks_in(np.full((1, len(units)), np.nan)))
-    by_ids = table.ids is not None
-    # First what names columns: cells that were rounded make rows more alike.
-    after = marks = accepted(kept.marks, now, empty, [unit.name for unit in units], by_ids)
-    if not how.repeats:
-        # A cell that is emptied is no other cell.
-        now |= {record: text for record, text in (after.first | after.last).items() if record in now}
-        marks = check_not_again(kept.marks, now, prints, marked, by_ids, table.patients)
-        like = {record: marks.like[record] for record in {**after.first, **after.last}}
-        marks = replace(marks, first=after.first, last=after.last, like=like)
+        marked[block] = marks_of(by, bits_of_cells(cells, units))
+    no_cells = marks_of(by, bits_of_cells(np.full((1, len(units)), np.nan), units))
+    names = [unit.name for unit in units]
+    export = Export(prints, marked, no_cells, names, table.ids is not None, table.patients)
+    kept = replace(kept, units={**stated, **kept.units}, marks=accepted(kept.marks, export, how.repeats))
     if has_begun:
         cells, words = _words(kept, table, units, settling, how)
         _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)
-    kept = replace(kept, units={**stated, **kept.units}, marks=marks)
     if table.labels is None:
         return kept
     kept, new = _label_column(kept, table.labels, label, prints)
@@ -235,6 +209,7 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Word
         return {record: text for record, text in pairs if times[record] == 1}
 
     # A name that is known has its own marks: of two outcomes that are nearly the same each is compared with itself.
+    settled = name
     known = kept.marks.labels if name not in kept.marks.labels else {name: kept.marks.labels[name]}
     for other, before in known.items():
         now = marked(as_words([*before]))
@@ -251,8 +226,6 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Word
         if same:
             settled = kept.names[other]
             break
-    else:
-        settled = name
     # Of the records that are there now: those of the first use may all have gone by the next.
     marks = {**kept.marks.labels, name: marked(prints[label_rows(prints, labels)])}
     new = None if settled in kept.labels else settled

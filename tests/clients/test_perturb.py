@@ -309,7 +309,7 @@ def test_a_cell_that_is_filled_in_later_is_told_by_neither_copy(
     folder: Path, noise: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one draw for both, a code that changed was the true one, and a made-up number told the noise of the next."""
-    monkeypatch.setattr("clients.perturb.marks.MOVED", 1.0)  # else so many are refused
+    monkeypatch.setattr("clients.perturb.rules.CORRECTED", 1.0)  # else so many are refused
     generator, rows, how = np.random.default_rng(4), 20_000, PerturbedTerms(noise)
     later = np.column_stack([generator.normal(size=rows), generator.integers(0, 2, rows)])
     before = np.where(generator.random((rows, 2)) < 0.3, np.nan, later)

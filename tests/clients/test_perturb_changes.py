@@ -18,7 +18,7 @@ from clients.ledger.ledger import FILE, read_ledger
 from clients.ledger.tables import link_table
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.kept import FEWEST_RECORDS, KeptColumn, bits_of, noise_of_counts, settled_column
-from clients.perturb.marks import same_labels
+from clients.perturb.rules import same_labels
 from clients.state_folder import read_checked, write_checked
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, TableError
@@ -115,7 +115,7 @@ def test_without_the_refusal_the_copies_are_independent(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refusal is not what keeps the cells: the difference of two copies was x - f(x)."""
-    monkeypatch.setattr("clients.perturb.marks.MOVED", 2.0)
+    monkeypatch.setattr("clients.perturb.rules.CORRECTED", 2.0)
     table = own_table()
     X = table.X.copy()
     X[:, 0] = CHANGES[name](X[:, 0])

@@ -11,7 +11,7 @@ import pytest
 from flwr.app import ConfigRecord, RecordDict
 from typer.testing import CliRunner
 
-from clients.perturb import draws, kept, marks, settling, shares
+from clients.perturb import draws, kept, rules, settling, shares
 from clients.perturb.marks import Words
 from clients.site import Site
 from clients.systems.dp_svm import private_step
@@ -179,15 +179,11 @@ def by_id_and_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draws, "drawn", drawn)
     for module in (settling, shares):
         monkeypatch.setattr(module, "drawn", drawn)
-    monkeypatch.setattr(marks, "MOVED", 2.0)
+    for rule in ("records_stay", "columns_stay", "few_came_back", "no_second_source"):
+        monkeypatch.setattr(rules, f"check_{rule}", lambda *_: None)
     for check in ("_check_ids", "_check_deviations"):
         monkeypatch.setattr(settling, check, lambda *_: None)
-    seen, like = [1.0] * len(marks.LACKED), [0] * len(marks.LACKED)
-
-    def unchecked(before: marks.Marks, now: marks.CellMarks, *_: object) -> marks.Marks:
-        return replace(before, again=seen, like=dict.fromkeys([*before.like, *now], like))
-
-    monkeypatch.setattr(settling, "check_not_again", unchecked)
+    monkeypatch.setattr(settling, "labels_moved", lambda *_: False)
     monkeypatch.setattr(settling, "same_labels", lambda *_: False)
 
 
