@@ -10,7 +10,7 @@ import pytest
 
 from flower_pansvm.errors import SettingError
 from simulations.comparison.finished import RUNS_FILE
-from simulations.papers.ages import Figures, ages, code_in, code_of, imported
+from simulations.papers.ages import Figures, age, figures, git
 from simulations.papers.declared import all_reproductions
 from simulations.papers.page import claims_table, deviations_list
 from simulations.papers.record import record, recorded
@@ -18,6 +18,7 @@ from simulations.papers.reproduction import Cell, Setup
 from simulations.papers.running import do_runs, execute
 
 TABLE = "lin-table-2"
+SOURCE = '"""Words."""\nimport os\n\nx = os.sep\n'
 ROOT = Path(__file__).parents[3]
 
 
@@ -108,9 +109,10 @@ def test_a_part_of_a_table_is_named_by_its_rows() -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Return a checkout with one module and its commit."""
-    (tmp_path / "simulations").mkdir()
-    (tmp_path / "simulations" / "one.py").write_text('"""Words."""\nimport os\n\nx = os.sep\n')
+    """Return a checkout with two modules and their commit."""
+    (tmp_path / "strategies").mkdir()
+    (tmp_path / "strategies" / "one.py").write_text(SOURCE)
+    (tmp_path / "strategies" / "two.py").write_text("y = 1\n")
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
         named = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
         subprocess.run(["git", *named, *words], cwd=tmp_path, check=True)
@@ -118,59 +120,39 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "source", "older"),
+    ("name", "source", "own", "rest"),
     [
-        ("one", '"""Words."""\nimport os\n\nx = os.sep\n', False),
-        ("one", '"""Other words."""\n\nimport os  # and a comment\n\nx = (os.sep)\n', False),
-        ("moved", '"""Words."""\nimport os\n\nx = os.sep\n', False),
-        ("one", '"""Words."""\nimport os\n\nx = os.sep + "a"\n', True),
+        ("one", SOURCE, "nothing", "nothing"),
+        ("one", '"""Other."""\n\nimport os, sys\n# Why.\nx = os.sep\n', "nothing", "nothing"),
+        ("moved", SOURCE, "nothing", "nothing"),
+        ("moved", SOURCE + "z = 1\n", "1 lines of 1 files", "nothing"),
+        ("one", SOURCE.replace("os.sep", "2"), "2 lines of 1 files", "nothing"),
+        ("two", "y = 2\n", "nothing", "2 lines of 1 files"),
     ],
 )
-def test_figures_are_older_than_code_that_has_changed_in_more_than_words(
-    checkout: Path, name: str, source: str, older: bool
+def test_what_has_changed_since_figures_were_made_is_told_but_for_words(
+    checkout: Path, name: str, source: str, own: str, rest: str
 ) -> None:
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=checkout, check=True, capture_output=True, text=True
-    ).stdout.strip()
-    (checkout / "simulations" / "one.py").unlink()
-    (checkout / "simulations" / f"{name}.py").write_text(source)
-    subprocess.run(["git", "add", "-A"], cwd=checkout, check=True)
-    made = Figures("results/some.json", "", commit, frozenset({f"simulations/{name}.py"}))
-    assert bool(ages([made], checkout)) is older
+    commit = git("rev-parse", "HEAD", root=checkout)
+    assert commit
+    if name == "moved":
+        (checkout / "strategies" / "one.py").unlink()
+    (checkout / "strategies" / f"{name}.py").write_text(source)
+    git("add", "-A", root=checkout)
+    made = Figures("results/some.json", "", commit.strip(), "", ["/one.py", "/moved.py"])
+    assert age(made, checkout).endswith(f": since then {own} of its own code, {rest} of the rest")
 
 
 def test_figures_of_a_commit_that_is_not_there_are_told(checkout: Path) -> None:
-    ((_, why),) = ages([Figures("some.csv", "", "f" * 40, frozenset())], checkout)
-    assert "not in this checkout" in why
+    assert "not in this checkout" in age(Figures("some.csv", "", "f" * 40, "2026-11-30", ()), checkout)
 
 
-def test_code_behind_a_module_is_all_that_it_imports() -> None:
-    files = imported(ROOT / "simulations" / "papers" / "lin2011.py")
-    assert {"simulations/papers/lin2011.py", "flower_pansvm/systems/ssvd.py"} <= files
-    assert "strategies/admm.py" not in files
-
-
-def test_words_are_no_code() -> None:
-    before = "def f(a: int) -> int:\n    b = a + 1\n    if b:\n        raise ValueError('b')\n    return b\n"
-    now = "def f(a):\n    'Say.'\n    b = a + 1\n    if b:\n        raise ValueError('c')\n    return b\n"
-    assert code_in(before) == code_in(now)
-    # Another error may be caught.
-    for one, other in (("+", "-"), ("return b", "return a"), ("ValueError", "KeyError")):
-        assert code_in(before) != code_in(before.replace(one, other))
-
-
-def test_code_behind_a_figure_is_also_what_it_names() -> None:
-    files = imported(ROOT / "simulations" / "benchmarks" / "comparison.py")
-    assert {
-        "simulations/baselines/fedavg_logistic.py",
-        "strategies/admm.py",
-        "clients/systems/admm.py",
-        "flower_pansvm/secure_sum/protocols/ring.py",
-    } <= files
-    assert "flower_pansvm/secure_sum/protocols/paillier.py" not in files
-    ours, central = code_of("lu-table-3.4"), code_of("lu-figure-4.7")
-    assert {"strategies/admm.py", "clients/systems/admm.py"} <= ours - central
-    assert "simulations/baselines/central.py" in central - ours
+def test_all_figures_have_code_of_their_own_and_a_commit() -> None:
+    by_name = {one.table or one.file: one for one in figures()}
+    assert {*all_reproductions()} >= {one.table for one in by_name.values() if one.table}
+    assert [*by_name[TABLE].own] == ["papers/lin2011", "/ssvd"]
+    paths = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("*/*/*.*")]
+    assert all(one.commit and any(one.own[0] in path for path in paths) for one in by_name.values())
 
 
 def test_the_page_shows_numbers_with_interval_paper_and_commit() -> None:
