@@ -1,5 +1,7 @@
 """Each rule by which level perturbed refuses a table is needed, stands in the list, and suffices for its case."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def in_another_unit() -> Export:
     return export(FIRST * [1.8, 1, 1, 1], [*range(ROWS)])
 
 
-CASES = {
+CASES: dict[str, Callable[[], Export]] = {
     "check_records_stay": lambda: export(FIRST[TWO_THIRDS:], [*range(TWO_THIRDS, ROWS)]),
     "check_columns_stay": in_another_unit,
     "check_few_came_back": lambda: same([*range(1000, 1000 + A_TENTH), *range(A_TENTH, ROWS)]),
