@@ -18,7 +18,7 @@ from typing import Any
 from clients.deployment.node_file import set_key
 from flower_pansvm.result_file import read_result
 from flower_pansvm.terms import Scalar
-from simulations.running_study import processes_about
+from simulations.study_processes import processes_about
 from simulations.trial import SCHEMA, generated_tables, set_up, started_study
 from strategies.deployment.coordinator import Coordinator
 from strategies.deployment.superlink import train

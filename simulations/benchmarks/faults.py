@@ -19,7 +19,7 @@ from typing import Any
 
 from flower_pansvm.terms import Scalar
 from simulations.disturbance import variables_for
-from simulations.running_study import COORDINATOR, RunningStudy, RunningTraining
+from simulations.study_processes import COORDINATOR, RunningStudy, RunningTraining
 from simulations.trial import CONNECTED, READY
 
 SETTINGS: Mapping[str, Scalar] = {"strategy": "local-only", "timeout": 90.0}

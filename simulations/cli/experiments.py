@@ -48,7 +48,7 @@ def reproduce(
     from simulations.comparison.workers import failure  # noqa: PLC0415
     from simulations.papers import writing  # noqa: PLC0415
     from simulations.papers.declared import all_reproductions  # noqa: PLC0415
-    from simulations.papers.running import do_runs  # noqa: PLC0415
+    from simulations.papers.table_runs import do_runs  # noqa: PLC0415
 
     console = Console(highlight=False, markup=False)
     if list_:

@@ -16,7 +16,7 @@ import pytest
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.study.processes import free_port
-from simulations.running_study import RunningStudy, processes_about
+from simulations.study_processes import RunningStudy, processes_about
 from strategies.deployment import accounts
 from strategies.deployment.accounts import CONNECTIONS, OwnAccountOnly, check_alone, others_with_login, owner
 from tests.deployment.test_faults import LOCAL_ONLY

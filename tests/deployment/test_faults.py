@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flower_pansvm.terms import Scalar
-from simulations.running_study import RunningStudy
+from simulations.study_processes import RunningStudy
 from simulations.trial import CONNECTED
 
 PAN_SVM: dict[str, Scalar] = {"strategy": "pan-svm", "landmarks": 10.0, "tol": 0.5, "test-fraction": 0.2}

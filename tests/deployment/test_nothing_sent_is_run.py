@@ -13,7 +13,7 @@ import pytest
 from flower_pansvm.bundle import PACKAGES
 from flower_pansvm.study.processes import flower_environment
 from flower_pansvm.version import VERSION
-from simulations.running_study import processes_about
+from simulations.study_processes import processes_about
 from simulations.trial import CONNECTED, READY, generated_tables, set_up, started_command, wait_for
 from strategies.deployment.accounts import CONNECTIONS
 from strategies.deployment.coordinator import FLOWER_FOLDER

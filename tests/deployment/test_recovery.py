@@ -11,7 +11,7 @@ import pytest
 
 from clients.deployment.status import CRITICAL, status_of
 from simulations.disturbance import variables_for
-from simulations.running_study import RunningStudy, processes_about
+from simulations.study_processes import RunningStudy, processes_about
 from simulations.trial import CONNECTED
 from tests.deployment.test_faults import LOCAL_ONLY
 

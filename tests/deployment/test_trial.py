@@ -20,7 +20,7 @@ from flower_pansvm.models.model import load_model
 from flower_pansvm.study.processes import free_port
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
-from simulations.running_study import processes_about
+from simulations.study_processes import processes_about
 from simulations.trial import (
     READY,
     SCHEMA,

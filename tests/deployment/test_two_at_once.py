@@ -23,7 +23,7 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.files import complete_file, write
 from flower_pansvm.locking import COMMAND, RUN, locked
 from flower_pansvm.secure_sum.new_identity import create_identity
-from simulations.papers.running import do_runs
+from simulations.papers.table_runs import do_runs
 from strategies import run_folder
 from strategies.deployment import superlink
 from strategies.run_folder import made_folder

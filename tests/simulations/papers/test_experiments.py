@@ -14,7 +14,7 @@ from simulations.papers.lu2016_chapters_5_6 import Column, selection, values
 from simulations.papers.lu2016_sets import DLBCL
 from simulations.papers.mangasarian2008 import choose, load, split
 from simulations.papers.reproduction import Run, make_run
-from simulations.papers.running import execute
+from simulations.papers.table_runs import execute
 
 Numbers = dict[tuple[str, str], tuple[float | None, float | None]]
 

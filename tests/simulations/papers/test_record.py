@@ -15,7 +15,7 @@ from simulations.papers.declared import all_reproductions
 from simulations.papers.page import claims_table, deviations_list
 from simulations.papers.record import record, recorded
 from simulations.papers.reproduction import Cell, Setup
-from simulations.papers.running import do_runs, execute
+from simulations.papers.table_runs import do_runs, execute
 
 TABLE = "lin-table-2"
 SOURCE = '"""Words."""\nimport os\n\nx = os.sep\n'

@@ -17,7 +17,7 @@ from simulations.data.pooling import PooledRows
 from simulations.papers.declared import REPRODUCTIONS
 from simulations.papers.plots import bars, curves
 from simulations.papers.reproduction import Cell, Reproduction, Run, Setup, make_run
-from simulations.papers.running import do_runs, execute
+from simulations.papers.table_runs import do_runs, execute
 from simulations.papers.writing import text_of
 from strategies.svm_settings import PanSvmSettings
 from tests.command_line import Run as Command

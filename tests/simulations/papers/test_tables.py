@@ -19,7 +19,7 @@ from simulations.papers.luo2009 import at_sites
 from simulations.papers.page import VERDICTS, WORKS, paper_of
 from simulations.papers.record import recorded
 from simulations.papers.reproduction import EXPERIMENTS, Prepared, Reproduction
-from simulations.papers.running import PREPARED, check, source
+from simulations.papers.table_runs import PREPARED, check, source
 
 ROOT = Path(__file__).parents[3]
 REPRODUCTIONS = all_reproductions()
