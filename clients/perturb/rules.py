@@ -73,7 +73,7 @@ class Export:
     patients: NDArray[np.str_] | None  # whose each row is, if known, shape (rows,): rows of one may be alike
 
 
-def accepted(kept: Marks, export: Export, repeats: bool) -> Marks:
+def checked_marks(kept: Marks, export: Export, repeats: bool) -> Marks:
     """Return the marks to keep of a table that the rules let pass, empty ones before the first use; else TableError.
 
     A cell that is filled in has one copy, as before. A cell that is emptied keeps its mark: it may come back converted.

@@ -40,7 +40,7 @@ from clients.perturb.kept import (
     settled_labels,
 )
 from clients.perturb.marks import Words, as_texts, as_words, fingerprints, label_rows, marks_of, written
-from clients.perturb.rules import CHANGED, Export, accepted, labels_moved, same_labels
+from clients.perturb.rules import CHANGED, Export, checked_marks, labels_moved, same_labels
 from clients.perturb.shares import settled_draws
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
@@ -136,7 +136,7 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     no_cells = marks_of(by, bits_of_cells(np.full((1, len(units)), np.nan), units))
     names = [unit.name for unit in units]
     export = Export(prints, marked, no_cells, names, table.ids is not None, table.patients)
-    kept = replace(kept, units={**stated, **kept.units}, marks=accepted(kept.marks, export, how.repeats))
+    kept = replace(kept, units={**stated, **kept.units}, marks=checked_marks(kept.marks, export, how.repeats))
     if has_begun:
         cells, words = _words(kept, table, units, settling, how)
         _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)

@@ -7,7 +7,7 @@ import pytest
 
 from clients.perturb import rules
 from clients.perturb.marks import Marks, fingerprints, marks_of
-from clients.perturb.rules import Export, accepted
+from clients.perturb.rules import Export, checked_marks
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 
@@ -43,7 +43,7 @@ CASES: dict[str, Callable[[], Export]] = {
 
 @pytest.fixture
 def begun() -> Marks:
-    return accepted(Marks(), same([*range(ROWS)]), repeats=False)
+    return checked_marks(Marks(), same([*range(ROWS)]), repeats=False)
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -51,14 +51,14 @@ def test_a_table_that_one_rule_refuses_no_other_does(
     rule: str, begun: Marks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(TableError):
-        accepted(begun, CASES[rule](), repeats=False)
+        checked_marks(begun, CASES[rule](), repeats=False)
     monkeypatch.setattr(rules, rule, lambda *_: None)
-    assert accepted(begun, CASES[rule](), repeats=False).first.keys() == begun.first.keys()
+    assert checked_marks(begun, CASES[rule](), repeats=False).first.keys() == begun.first.keys()
 
 
 def test_a_copy_does_not_begin_with_records_that_are_there_twice() -> None:
     with pytest.raises(TableError, match="twice"):
-        accepted(Marks(), CASES["check_no_second_source"](), repeats=False)
+        checked_marks(Marks(), CASES["check_no_second_source"](), repeats=False)
 
 
 def test_all_rules_stand_in_the_list_in_the_order_of_their_comparison() -> None:
@@ -68,4 +68,4 @@ def test_all_rules_stand_in_the_list_in_the_order_of_their_comparison() -> None:
 
 
 def test_a_table_that_did_not_change_keeps_its_marks(begun: Marks) -> None:
-    assert accepted(begun, same([*range(ROWS)]), repeats=False) == begun
+    assert checked_marks(begun, same([*range(ROWS)]), repeats=False) == begun
