@@ -37,6 +37,7 @@ class Marks:
     # How many other rows were as like each marked record, by `rules.LACKED`: the fewest as long as it was there.
     like: dict[str, Sequence[int]] = field(default_factory=dict, repr=False)
     moved: float = 0.0  # how many of the first use's are there with other ids or cells
+    swapped: float = 0.0  # and how many, at one export or the next, with an id that another record had
 
     def renewed(self, now: CellMarks) -> "Marks":
         """Return these marks with the cells of now, of the first records and of the last ones."""

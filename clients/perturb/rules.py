@@ -8,7 +8,8 @@ a table of which many records would pay it is refused, and a person decides. Com
 1. `check_records_stay`: the marked records, with those that are there. Ids that moved are others (`moved-ids`).
 2. `check_columns_stay`: their cells, with those of before. Another unit changes most of a column (`unit-change`).
 3. `check_few_came_back`: how many rows are like the records that are gone, with before. With another id, or without ids
-   another cell, a record is one more such row; those that stayed show what comes by chance.
+   another cell, a record is one more such row; those that stayed show what comes by chance. Where another record has
+   its id now, few an export do, so they count in all exports together.
 4. `check_no_second_source`: how many records have another row like them, with before (`second-source`); and how many
    have an equal one that none has by chance, so that no copy begins with two of each.
 5. `labels_moved`, `same_labels`: marked labels, with those of each settled label column (`renamed-label`).
@@ -81,20 +82,27 @@ def checked_marks(kept: Marks, export: Export, repeats: bool) -> Marks:
     """
     now = marked_now(kept, export.prints, export.cells)
     known = {**kept.first, **kept.last}
-    gone = {record: text for record, text in known.items() if record not in now}
     check_records_stay(kept.last.keys(), now.keys(), export.by_ids)
     there = [record for record in known if record in now]
     before, after = (read_cells([of[record] for record in there], len(export.names)) for of in (known, now))
     check_columns_stay(before, after, export)
+    lasting = written(np.where(after == export.no_cells, before, after))
+    now |= zip(there, lasting, strict=True)
     if not repeats:
-        like, of_others, bits = _likeness({**gone, **now}, export)
+        gone = {record: text for record, text in known.items() if now.get(record) != text}
+        cells = read_cells([*gone.values(), *now.values()], len(export.names))
+        like, of_others, bits = _likeness(as_words([*gone, *now]), cells, export)
         never = [np.iinfo(np.int64).max] * len(LACKED)  # a record was not there: no number is more
         fewest = np.array([kept.like.get(record, never) for record in [*gone, *now]])  # shape as `like`
         lost, stayed = np.split(like > fewest, [len(gone)])  # whether more rows are like a record than before
         stayed = stayed[[record in known for record in now]]
         of_first = np.array([record in kept.first for record in gone], dtype=np.bool_)
-        came_back, in_all = _came_back(lost, stayed), _came_back(lost[of_first], stayed)
-        check_few_came_back(kept, came_back, in_all, export.by_ids)
+        has_other = np.array(
+            [record in now for record in gone], dtype=np.bool_
+        )  # its id is another record's now
+        came_back, in_all = (_came_back(lost[some & ~has_other], stayed) for some in (True, of_first))
+        swapped = kept.swapped + _came_back(lost[of_first & has_other], stayed)
+        check_few_came_back(kept, came_back, in_all, swapped, export.by_ids)
         has_twin = of_others[len(gone) :] > 0  # whether a record has another row like it, shape (now, shares)
         # Without ids equal rows are one record, of which each label has a draw of its own.
         records, times = np.unique(export.prints, return_counts=True)
@@ -103,9 +111,8 @@ def checked_marks(kept: Marks, export: Export, repeats: bool) -> Marks:
         check_no_second_source(kept, has_twin, equal & rare, export)
         likes = dict(zip([*gone, *now], np.minimum(like, fewest).tolist(), strict=True))
         again = has_twin.mean(axis=0).tolist()
-        kept = replace(kept, rows=len(export.prints), again=again, moved=in_all, like=likes)
-    lasting = written(np.where(after == export.no_cells, before, after))
-    return kept.renewed(now | dict(zip(there, lasting, strict=True)))
+        kept = replace(kept, rows=len(export.prints), again=again, moved=in_all, swapped=swapped, like=likes)
+    return kept.renewed(now)
 
 
 def check_records_stay(last: Set[str], now: Set[str], by_ids: bool) -> None:
@@ -144,19 +151,22 @@ def check_columns_stay(before: Cells, after: Cells, export: Export) -> None:
         )
 
 
-def check_few_came_back(kept: Marks, came_back: float, in_all: float, by_ids: bool) -> None:
-    """Refuse a table where since the last `CORRECTED` of the marked records came back, or `CORRECTED_IN_ALL` ever."""
-    known = len({**kept.first, **kept.last})
-    if _many(came_back - kept.moved, CORRECTED, known) or _many(in_all, CORRECTED_IN_ALL, len(kept.first)):
+def check_few_came_back(kept: Marks, came_back: float, in_all: float, swapped: float, by_ids: bool) -> None:
+    """Refuse a table where since the last `CORRECTED` of the marked records came back, or `CORRECTED_IN_ALL` ever.
+
+    ``swapped`` came back with an id that another record had: few at an export, so they count in all exports together.
+    """
+    known, ever = len({**kept.first, **kept.last}), in_all + swapped
+    if _many(came_back - kept.moved, CORRECTED, known) or _many(ever, CORRECTED_IN_ALL, len(kept.first)):
         which = (
             "are there with other row ids. Are ids written otherwise (blanks, upper and lower case, leading zeros, "
-            "another hash)? Put them back."
+            "another hash), or counted anew? Put them back."
             if by_ids
             else "have a few other cells (a unit, a format, what is computed of all rows). Put them back; export what "
             "changes by itself, such as an age, as it was at a fixed day. Without row-id a corrected cell is a second "
             "copy of its record: at once one in twenty may have one, in all a quarter."
         )
-        raise TableError(CHANGED, f"Of the records {came_back / known:.0%} {which}")
+        raise TableError(CHANGED, f"Of the records {(came_back + swapped) / known:.0%} {which}")
 
 
 def _came_back(lost: Bools, stayed: Bools) -> float:
@@ -194,15 +204,14 @@ def check_no_second_source(kept: Marks, has_twin: Bools, twice: Bools, export: E
         )
 
 
-def _likeness(known: CellMarks, export: Export) -> tuple[Ints, Ints, Ints]:
+def _likeness(records: Words, of: Cells, export: Export) -> tuple[Ints, Ints, Ints]:
     """Return how many other rows lack at most a share of each record's information, by `LACKED`, and the information.
 
     The first is of shape (records, shares); the second, too, of other patients' rows, where it is known whose they are.
-    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``known`` are the records.
+    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``of`` are the records' cells.
     """
     whose = None if export.patients is None else np.unique(export.patients, return_inverse=True)[1]
-    of, n = read_cells([*known.values()], len(export.names)), len(export.prints)
-    varied = [len(np.unique(column)) for column in of.T]
+    n, varied = len(export.prints), [len(np.unique(column)) for column in of.T]
     compared = np.argsort(varied, kind="stable")[-COMPARED:]
     columns, of = [export.cells[:, index] for index in compared], of[:, compared]
     having = [np.bincount(column, minlength=2**16)[mine] for column, mine in zip(columns, of.T, strict=True)]
@@ -211,7 +220,7 @@ def _likeness(known: CellMarks, export: Export) -> tuple[Ints, Ints, Ints]:
     least = np.ceil(whole[:, None] * (1 - np.array(LACKED))).astype(np.uint16)
     like = np.empty((len(of), len(LACKED)), np.int64)
     of_others = like if whose is None else np.empty_like(like)
-    for index, (record, mine) in enumerate(zip(as_words([*known]).tolist(), of, strict=True)):
+    for index, (record, mine) in enumerate(zip(records.tolist(), of, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
         for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
             shared += (column == cell) * worth
