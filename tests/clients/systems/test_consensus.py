@@ -106,12 +106,15 @@ def _minimum(rows: Numbers, centre: Numbers, rho: float) -> Numbers:
 
     L-BFGS-B stops short of the optimum on some splits.
     """
-    duals, x = np.zeros(len(rows)), centre.copy()
+    duals, x, squares = np.zeros(len(rows)), centre.copy(), np.square(rows).sum(axis=1)
     for _ in range(1000):
-        for place, row in enumerate(rows):
-            best = np.clip(duals[place] + (1 - row @ x) / (row @ row), 0.0, C / rho)
-            x += (best - duals[place]) * row
+        before = duals.copy()
+        for place, (row, square) in enumerate(zip(rows, squares, strict=True)):
+            best = min(max(before[place] + (1 - row @ x) / square, 0.0), C / rho)
+            x += (best - before[place]) * row
             duals[place] = best
+        if np.array_equal(duals, before):
+            break
     return x
 
 
