@@ -79,7 +79,7 @@ def test_the_nystroem_map_of_all_rows_is_the_kernel_machine() -> None:
 
 
 def test_balanced_classes_favour_the_rare_one() -> None:
-    pool = pooled(settings_of(data="iris"))
+    pool = pooled(settings_of())
     rare = pool.train.classes == 0
     few = ~rare | (np.cumsum(rare) <= 8)
     pool = replace(pool, train=pool.train.of(few))
@@ -129,7 +129,7 @@ def test_where_sites_differ_scaffold_comes_to_the_model_of_all_rows(monkeypatch:
 
 def test_sites_with_the_same_rows_grow_the_trees_of_one() -> None:
     xgboost = pytest.importorskip("xgboost", reason="the extra 'boosting' is not installed")
-    pool = pooled(settings_of(data="iris"))
+    pool = pooled(settings_of())
     rows, twice = pool.train, np.tile(np.arange(len(pool.train.classes)), 2)
     both = replace(rows.of(twice), sites=np.repeat([0, 1], len(rows.classes)))
     found = run("fedxgb:bagging", replace(pool, train=both))
