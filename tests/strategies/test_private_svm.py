@@ -228,7 +228,10 @@ def test_files_of_public_rows_that_cannot_be(tmp_path: Path, text: str | None, t
     [("release", "auto", "whoever gets the model"), ("local", "dp", "everybody but the site")],
 )
 @pytest.mark.slow
-def test_what_a_run_says_of_itself(mode: str, level: str, protected: str, tmp_path: Path) -> None:
+def test_what_a_run_says_of_itself(
+    mode: str, level: str, protected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strategies.output_perturbation.strategies.LOCAL_TOL", LOCAL_TOL)
     settings = settings_of(privacy=level, audit=True, out=str(tmp_path))
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
