@@ -11,6 +11,3 @@ NAME = "flower_pansvm"
 
 logger = logging.getLogger(NAME)
 logger.parent = FLOWER_LOGGER  # for handlers and level; its name stays its own
-
-log = logger.log
-"""``log(INFO, "%s begins", name)``, as Flower's function of this name."""

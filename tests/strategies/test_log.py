@@ -5,7 +5,7 @@ import logging
 import pytest
 from flwr.common.logger import FLOWER_LOGGER
 
-from flower_pansvm.log import log
+from flower_pansvm.log import logger
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_flowers_handlers_show_the_lines_under_their_own_name(shown: list[str]) -> None:
-    log(logging.INFO, "cutting planes, round %d", 1)
+    logger.info("cutting planes, round %d", 1)
     FLOWER_LOGGER.info("a line of Flower's")
     assert shown == ["flower_pansvm", "flwr"]
 
@@ -30,7 +30,7 @@ def test_an_app_can_silence_them_and_keep_flowers(shown: list[str]) -> None:
     own = logging.getLogger("flower_pansvm")
     own.setLevel(logging.WARNING)
     try:
-        log(logging.INFO, "cutting planes, round %d", 1)
+        logger.info("cutting planes, round %d", 1)
         FLOWER_LOGGER.info("a line of Flower's")
     finally:
         own.setLevel(logging.NOTSET)
