@@ -1,7 +1,6 @@
 """What keeps a SuperNode running: a unit for systemd."""
 
 import os
-import pwd
 import shlex
 import sys
 from importlib.resources import files
@@ -9,6 +8,7 @@ from pathlib import Path
 from string import Template
 
 from clients.ledger.home import tables_home
+from flower_pansvm.study.folder import account_name
 
 
 def unit(folder: Path, name: str) -> str:
@@ -20,21 +20,11 @@ def unit(folder: Path, name: str) -> str:
         folder=_quoted(folder),
         unquoted=str(folder).replace("%", "%%"),  # where systemd knows no quotation marks
         python=_quoted(sys.executable),
-        user=_account(),
+        # Whatever the environment says: who has changed the account may have kept that of another.
+        user=account_name(os.getuid()).removeprefix("#"),  # systemd takes a number as it is
         tables=_quoted(tables_home()),
         state=_quoted(f"XDG_STATE_HOME={tables_home().parent.parent}"),
     )
-
-
-def _account() -> str:
-    """Return the name of this account, or its number where it has none, as in a container: systemd takes both.
-
-    Whatever the environment says: who has changed the account may have kept that of another.
-    """
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def _quoted(path: object) -> str:
