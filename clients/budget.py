@@ -153,8 +153,7 @@ def end_ledger(folder: Path) -> None:
         ended = (*ledger.ended, Ended(now(), *spent))
         epochs = *ledger.epochs, *ledger.missed
         write_ledger(table_folder, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
-        copies = len(ledger.copies_ended) + bool(ledger.copy)
-        write_checked(folder / LINK, asdict(replace(link, copies=copies)))
+        write_checked(folder / LINK, asdict(replace(link, copies=ledger.copies)))
 
 
 def end_copy(folder: Path) -> None:

@@ -69,6 +69,11 @@ class Ledger:
     missed: tuple[str, ...] = ()  # marks of those that only other hospitals know of: then it is an old copy
     ended: tuple[Ended, ...] = ()  # what was spent before
 
+    @property
+    def copies(self) -> int:
+        """How many copies have begun."""
+        return len(self.copies_ended) + bool(self.copy)
+
     def spent(self, rows: Side, run: str | None = None) -> float:
         """Return the spent part of the training or the test rows' budget, by one run or by all."""
         return math.fsum(c.rho for c in self.charges if c.rows == rows and run in (None, c.run))

@@ -283,7 +283,7 @@ def link_table(
             )
         name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
         ledger = ledger_in(home / name)
-        if ledger.missed or len(ledger.copies_ended) + bool(ledger.copy) < link.copies:
+        if ledger.missed or ledger.copies < link.copies:
             raise BudgetError(BEHIND)
         if link.test_fraction != ledger.test_fraction:
             raise BudgetError(

@@ -128,7 +128,7 @@ def settle(folder: Path, settled: Callable[[Kept, Ledger], Kept]) -> Kept:
         return replace(ledger, copy=content)
 
     ledger = change_ledger(folder, change)
-    if (link := read_link(folder)) != (seen := replace(link, copies=len(ledger.copies_ended) + 1)):
+    if (link := read_link(folder)) != (seen := replace(link, copies=ledger.copies)):
         write_checked(folder / LINK, asdict(seen))
     return kept_of(ledger)
 
