@@ -25,7 +25,7 @@ SchemaFile = Annotated[
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times, or by commas."),
+    typer.Option(metavar="COLUMN", help="Columns to leave out, comma-separated; may be given several times."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over what is at --out.")]
 

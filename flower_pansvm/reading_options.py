@@ -86,7 +86,7 @@ class ReadingOptions:
     )
     comment: str = setting("", _text("a text", str), "How rows that are left out begin, such as #.")
     missing: str = setting(
-        "", _text("a list by commas", listed), "Further texts for a missing cell, by commas."
+        "", _text("a list with commas", listed), "Further texts for a missing cell, comma-separated."
     )
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ def replaced_share(noise: float) -> float:
 class Terms:
     """What a site checks and needs of a run's settings; beside each what it may be and what it means."""
 
-    aggregation: str = setting("ring", text(), "The secure sum: its protocol.")
+    aggregation: str = setting("ring", text(), "Protocol of the secure sum.")
     min_sites: int = setting(3, whole(2), "Fewest sites in a sum.")
     privacy: str = setting("auto", one_of("auto", "exact", "perturbed", "dp"), WHAT_A_LEVEL_IS)
     noise: float = setting(

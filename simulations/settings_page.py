@@ -15,8 +15,8 @@ COLUMNS = ("setting", "default", "may be", "meaning")
 
 BRIEFER = (
     ("a whole number", "integer"), ("a number", "number"), ("a text", "text"), ("one of ", ""),
-    (", separated by", " by"), (" of at least ", " ≥ "), (" and at most ", ", ≤ "), (" and below ", ", < "),
-    (" above ", " > "),
+    (", separated by commas", ", comma-separated"), (" of at least ", " ≥ "), (" and at most ", ", ≤ "),
+    (" and below ", ", < "), (" above ", " > "),
 )  # fmt: skip
 """Abbreviations of the page for the values of a setting."""
 

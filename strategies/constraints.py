@@ -76,7 +76,7 @@ def number_or_grid() -> Constraint:
             return value
         return several.write(value if len(value) > 1 else 2 * value)
 
-    return Constraint("a number above 0, or several by commas", checked, write)
+    return Constraint("a number above 0, or several, comma-separated", checked, write)
 
 
 def share_or_count() -> Constraint:

@@ -66,8 +66,8 @@ class Settings:
         text(),
         "Schema file of all sites: columns, classes and public ranges; an absolute path.",
     )
-    drop: str = setting("", names(), "Columns of the simulated sites' tables to leave out, by commas.")
-    positive: str = setting("", names(), "Labels that count as positive, by commas; by default the schema's.")
+    drop: str = setting("", names(), "Columns of the simulated sites' tables to leave out, comma-separated.")
+    positive: str = setting("", names(), "Positive labels, comma-separated; by default the schema's.")
     split: str = setting(
         "iid",
         text(),
@@ -87,7 +87,7 @@ class Settings:
     by: str = setting(
         "",
         text(),
-        "Subgroups to be told of: a category or yes/no column, numbers and where groups begin, age:50,70, or site.",
+        "Subgroups to evaluate: a category or yes/no column, a number column and its limits (age:50,70), or site.",
     )
     colluders: int = term("colluders")
     rows_per_patient: int = term("rows_per_patient")

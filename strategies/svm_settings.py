@@ -76,8 +76,8 @@ class SvmSettings(KernelSettings):
     class_weight: str | tuple[float, ...] = setting(
         "none",
         or_word("none", or_word("balanced", numbers(above=0), "balanced"), "none"),
-        "balanced: both sides of each binary problem have the same weight; or a weight for each class, by commas in "
-        "their order.",
+        "balanced: both sides of each binary problem have the same weight; or weights of the classes in "
+        "their order, comma-separated.",
     )
 
     weighs_classes: ClassVar[bool] = False

@@ -45,17 +45,17 @@ class CompareCommand(SettingsCommand):
 def compare(
     context: typer.Context,
     strategies: Annotated[
-        str, typer.Option(help="Strategies and baselines, by commas.")
+        str, typer.Option(help="Strategies and baselines, comma-separated.")
     ] = "pan-svm,local-only,central:svc",
     splits: Annotated[
         str,
         typer.Option(
             help="iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, quantity:ALPHA, quantity:ALPHA:ROWS, feature:COLUMN, "
-            "by:COLUMN or checkerboard:RxS, by commas."
+            "by:COLUMN or checkerboard:RxS, comma-separated."
         ),
     ] = DEFAULTS.split,
     aggregations: Annotated[
-        str, typer.Option(help="Secure-sum protocols, by commas.")
+        str, typer.Option(help="Secure-sum protocols, comma-separated.")
     ] = DEFAULTS.aggregation,
     leave_out: Annotated[
         bool,

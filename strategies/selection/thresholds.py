@@ -102,7 +102,7 @@ class Thresholds:
 def thresholds() -> Constraint:
     """Return the constraint of the setting."""
     return Constraint(
-        "a number of features or a percentage of them for each filter, by commas, such as fisher=75%,scatter=200; for "
+        "a number of features or a percentage of them for each filter, comma-separated: fisher=75%,scatter=200; for "
         "welch also a p-value, welch=p=0.01",
         lambda value: value if isinstance(value, Thresholds) else Thresholds.parse(str(value)),
         lambda value: value.text,

@@ -44,7 +44,7 @@ class DoubleMask(SecureSum):
     share_threshold: str = setting(
         "two-thirds",
         one_of("half", "two-thirds"),
-        "Of double-mask: more sites than this have to answer, or a sum stays closed.",
+        "Of double-mask: share of the sites; more must answer to open a sum.",
     )
 
     def fewest(self, sum_round: SumRound) -> int:

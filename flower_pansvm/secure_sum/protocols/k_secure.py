@@ -30,7 +30,7 @@ class KSecure(SecureSum):
     k: int = setting(
         0,
         whole(0),
-        "Sites that each site shares masks with; of k-secure-hops parts of a vector, at least 2; 0 for enough.",
+        "Sites that each site shares masks with; of k-secure-hops parts of a vector, at least 2; 0: as many as needed.",
     )
 
     def __post_init__(self) -> None:
