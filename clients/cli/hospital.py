@@ -141,7 +141,7 @@ def check(
         of_table = line.startswith("warning: ")
         warned |= of_table
         if not (of_table and for_log):
-            typer.echo(line if of_table else f"ok  {line}")
+            typer.echo(line if of_table or line.startswith("note: ") else f"ok  {line}")
     if warned and for_log:  # they may show what cells hold, and a log is kept and read by others
         typer.echo(
             "warning: the table has warnings, which are no matter of a log. See: pansvm hospital check"

@@ -9,7 +9,7 @@ from typing import Any
 from flwr.app import Context, RecordDict
 
 from clients.app import TASKS
-from clients.checking.finding import WARNING
+from clients.checking.finding import NOTE, WARNING
 from clients.checking.findings import doubts
 from clients.checking.perturbation import error_of, of_level
 from clients.classes import allowed_classes, positive_labels, rows_with_classes
@@ -56,7 +56,7 @@ _PASSWORD = re.compile(r"://[^:/@]*:.+@|[?&](password|passwd|pwd)=")
 def check_hospital(folder: Path) -> Iterator[str]:
     """Check all of a hospital's folder that needs no network, one thing after the other, and yield the things in order.
 
-    Of the table it says also what is doubtful, which begins with the word warning. The PanSVMError at the first thing
+    What is doubtful of the table begins with the word warning or note. The PanSVMError at the first thing
     that is not in order says what, likely why, and what to do. It may hold numbers of rows, and is for this
     hospital's eyes.
     """
@@ -96,7 +96,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     warned = [
         finding.text for finding in worth if finding.level == WARNING and hospital.policy.privacy != "dp"
     ]
-    yield from (finding.text for finding in worth if finding.text not in warned)
+    yield from (f"{NOTE}: {finding.text}" for finding in worth if finding.text not in warned)
     yield from (f"{WARNING}: {text}" for text in warned)
     yield from (f"{WARNING}: {path.name}: {text}" for text in doubts(path, label, form))
 

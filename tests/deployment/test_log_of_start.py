@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from clients.checking.finding import NOTE, WARNING, Finding
 from tests.command_line import Run
 from tests.deployment.conftest import Study
 
@@ -29,3 +30,12 @@ def test_the_log_of_start_shows_no_cell(pansvm: Run, joined: Study, monkeypatch:
     log = pansvm.output("hospital", check, for_log, "--folder", folder)
     assert "-999" not in log
     assert log.endswith("See: pansvm hospital check\n")
+
+
+def test_doubts_about_a_level_that_the_policy_refuses_are_not_called_ok(
+    pansvm: Run, joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weak = Finding(WARNING, "The level is weak on this table.")
+    monkeypatch.setattr("clients.deployment.checks.of_level", lambda *_: [weak])
+    said = pansvm.output("hospital", "check", "--folder", joined.hospitals["north"])
+    assert f"{NOTE}: {weak.text}" in said.splitlines()
