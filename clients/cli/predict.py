@@ -68,6 +68,8 @@ def predict(
 
     Exit code 0: all rows are predicted. 1: nothing is. 3: something was unknown, and the text says in which rows.
     """
+    import pandas as pd  # noqa: PLC0415
+
     from clients.prediction import check_can_write, predict_file, write_table  # noqa: PLC0415
     from clients.table.form import TableForm  # noqa: PLC0415
 
@@ -76,7 +78,9 @@ def predict(
         check_can_write(out)
     form = TableForm.of({**single(given(context)), "drop": together(drop)}, None)
     predictions = predict_file(model, file, label, row_id, form, threshold, sensitivity)
-    frame = predictions.frame.rename(columns=harmless).map(harmless)
+    frame = predictions.frame.rename(columns=harmless)
+    # Not by `map`, which makes 1.0 of the class 1 if a row is not predicted.
+    frame = frame.apply(lambda cells: pd.Series(map(harmless, cells), cells.index, cells.dtype))
     if out is None:
         typer.echo(frame.to_csv(index=False), nl=False)
     else:

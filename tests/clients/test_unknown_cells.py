@@ -1,6 +1,7 @@
 """Prediction of tables that training would refuse: what can be predicted is, and it is said what was not known."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,19 @@ def test_nothing_predicted_is_a_failure(models: dict[str, Path], pansvm: Run) ->
     ward(3).assign(age=999, ward="D", smoker="?", dose="?").to_csv("rows.csv", index=False)
     err = pansvm.error("predict", models["schema"], "rows.csv", "--out", "said.csv")
     assert "Not predicted: 3 of 3 rows" in err
+
+
+def test_whole_classes_stay_whole_where_a_row_is_not_predicted(models: dict[str, Path], pansvm: Run) -> None:
+    model = load_model(models["numbers"])
+    model.schema_ = replace(model.schema_, classes=("0", "1"))
+    model.save("whole.npz")
+    table = ward(20)[["age", "dose"]].assign(mrn="a")
+    table.loc[3, ["age", "dose"]] = np.nan
+    table.to_csv("rows.csv", index=False)
+    _, out, _ = pansvm("predict", "whole.npz", "rows.csv")
+    classes = [line.split(",")[0] for line in out.splitlines()[1:]]
+    assert classes[3] == ""
+    assert {*classes} == {"0", "1", ""}
 
 
 @pytest.mark.parametrize("model", ["schema", "numbers"])
