@@ -27,7 +27,7 @@ from flower_pansvm.lists import first_of
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.sites import join_data
 from simulations.engines.flower_log import quieter
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.running import check, with_sites_of_data
 from strategies.settings import Settings, make_settings
 

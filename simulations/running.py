@@ -25,7 +25,7 @@ from simulations.data.pooling import schema_of_tables
 from simulations.data.sites import form_of, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from strategies.app import run as run_strategy
 from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript

@@ -36,8 +36,7 @@ from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.terms import Scalar
 from simulations import running
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import grid_of, in_process_grid
+from simulations.engines.in_process import InProcessGrid, grid_of, in_process_grid
 from strategies.app import run
 from strategies.federation.checkpoint import sums_in
 from strategies.registry import STRATEGIES

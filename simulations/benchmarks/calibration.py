@@ -12,7 +12,7 @@ from typing import Any
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.level_costs import NOISES
 from simulations.benchmarks.results import results_of
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.results import describe
 from strategies.settings import settings_from
 

@@ -16,7 +16,7 @@ import pandas as pd
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
 from simulations.benchmarks.results import accuracy_of, in_new_process, pool_of, timed
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import settings_from
 from strategies.svm_settings import PanSvmSettings

@@ -35,8 +35,7 @@ from simulations.attack.findings import Reconstructed, reconstructed
 from simulations.benchmarks.results import Table, in_parts
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.app import run
 from strategies.mixture import WeakMixtures
 from strategies.settings import Settings, settings_from

@@ -17,7 +17,7 @@ from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
 from simulations.benchmarks.results import Table, accuracy_of, in_parts, pool_of, results_of
 from simulations.data.sites import join_data
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.running import with_sites_of_data
 from strategies.settings import Settings, settings_from
 from strategies.svm_settings import PanSvmSettings

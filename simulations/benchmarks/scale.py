@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.results import in_new_process, timed
 from simulations.data.sites import join_data
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 

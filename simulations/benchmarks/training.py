@@ -14,7 +14,7 @@ from typing import Any
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES
 from simulations.benchmarks.results import pool_of, results_of
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.papers.lu2016_sets import (
     AUSTRALIAN,
     BREAST_CANCER,

@@ -12,7 +12,7 @@ from flower_pansvm.models.model import Model
 from simulations.baselines.registry import BASELINES, baseline_result, judge
 from simulations.data.pooling import PooledRows, pooled
 from simulations.data.sites import join_data
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.registry import STRATEGIES
 from strategies.results import describe
 from strategies.settings import SEPARATOR, Settings

@@ -9,7 +9,7 @@ from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import BASELINES, baseline_result
 from simulations.comparison.left_out import evaluate_left_out
 from simulations.data.pooling import pooled
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.origin import origin, versions_text
 from simulations.running import with_sites_of_data
 from strategies.results import describe

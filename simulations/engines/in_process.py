@@ -1,4 +1,4 @@
-"""A Flower Grid that calls the ClientApp in this process."""
+"""A training with all sites in this process: a Flower Grid that calls the ClientApp here."""
 
 import itertools
 import secrets
@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TypeVar
 
 from flwr.app import Error, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -19,7 +20,12 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
 from clients.hospital import SimulatedContext
+from clients.table.simulated import simulated_nodes
 from flower_pansvm.terms import Scalar
+from simulations.app import app
+from strategies.registry import STRATEGIES
+from strategies.settings import Settings
+from strategies.strategy import PhasedStrategy
 
 COORDINATOR = 1
 """Node id of the coordinator, as in Flower."""
@@ -125,6 +131,26 @@ class InProcessGrid(Grid):
         except Exception as error:
             reply = Message(Error(0, type(error).__name__), reply_to=message)
         return _through_bytes(reply)
+
+
+Kind = TypeVar("Kind", bound=InProcessGrid)
+
+
+def train_in_process(settings: Settings) -> PhasedStrategy:
+    """Run the strategy with all sites in this process and return it, trained."""
+    strategy: PhasedStrategy = STRATEGIES[settings.strategy](settings)
+    strategy.start(in_process_grid(settings))
+    return strategy
+
+
+def in_process_grid(settings: Settings) -> InProcessGrid:
+    """Return a grid with all the sites of a run in this process."""
+    return grid_of(InProcessGrid, settings)
+
+
+def grid_of(kind: type[Kind], settings: Settings) -> Kind:
+    """Return a grid of a subclass with all the sites of a run in this process."""
+    return kind(app, simulated_nodes(settings.sites), settings.run_config)
 
 
 @cache

@@ -16,7 +16,7 @@ from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL
 from flower_pansvm.systems.mixture.tasks import ClassModels
 from flower_pansvm.terms import Scalar
 from simulations.data.pooling import pooled
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.papers.declared import declared
 from simulations.papers.reproduction import Position, Prepared, Setup, experiment, per_cell
 from strategies.mixture import MixtureSettings, WeakMixtures

@@ -28,7 +28,7 @@ from simulations.comparison.workers import Result
 from simulations.data.datasets import SHIPPED, load_dataset, locate
 from simulations.data.pooling import PooledRows, pooled
 from simulations.data.sites import drawn_split
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.origin import origin
 from simulations.papers import li2014, lu2016_sets, luo2009, mangasarian2008
 from simulations.papers.declared import import_papers

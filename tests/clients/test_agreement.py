@@ -44,8 +44,7 @@ from flower_pansvm.systems.scaling import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.selection import SUPPORT, Duals
 from flower_pansvm.tasks import COUNT, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar, Terms
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.federation.federation import Federation
 from strategies.master.packing import pack_duals, pack_problems, pack_questions
 from strategies.settings import Settings, make_settings

@@ -28,8 +28,7 @@ from flower_pansvm.constraints import key_of, setting_fields
 from flower_pansvm.errors import TableError
 from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.tasks import Nothing
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.federation.checks import Request
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM

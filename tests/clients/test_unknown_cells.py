@@ -52,7 +52,7 @@ def ward(rows: int, seed: int = 0) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return a model whose sites had a schema file, and one of sites with numbers only."""
-    from simulations.engines.running import train_in_process  # noqa: PLC0415
+    from simulations.engines.in_process import train_in_process  # noqa: PLC0415
     from strategies.settings import make_settings  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("models")

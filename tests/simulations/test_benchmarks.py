@@ -41,7 +41,7 @@ from simulations.benchmarks.__main__ import NAMES
 from simulations.benchmarks.__main__ import main as measure
 from simulations.benchmarks.secure_sums import AGGREGATIONS, Bench
 from simulations.comparison.plan import Plan
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.origin import commit
 from simulations.result_files import result
 from strategies.registry import STRATEGIES

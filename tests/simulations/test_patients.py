@@ -10,7 +10,7 @@ import pytest
 from flower_pansvm.shares import share
 from simulations.baselines.registry import BASELINES
 from simulations.data.pooling import pooled
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.federated_svc import FederatedSVC
 from simulations.running import doubts_of
 from strategies.report.page import headline

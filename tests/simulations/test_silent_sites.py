@@ -9,8 +9,7 @@ from flwr.app import Message
 from flower_pansvm.systems.pan_svm.tasks import LANDMARKS
 from simulations.benchmarks.scale import generate
 from simulations.data.sites import join_data
-from simulations.engines.in_process import COORDINATOR
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import COORDINATOR, in_process_grid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from tests.grids import from_message, silence

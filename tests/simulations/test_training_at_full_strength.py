@@ -11,7 +11,7 @@ from sklearn.datasets import load_svmlight_file
 from simulations.benchmarks.scale import generate
 from simulations.benchmarks.training import NINE, paper_settings
 from simulations.data.sites import join_data
-from simulations.engines.running import in_process_grid, train_in_process
+from simulations.engines.in_process import in_process_grid, train_in_process
 from simulations.papers.lu2016_sets import ThesisSet
 from strategies.app import run
 from strategies.settings import make_settings

@@ -14,8 +14,7 @@ from clients.budget import new_ledger
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import Schema
 from simulations.data.pooling import PooledRows, pooled
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.registry import STRATEGIES

@@ -15,7 +15,7 @@ from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.multiclass import one_versus_all
 from flower_pansvm.systems.scaling import NO_FOLD
 from simulations.data.sites import SEPARATOR, drawn_split
-from simulations.engines.running import in_process_grid, train_in_process
+from simulations.engines.in_process import in_process_grid, train_in_process
 from strategies.federation.federation import Federation
 from strategies.registry import STRATEGIES
 from strategies.selection.elimination import Elimination

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.svm import SVC
 
 from flower_pansvm.systems.scaling import NO_FOLD
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.selection.elimination import Elimination
 from strategies.selection.thresholds import FILTERS
 from strategies.settings import make_settings

@@ -16,7 +16,7 @@ from flower_pansvm.privacy.accountant import epsilon_of
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.terms import Scalar
 from simulations.attack.audit import audit
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM

@@ -24,8 +24,7 @@ from flower_pansvm.errors import (
 from flower_pansvm.terms import Scalar
 from simulations.app import app as simulated_app
 from simulations.data.sites import table_of
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid, train_in_process
+from simulations.engines.in_process import InProcessGrid, in_process_grid, train_in_process
 from strategies.results import records_of_test
 from strategies.settings import Settings, make_settings, settings_from
 from strategies.steps import joining

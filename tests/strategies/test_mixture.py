@@ -18,8 +18,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.mixture.tasks import ClassModels
 from simulations.attack.audit import audit
 from simulations.data.pooling import pooled
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.app import run
 from strategies.settings import Settings, make_settings
 from tests.strategies.conftest import trained

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.master import progress
 from strategies.master.progress import Progress
 from strategies.pan_svm import model_choice

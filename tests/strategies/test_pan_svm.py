@@ -20,8 +20,7 @@ from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.pooling import pooled
 from simulations.data.sites import join_data, table_of
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import InProcessGrid, train_in_process
 from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe, write
 from strategies.settings import make_settings

@@ -25,7 +25,7 @@ from flower_pansvm.systems.output_perturbation import RFF, LocalWeightsQuestion
 from flower_pansvm.terms import Scalar
 from simulations.attack.active.hospitals import Hospitals, schema_broadcast
 from simulations.attack.audit import audit
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from strategies.app import run
 from strategies.master import engine
 from strategies.output_perturbation.strategies import LOCAL_TOL, PrivateSvm

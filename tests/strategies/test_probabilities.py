@@ -16,7 +16,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
 from flower_pansvm.systems.scaling import NO_FOLD
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.settings import make_settings
 
 Pool = Callable[..., Any]

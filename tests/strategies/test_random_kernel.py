@@ -28,8 +28,7 @@ from flower_pansvm.systems.common import JoinAnswer, LayoutBroadcast
 from flower_pansvm.systems.random_kernel import MEANS, random_matrix
 from flower_pansvm.tasks import Nothing
 from simulations.attack.audit import audit
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from simulations.running import check, with_sites_of_data
 from strategies.app import run
 from strategies.federation.federation import Federation

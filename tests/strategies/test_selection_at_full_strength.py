@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.selection.elimination import Elimination
 from strategies.settings import make_settings
 

@@ -19,7 +19,7 @@ from flower_pansvm.systems.ssvd import DISTORTED_ROWS, DistortedRowsQuestion, di
 from simulations.attack.audit import audit
 from simulations.attack.systems.ssvd import column_correlation, linked_rows, matched_rows
 from simulations.data.sites import table_of
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings

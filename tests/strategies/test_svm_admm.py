@@ -12,7 +12,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.admm import CONSENSUS, ConsensusAnswer
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from simulations.data.pooling import pooled
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from strategies.admm import Consensus, Penalty, SvmAdmm, agreed
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings

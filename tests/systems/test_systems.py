@@ -22,8 +22,7 @@ from flower_pansvm.models.model import load_model
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.tasks import Broadcast
 from simulations.attack.audit import audit
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.report.page import headline, write_report

@@ -26,7 +26,7 @@ from simulations.attack.active.registry import own_account
 from simulations.attack.attack import attack, solve
 from simulations.attack.counting import Attack, counted
 from simulations.data.pooling import pooled
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from strategies.app import run
 from strategies.federation.transcript import read_transcript
 from strategies.settings import settings_from

@@ -14,8 +14,7 @@ from clients.table.source import schema_of
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.registry import STRATEGIES
 from strategies.settings import make_settings
 from tests.contexts import context_of, own_hospital

@@ -15,7 +15,7 @@ from clients.table.table import Table
 from clients.table.units import check_units
 from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import TableColumn, TableSchema
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.svm_settings import PanSvmSettings
 from tests.clients.conftest import assert_same
 from tests.contexts import own_hospital

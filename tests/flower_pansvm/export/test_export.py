@@ -22,7 +22,7 @@ from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.running import with_sites_of_data
 from strategies.settings import make_settings
 from strategies.steps.feature_maps import fit_map

@@ -16,8 +16,7 @@ from simulations.attack.audit import Audit, audit
 from simulations.attack.systems import scaling
 from simulations.attack.systems.system import Figures
 from simulations.data.simulated_sites import SimulatedSites
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from strategies.app import run
 from strategies.federation.transcript import TranscriptSum
 from strategies.report.words.system import every_system, sentences, words_of_tasks

@@ -18,7 +18,7 @@ from simulations.baselines import federated, gradient_descent
 from simulations.baselines.gradient_descent import first_weights, gradient, outputs
 from simulations.baselines.registry import BASELINES, BaselineFigures, settings_read
 from simulations.data.pooling import Pooled, PooledRows, pooled
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.settings import make_settings
 from strategies.svm_settings import PanSvmSettings
 

@@ -4,7 +4,7 @@ import pytest
 
 from simulations.comparison.run import Case, line_of, run_case, settings_of
 from simulations.comparison.workers import attempt
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.registry import STRATEGIES
 from strategies.results import describe
 from strategies.settings import make_settings

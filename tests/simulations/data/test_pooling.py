@@ -7,7 +7,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from simulations.data.pooling import pooled
 from simulations.data.sites import table_of
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.settings import make_settings
 from strategies.steps.scaling import scaling_of_rows
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from simulations.data.pooling import pooled
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from simulations.papers.central_selection import select
 from strategies.selection.elimination import Elimination
 from strategies.settings import Settings, make_settings

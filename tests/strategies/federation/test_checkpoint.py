@@ -18,8 +18,7 @@ import pytest
 from clients import cache
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.tasks import Nothing
-from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid, in_process_grid
 from simulations.running import resumed
 from strategies.app import run
 from strategies.federation.checkpoint import FOLDER, Checkpoint, sums_in

@@ -25,7 +25,7 @@ from flower_pansvm.systems.pan_svm.tasks import CUTS, SCORES, ScoresQuestion
 from flower_pansvm.systems.scaling import MOMENTS
 from flower_pansvm.systems.selection import SUPPORT
 from flower_pansvm.tasks import COUNT, Nothing, Task, summed
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.federation.checks import AggregateResult, KnownRows, Relations, Request, check_sum
 from strategies.federation.shapes import length, sizes_of
 from strategies.master.packing import curvature_diagonal, curvature_matrix, curvature_size, pack_questions

@@ -25,7 +25,7 @@ from flower_pansvm.systems.scaling import ROWS
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
 from simulations.data.pooling import pooled
-from simulations.engines.running import in_process_grid
+from simulations.engines.in_process import in_process_grid
 from simulations.running import run
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome

@@ -18,7 +18,7 @@ from flower_pansvm.multiclass import REST, Pair, signs
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from flower_pansvm.terms import NOISES, replaced_share
 from simulations.data.sites import join_data
-from simulations.engines.running import train_in_process
+from simulations.engines.in_process import train_in_process
 from strategies.settings import make_settings
 from strategies.steps.binary_problems import with_rows
 from tests.strategies.conftest import check_against_svc
