@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
 from clients.prediction import with_simulated_matrices
 from flower_pansvm import records
@@ -31,7 +30,7 @@ from simulations.attack.active.levels import TABLES as ATTACKED
 from simulations.attack.active.levels import lines
 from simulations.attack.attack import attack
 from simulations.attack.audit import audit
-from simulations.attack.findings import Reconstructed, reconstructed
+from simulations.attack.findings import Reconstructed, area, reconstructed
 from simulations.benchmarks.results import Table, in_parts
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
@@ -130,8 +129,7 @@ def membership(ran: FinishedRun) -> float | None:
             _margins(model.decision_function(pd.DataFrame(rows.X, columns=columns)[needed]), rows)
             for rows in (ran.pool.train, ran.pool.test)
         ]
-    counts = [len(values) for values in scores]
-    return float(roc_auc_score(np.repeat([1, 0], counts), np.concatenate(scores)))
+    return area(*scores)
 
 
 def _margins(decisions: Floats, rows: PooledRows) -> Floats:

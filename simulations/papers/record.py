@@ -9,7 +9,6 @@ import csv
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from simulations.comparison.finished import read_runs
@@ -76,13 +75,9 @@ def done_cells(what: Reproduction, done: Mapping[str, Result]) -> list[Cell]:
     """Return a table's cells that have a whole repeat, each of all its whole repeats."""
     cells = []
     for position, setups in what.setups.items():
-        count = _whole_repeats(setups, what.repeats, done)
-        if not count:
-            continue
-        printed = {position: what.paper[position]} if position in what.paper else {}
-        single = replace(what, setups={position: setups}, summed=False, paper=printed)
-        runs = [run for cell_runs in single.plan(count).values() for run in cell_runs]
-        cells += single.cells(count, {run: done[json.dumps(run.key)] for run in runs})
+        if count := _whole_repeats(setups, what.repeats, done):
+            runs = what.runs_of(position, count)
+            cells.append(what.measured(position, {run: done[json.dumps(run.key)] for run in runs}))
     return [cell for cell in cells if cell.ours is not None]
 
 

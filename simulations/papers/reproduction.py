@@ -231,20 +231,19 @@ class Reproduction:
 
     def plan(self, repeats: int) -> dict[Position, list[Run]]:
         """Return the runs behind each cell; a run may be behind several."""
-        return {
-            position: list(dict.fromkeys(setup.run(repeat) for setup in setups for repeat in range(repeats)))
-            for position, setups in self.setups.items()
-        }
+        return {position: self.runs_of(position, repeats) for position in self.setups}
+
+    def runs_of(self, position: Position, repeats: int) -> list[Run]:
+        """Return the runs behind a cell."""
+        setups = self.setups[position]
+        return list(dict.fromkeys(setup.run(repeat) for setup in setups for repeat in range(repeats)))
 
     def cells(self, repeats: int, results: Mapping[Run, Result]) -> list[Cell]:
         """Return all cells, with ours as far as there are results: those that are run, sums, and those only cited."""
         cells = []
         for position, runs in self.plan(repeats).items():
             known = {run: results[run] for run in runs if run in results and "error" not in results[run]}
-            cell = self.cell(position, self.measure(position, list(known.values())))
-            within = np.square(self.deviation(position, list(known.values())))
-            known_within = float(within.mean()) if len(within) == cell.runs > 0 else None
-            cells.append(replace(cell, within=known_within, **_origin_of(known)))
+            cells.append(self.measured(position, known))
         columns = dict.fromkeys(cell.column for cell in cells) if self.summed else ()
         cells += [self._sum(column, cells) for column in columns]
         there = {(cell.row, cell.column) for cell in cells}
@@ -259,6 +258,13 @@ class Reproduction:
         setups = {position: setups for position, setups in self.setups.items() if position[0] in rows}
         paper = {position: value for position, value in self.paper.items() if position[0] in rows}
         return replace(self, setups=setups, paper=paper, summed=False)
+
+    def measured(self, position: Position, results: Mapping[Run, Result]) -> Cell:
+        """Return a cell from the results of its runs that have not failed."""
+        cell = self.cell(position, self.measure(position, list(results.values())))
+        within = np.square(self.deviation(position, list(results.values())))
+        known_within = float(within.mean()) if len(within) == cell.runs > 0 else None
+        return replace(cell, within=known_within, **_origin_of(results))
 
     def cell(self, position: Position, values: Sequence[float]) -> Cell:
         """Return the mean of several runs' numbers as a cell."""

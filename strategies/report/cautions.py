@@ -1,12 +1,11 @@
 """What a reader has to keep in mind before using a model: sentences, each only where it is true of the run."""
 
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from flower_pansvm.shares import all_right, area_interval, balanced_interval, classes_not_tested
 from flower_pansvm.thresholds import caution_of_probabilities
-from strategies.report.section import quoted, some, unit
+from strategies.report.section import Result, quoted, some, unit
 from strategies.report.shares import class_figures, count, percent
 from strategies.report.words.system import cautions_of_sums, every_system
 from strategies.steps.schema import names_show_positive
@@ -16,8 +15,6 @@ FEW = 20
 
 ALIKE = 1e-3
 """Probabilities that differ by less are the same to a reader; means of equal ones differ by rounding."""
-
-Result = Mapping[str, Any]
 
 
 def cautions(result: Result) -> list[str]:
