@@ -75,14 +75,9 @@ class RunningStudy:
         self.end(name)
         self._read[name] = 0
         stack = self._running[name] = contextlib.ExitStack()
-        before = dict(os.environ)
-        os.environ.update({**self.environment, **environment})
-        try:
-            kind = COORDINATOR if name == COORDINATOR else "hospital"
-            process = stack.enter_context(started_command(kind, self.folder, name))
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+        kind = COORDINATOR if name == COORDINATOR else "hospital"
+        command = started_command(kind, self.folder, name, **{**self.environment, **environment})
+        process = stack.enter_context(command)
         if wait:
             wait_for({name: process}, self.folder, READY if kind == COORDINATOR else CONNECTED)
         return process

@@ -126,15 +126,16 @@ def agree(folder: Path, invitation: Invitation) -> str:
 
 
 @contextlib.contextmanager
-def started_command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["subprocess.Popen[str]"]:
+def started_command(
+    kind: str, folder: Path, name: str = "coordinator", **variables: str
+) -> Iterator["subprocess.Popen[str]"]:
     """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with a log beside its folder."""
     command = [sys.executable, "-m", "flower_pansvm", kind, "start", "--folder", str(folder / name)]
     # A trial has no patients.
     command += ["--shared-machine"] if kind == "coordinator" else []
-    environment = flower_environment(folder / name / FLOWER_FOLDER)
     # Each hospital has a ledger of its own, not the account's.
-    environment["XDG_STATE_HOME"] = str(folder / name)
-    with started_process(command, checkout(), environment, folder / f"{name}.log") as process:
+    environment = {**flower_environment(folder / name / FLOWER_FOLDER), "XDG_STATE_HOME": str(folder / name)}
+    with started_process(command, checkout(), environment | variables, folder / f"{name}.log") as process:
         try:
             yield process
         finally:
