@@ -7,7 +7,7 @@ broadcasts, and sealed notes from site to site, ride on the next one (:mod:`.mes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from flwr.app import Message, RecordDict
@@ -24,7 +24,7 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.summing import RELAY, AllKeys, RelayStep, as_bytes, keys_digest
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint, alike
-from strategies.federation.checks import KnownRows, Relations, Request
+from strategies.federation.checks import KnownRows, Relations, Request, check_sum
 from strategies.federation.exchange import Costs, exchange
 from strategies.federation.messages import (
     Contact,
@@ -69,7 +69,7 @@ class Federation:
     # Unexpected differences between sites, a sentence each.
     differences: list[str] = field(default_factory=list, init=False)
 
-    lengths = staticmethod(sizes_of)
+    check: ClassVar[Callable[..., None]] = staticmethod(check_sum)
 
     def __post_init__(self) -> None:
         self.run = str(self.grid.run.run_id)
@@ -152,7 +152,7 @@ class Federation:
                 question,
                 bounds,
                 slack,
-                self.lengths(self.schema, max(self.settings.folds, 1)),
+                sizes_of(self.schema, max(self.settings.folds, 1)),
                 self.rows,
                 relations,
             )
@@ -243,7 +243,7 @@ class Federation:
         """Return the sums of the sites' replies to a request, as :func:`.messages.open_sums`."""
         task = request.task
         relay = partial(self._relay, request.sum_round)
-        sums = open_sums(request, contents, self.protocol, relay)
+        sums = open_sums(request, contents, self.protocol, relay, self.check)
         how = "dp" if task.dp else self.settings.level
         for name, total in sums.items():
             if total.size:  # results that were not requested are empty

@@ -5,7 +5,7 @@ public keys.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.wire import from_bytes
 from flower_pansvm.summing import LENGTH_BYTES, AllKeys, Payload, PublicKeys, WhichSum
 from flower_pansvm.tasks import Task
-from strategies.federation.checks import AggregateResult, Request, check_sum
+from strategies.federation.checks import AggregateResult, Request
 
 MOST_PUBLISHED_BYTES = 2 ** (8 * LENGTH_BYTES) - 1
 SIGNATURE_BYTES = (0, 64)
@@ -95,7 +95,11 @@ def sender_of(site: str) -> str:
 
 
 def open_sums(
-    request: Request, contents: Mapping[str, RecordDict], protocol: SecureSum, relay: Relay
+    request: Request,
+    contents: Mapping[str, RecordDict],
+    protocol: SecureSum,
+    relay: Relay,
+    check: Callable[[AggregateResult, str], None],
 ) -> dict[str, Floats]:
     """Return the sums of the sites' replies to a request.
 
@@ -107,6 +111,8 @@ def open_sums(
         The protocol that masks the sums.
     relay : callable
         Takes one relay step of the protocol.
+    check : callable
+        :func:`.checks.check_sum`.
 
     Raises
     ------
@@ -121,8 +127,8 @@ def open_sums(
     if not protocol.protected:
         for site, payload in payloads.items():
             contribution = unpack(from_bytes(payload, site), task, shapes, bounds, len(sum_round.roster))
-            check_sum(AggregateResult(request, contribution, (site,)), site)
-    check_sum(AggregateResult(request, sums, tuple(contents)))
+            check(AggregateResult(request, contribution, (site,)), site)
+    check(AggregateResult(request, sums, tuple(contents)), "")
     return sums
 
 
