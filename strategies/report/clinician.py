@@ -25,19 +25,6 @@ COLUMNS = [
 JOINING = "join"
 """The task of which every run shows the same: names and keys, no record."""
 
-KEEPS: dict[str, str] = {
-    "exact": "Other hospitals see no sum, but whoever runs the coordinator can compute most records of a small table.",
-    "perturbed": "Nobody, the coordinator included, learns more than these copies, however often they ask; but someone "
-    "who knows how columns go together takes off part of the noise, of genes most of it; most codes, such as a "
-    "diagnosis, are true in the copy; and someone who knows a patient’s record can tell that it took part.",
-    "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
-    "part: ε and δ bound it (see “Differential privacy”); but the model of a small table is less accurate.",
-}
-"""What each level keeps from whom."""
-
-FEW_SUMS = "Other hospitals see no sum; whoever runs the coordinator sees sums over all hospitals."
-"""At level exact, of systems whose sums are such as counts of the test."""
-
 MOST_CLASSES = 8
 """Classes up to which every number has a cell of a table; above, a table has the most frequent mistakes."""
 
@@ -122,24 +109,13 @@ def level(result: Result) -> str:
         note = ", which the coordinator of real hospitals does not see"
     return filled(
         *(TEMPLATES, "level"),
-        made_of=_made_of(result["level"], result["noise"]),
-        keeps=FEW_SUMS if few else KEEPS[result["level"]],
+        result=result,
+        few=few,
         shown=[words.leaves for task, words in words_of_tasks().items() if task in tasks],
         tested_on=result["accuracy"] is not None and result["tested_on"],
         note=note,
         test=result.get("test_on_true_records"),
     )
-
-
-def _made_of(level: str, noise: float | None) -> str:
-    """Return the records that a run's answers were computed from."""
-    return {
-        "exact": "What left the hospitals was computed from their true records (level exact).",
-        "perturbed": "What left the hospitals was computed from a copy of each one’s table (level perturbed). In the "
-        f"copy every measurement carries noise of {noise or 0.0:g} standard deviations of its column, and some codes "
-        "and classes are replaced at random.",
-        "dp": "What left the hospitals was computed from their true records, with noise in each sum (level dp).",
-    }[level]
 
 
 def patients(result: Result) -> str:
