@@ -16,19 +16,19 @@ import pandas as pd
 from simulations.markdown import markdown, table_of
 from simulations.papers.page import OTHERS
 from simulations.privacy_tables import calibrated, filtered, given_away, kept, nearness, searched
-from simulations.result_files import NOISES, ROOT, SHORT, Result, by_level, result
+from simulations.result_files import NOISES, ROOT, SHORT, Measured, by_level, result
 from simulations.result_plots import EPSILONS, PLOTS
 
 BLOCK = re.compile(r"(?<=<!-- figures: )([\w-]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
-def rounds(training: Result) -> str:
+def rounds(training: Measured) -> str:
     """Return the rounds of cutting planes of both searches on the nine sets."""
     frame = training.frame("rounds").pivot_table(index="data", columns="search", values="rounds", sort=False)
     return table_of(("", "fast", "published"), frame[["fast", "published"]], "{:.0f}")
 
 
-def central(training: Result) -> str:
+def central(training: Measured) -> str:
     """Return the accuracy at each level, and of a central SVC, with the paper's C and gamma."""
     columns = ("exact", *NOISES, "central SVC")
     frame = 100 * training.frame("accuracy").pivot_table(
@@ -37,7 +37,7 @@ def central(training: Result) -> str:
     return table_of(("", "`exact`", "noise 0.25", "noise 0.5", "`SVC`"), frame[list(columns)], "{:.1f}")
 
 
-def levels(level_costs: Result) -> str:
+def levels(level_costs: Measured) -> str:
     """Return the accuracy of systems at each level, in percent, by data set."""
     frame = by_level(level_costs)
     systems = list(
@@ -51,7 +51,7 @@ def levels(level_costs: Result) -> str:
     return table_of(("", *header), values, "{:.1f}")
 
 
-def rare(rare_classes: Result) -> str:
+def rare(rare_classes: Measured) -> str:
     """Return the figures of PAN-SVM at each level where a class is rare, in percent, by class weights."""
     frame = by_level(rare_classes)
     frame["table"] = frame["data"] + ", `" + frame["class_weight"] + "`"
@@ -62,7 +62,7 @@ def rare(rare_classes: Result) -> str:
     return table_of(("", *header), values[columns], "{:.1f}")
 
 
-def hospitals(known: Result) -> str:
+def hospitals(known: Measured) -> str:
     """Return the balanced accuracy and area under the curve on each hospital that was left out, in percent."""
     frame = known.frame("left_out")
     perturbed = frame["level"].str.startswith("perturbed")
@@ -79,7 +79,7 @@ def hospitals(known: Result) -> str:
     return table_of(("", *header), values[columns], "{:.1f}")
 
 
-def ablation(known: Result) -> str:
+def ablation(known: Measured) -> str:
     """Return the accuracy of each feature map by data set and features, in percent, and the mean of round trips."""
     frame = known.frame("maps")
     frame["system"] = "`" + frame["system"] + "`"
@@ -94,7 +94,7 @@ def ablation(known: Result) -> str:
     return table_of(("", *header, "round trips"), pd.concat([values[columns], trips], axis=1), *formats)
 
 
-def splits(known: Result) -> str:
+def splits(known: Measured) -> str:
     """Return the accuracy of each system by split, in percent: means over data sets; failed runs are counted."""
     frame = known.frame("splits")
     frame["system"] = "`" + frame["system"] + "`"
@@ -106,7 +106,7 @@ def splits(known: Result) -> str:
     return table_of(header, pd.concat([values, failed], axis=1), *formats)
 
 
-def systems(comparison: Result) -> str:
+def systems(comparison: Measured) -> str:
     """Return accuracy and costs of each system over data sets and repeats, by split."""
     frame = comparison.frame("systems").pivot_table(
         index="system",
@@ -129,7 +129,7 @@ def systems(comparison: Result) -> str:
     return table_of(header, chosen, "{:.1f}", "{:.0f}", "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}")
 
 
-def private_accuracy(models: Result) -> str:
+def private_accuracy(models: Measured) -> str:
     """Return the accuracy of ``dp-svm`` by ε, in percent, with that of an exact SVM and the larger class."""
     frame = models.frame("models")
     of_dp = frame[frame["method"] == "dp-svm"].pivot_table(
@@ -141,7 +141,7 @@ def private_accuracy(models: Result) -> str:
     return table_of(header, 100 * of_dp[[*EPSILONS, "exact SVM", "majority"]], "{:.1f}")
 
 
-def large_tables(contestants: Result) -> str:
+def large_tables(contestants: Measured) -> str:
     """Return time, bytes, rounds, accuracy and memory of PAN-SVM and of central solvers on large tables."""
     frame = contestants.frame("contestants")
     frame["accuracy"] *= 100
@@ -151,7 +151,7 @@ def large_tables(contestants: Result) -> str:
     return table_of(header, frame[columns], "{:.1f}", "{:.0f}", "{:.0f}", "{:.2f}", "{:.1f}")
 
 
-def rows(scale: Result) -> str:
+def rows(scale: Measured) -> str:
     """Return time, rounds, memory and accuracy of runs with many rows."""
     frame = scale.frame("rows")
     frame["accuracy"] *= 100
@@ -163,7 +163,7 @@ def rows(scale: Result) -> str:
     return table_of(header, frame[columns], "{:.0f}", "{:.0f}", "{:.1f}", "{:.2f}")
 
 
-def sites(scale: Result) -> str:
+def sites(scale: Measured) -> str:
     """Return time, round trips and bytes of runs with many sites."""
     frame = scale.frame("sites")
     frame.index = [
@@ -173,7 +173,7 @@ def sites(scale: Result) -> str:
     return table_of(header, frame[["seconds", "round_trips", "megabytes"]], "{:.1f}", "{:.0f}", "{:.1f}")
 
 
-def deployment(known: Result) -> str:
+def deployment(known: Measured) -> str:
     """Return the costs of a round trip at a real SuperLink, by the number of hospitals: means over all runs."""
     runs = known.frame("runs")
     ends = runs.groupby("hospitals")["node_gb"].agg(["first", "last"])
@@ -181,7 +181,7 @@ def deployment(known: Result) -> str:
     return _trips(runs, "hospitals", more, "{:.2f}")
 
 
-def deployment_heart(known: Result) -> str:
+def deployment_heart(known: Measured) -> str:
     """Return the costs of a run of four heart hospitals at a real SuperLink, by system: means over all runs."""
     runs = known.frame("runs")
     runs["system"] = "`" + runs["system"] + "`"
@@ -208,7 +208,7 @@ def _trips(runs: pd.DataFrame, by: str, more: dict[str, "pd.Series[float]"], for
     return table_of(header, frame, *formats)
 
 
-def faults(known: Result) -> str:
+def faults(known: Measured) -> str:
     """Return the messages of both ends after each fault, and the seconds until the hospitals are connected again."""
     header = ("fault", "a hospital says", "the coordinator reads", "hospitals are connected again")
     table = known.tables["faults"]
@@ -222,7 +222,7 @@ def _after(fault: dict[str, Any]) -> str:
     return f"after {fault['back_after']:.1f} s" if fault["back_after"] else "noticed no break"
 
 
-def sums(secure_sums: Result) -> str:
+def sums(secure_sums: Measured) -> str:
     """Return the costs of a sum of 10,000 values over five sites with each protocol."""
     frame = secure_sums.frame("sums").query("sites == 5 and values == 10_000").set_index("aggregation")
     frame.index = [f"`{name}`" for name in frame.index]
@@ -233,7 +233,7 @@ def sums(secure_sums: Result) -> str:
     )
 
 
-def mean_costs(secagg: Result) -> str:
+def mean_costs(secagg: Measured) -> str:
     """Return the costs of a round with each protocol, beside Flower's own."""
     frame = secagg.frame("costs")
     frame["protocol"] = [
@@ -247,7 +247,7 @@ def mean_costs(secagg: Result) -> str:
     return table_of(header, columns, "{}", "{:.2f}", "{:.1f}")
 
 
-def mean_equality(secagg: Result) -> str:
+def mean_equality(secagg: Measured) -> str:
     """Return the difference of models from those of Flower's own strategies, by the bits of a number."""
     frame = secagg.frame("equality").pivot_table(
         index="strategy", columns="bits", values="largest_difference", sort=False
@@ -255,7 +255,7 @@ def mean_equality(secagg: Result) -> str:
     return table_of(("strategy", "64 bits", "32 bits"), frame[[64, 32]], "{:.0e}", "{:.0e}")
 
 
-def mean_drop_outs(secagg: Result) -> str:
+def mean_drop_outs(secagg: Measured) -> str:
     """Return the number of rounds that give a mean if another site drops out of each."""
     frame = secagg.frame("drop_outs")
     frame["protocol"] = "`" + frame["protocol"] + "`"
@@ -266,7 +266,7 @@ def mean_drop_outs(secagg: Result) -> str:
     return table_of(header, frame.set_index("protocol")[["opened", "rounds", "difference"]], "{}", "{}", "{}")
 
 
-def mean_attacks(secagg: Result) -> str:
+def mean_attacks(secagg: Measured) -> str:
     """Return the values of a site that a coordinator computes from a second request to the others."""
     frame = secagg.frame("attacks")
     frame = frame[frame["protocol"] == "double-mask"].set_index("attack")
@@ -282,7 +282,7 @@ def mean_attacks(secagg: Result) -> str:
     return table_of(header, frame[["min_difference", "examples", "error"]], "{}", "{}", "{}")
 
 
-TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
+TABLES: dict[str, tuple[str, Callable[[Measured], str]]] = {
     "rounds": ("training", rounds),
     "central": ("training", central),
     "levels": ("level_costs", levels),

@@ -3,10 +3,10 @@
 import pandas as pd
 
 from simulations.markdown import table_of
-from simulations.result_files import EXACT, NOISES, SHORT, Result, by_level
+from simulations.result_files import EXACT, NOISES, SHORT, Measured, by_level
 
 
-def kept(privacy: Result) -> str:
+def kept(privacy: Measured) -> str:
     """Return the number of reconstructed records at each level, and the AUC of membership inference, by table."""
     frame = privacy.frame("levels").pivot_table(
         index="data", columns=["how", "level"], values=["found", "membership", "records"], sort=False
@@ -24,7 +24,7 @@ def kept(privacy: Result) -> str:
     return table_of(header, frame.reindex(columns=columns), *["{:.0f}"] * 7, *["{:.2f}"] * 3)
 
 
-def nearness(privacy: Result) -> str:
+def nearness(privacy: Measured) -> str:
     """Return the distances of reconstructed and of all copies from the true records, over tables and attacks."""
     levels = privacy.frame("levels").query("level in @NOISES")
     lines = {}
@@ -35,7 +35,7 @@ def nearness(privacy: Result) -> str:
     return table_of(("", "found copies: mean", "nearest", "farthest", "all copies: mean"), frame, "{:.2f}")
 
 
-def filtered(filters: Result) -> str:
+def filtered(filters: Measured) -> str:
     """Return the figures of attacks on a whole copy, by noise: the error of a linear filter, and membership."""
     frame = filters.frame("filters").pivot_table(
         index="data", columns="noise", values=["columns", "error", "membership"], sort=False, dropna=False
@@ -48,7 +48,7 @@ def filtered(filters: Result) -> str:
     return table_of(header, frame.reindex(columns=columns), "{:.0f}", *["{:.2f}"] * 4)
 
 
-def searched(privacy: Result) -> str:
+def searched(privacy: Measured) -> str:
     """Return the number of records that a semi-honest coordinator reconstructs: with tuning, or selection."""
     frame = privacy.frame("levels").query("how in ('tune', 'select')")
     frame = frame.pivot_table(index="data", columns=["how", "level"], values=["found", "records"], sort=False)
@@ -69,7 +69,7 @@ def searched(privacy: Result) -> str:
     return table_of(header, frame.reindex(columns=columns), "{:.0f}")
 
 
-def given_away(privacy: Result) -> str:
+def given_away(privacy: Measured) -> str:
     """Return accuracy, reconstructed records and membership of each published system, by data set."""
     attacks = privacy.frame("attacks").merge(
         privacy.frame("membership"), on=["data", "system"], how="left", suffixes=("", "_of_members")
@@ -104,7 +104,7 @@ def _records(line: "pd.Series[float]") -> str:
     return f"{int(line['train_within_10'])}{also}" + (f";{more}" if more else "")
 
 
-def calibrated(calibration: Result) -> str:
+def calibrated(calibration: Measured) -> str:
     """Return the median calibration slope with its quartiles and the mean Brier score of PAN-SVM at each level."""
     splits, levels = by_level(calibration, "splits"), list(SHORT)
     groups = splits.groupby(["data", "level"], sort=False)

@@ -15,7 +15,7 @@ SHORT = ("`exact`", "0.25", "0.5")
 """Their names in the columns of tables: level `exact`, and each noise of level `perturbed`."""
 
 
-class Result(NamedTuple):
+class Measured(NamedTuple):
     """The result file of a benchmark."""
 
     name: str
@@ -38,13 +38,13 @@ class Result(NamedTuple):
         )
 
 
-def result(name: str, folder: Path = ROOT / "results") -> Result:
+def result(name: str, folder: Path = ROOT / "results") -> Measured:
     """Return the result file of a benchmark."""
     content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    return Result(name, *(content[key] for key in ("commit", "date", "machine", "versions", "tables")))
+    return Measured(name, *(content[key] for key in ("commit", "date", "machine", "versions", "tables")))
 
 
-def by_level(known: Result, table: str = "levels") -> pd.DataFrame:
+def by_level(known: Measured, table: str = "levels") -> pd.DataFrame:
     """Return a table of a result with `SHORT` names in ``level``."""
     frame = known.frame(table)
     return frame.assign(

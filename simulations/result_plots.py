@@ -2,12 +2,12 @@
 
 from matplotlib.figure import Figure
 
-from simulations.result_files import Result
+from simulations.result_files import Measured
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 
-def plot_private_accuracy(models: Result) -> Figure:
+def plot_private_accuracy(models: Measured) -> Figure:
     """Plot accuracy against ε: a panel per data set, a line per method, bars of one standard error."""
     frame = models.frame("models").query(
         "data in ('heart', 'diabetes', 'breast_cancer', 'australian', 'spambase', 'letter')"
@@ -39,7 +39,7 @@ def plot_private_accuracy(models: Result) -> Figure:
     return figure
 
 
-def plot_found(privacy: Result) -> Figure:
+def plot_found(privacy: Measured) -> Figure:
     """Plot accuracy against the share of records that an attacker reconstructs: a panel per data set."""
     attacks = privacy.frame("attacks").dropna(subset=["accuracy"]).fillna({"test_within_10": 0})
     figure = Figure(figsize=(12, 5), layout="constrained")
@@ -70,7 +70,7 @@ def plot_found(privacy: Result) -> Figure:
     return figure
 
 
-def plot_secure_sums(secure_sums: Result) -> Figure:
+def plot_secure_sums(secure_sums: Measured) -> Figure:
     """Plot the CPU seconds of one sum against its number of values and of sites."""
     sums = secure_sums.frame("sums")
     figure = Figure(figsize=(12, 4.5), layout="constrained")

@@ -25,18 +25,18 @@ REPEATS = 5
 ONCE_SECONDS, LONGEST_SECONDS = 3.0, 30.0
 """A sum that takes longer than the first is done once; one expected to take longer than the second is left out."""
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 AGGREGATIONS = ("plain", "ring", "ring-hops", "k-secure", "double-mask", "k-secure-hops", "paillier")
 """k is the number of sites."""
 
 
-def take_turns(tasks: Mapping[str, Callable[[], Result]], repeats: int) -> dict[str, list[Result]]:
+def take_turns(tasks: Mapping[str, Callable[[], T]], repeats: int) -> dict[str, list[T]]:
     """Do all tasks several times, in a new order each turn, so that other work on the machine meets all alike.
 
     The first turn warms up; its results count for what is done once.
     """
-    results: dict[str, list[Result]] = {}
+    results: dict[str, list[T]] = {}
     again = []
     for name, task in tasks.items():
         started = time.process_time()

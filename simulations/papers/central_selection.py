@@ -69,9 +69,7 @@ class PooledSubsets:
         ]
         X = np.where(np.isnan(train.X), np.nan, self.whole.X)
         self.classes = moments_of(X, [train.classes == index for index in range(len(self.schema.classes))])
-        self.folds: list[int] = []
-        self.moments = self
-        """Nothing is to be trained before it is scored."""
+        self.folds: list[int] = []  # nothing is to be trained before it is scored
 
     def train(self, wanted: Sequence[Any], keep: Sequence[Trained] = ()) -> None:
         """Do nothing: LIBSVM is trained where it is scored."""

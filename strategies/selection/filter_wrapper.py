@@ -7,6 +7,7 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import setting
+from flower_pansvm.systems.scaling import NO_FOLD
 from strategies.api import Federation
 from strategies.pan_svm.model_choice import ROUGH
 from strategies.selection.elimination import Elimination, SelectionSettings, check_wanted
@@ -91,7 +92,7 @@ class FilterWrapper(Elimination):
     def _train(self, current: Trained, previous: Trained, reduced: Iterable[Trained]) -> None:
         """Train, in one batch, the candidates' models and the missing ones of the current subset."""
         missing = [fold for fold in self.subsets.folds if fold not in current.states]
-        folds = self.subsets.moments.folds
+        folds = [fold for fold in self.subsets.folds if fold != NO_FOLD]
         similar = previous if set(folds) & set(missing) else current
         self.subsets.train(
             [
