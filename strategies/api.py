@@ -7,7 +7,7 @@ questions of each system in :mod:`flower_pansvm.systems`.
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.log import logger
 from flower_pansvm.multiclass import one_versus_all
-from strategies.constraints import numbers, or_word
+from strategies.constraints import numbers, one_text, or_word
 from strategies.federation.checks import AggregateResult, Problems
 from strategies.federation.exchange import Costs
 from strategies.federation.federation import Federation

@@ -35,7 +35,7 @@ def numbers(most: float = math.inf, least: float = -math.inf, above: float = -ma
     )
 
 
-def text() -> Constraint:
+def one_text() -> Constraint:
     """Return the constraint of a free text; a path or a number is one, a list is not."""
 
     def checked(value: object) -> str:
@@ -54,7 +54,7 @@ def names() -> Constraint:
         listed(texts)
         return texts
 
-    each = text()
+    each = one_text()
     return Constraint("names, separated by commas", checked)
 
 

@@ -30,7 +30,7 @@ from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar, Terms
-from strategies.constraints import flag, names, number_text, text
+from strategies.constraints import flag, names, number_text, one_text
 from strategies.registry import STRATEGIES, usable
 
 
@@ -58,25 +58,27 @@ class Settings:
     """
 
     data: str = setting(
-        "breast_cancer", text(), "Data set or file of the simulated sites; a hospital names its own table."
+        "breast_cancer",
+        one_text(),
+        "Data set or file of the simulated sites; a hospital names its own table.",
     )
-    label: str = setting("", text(), "Label column; by default the schema's, or 'label'.")
+    label: str = setting("", one_text(), "Label column; by default the schema's, or 'label'.")
     schema: str = setting(
         "",
-        text(),
+        one_text(),
         "Schema file of all sites: columns, classes and public ranges; an absolute path.",
     )
     drop: str = setting("", names(), "Columns of the simulated sites' tables to leave out, comma-separated.")
     positive: str = setting("", names(), "Positive labels, comma-separated; by default the schema's.")
     split: str = setting(
         "iid",
-        text(),
+        one_text(),
         "Rows over simulated sites: iid, dirichlet:ALPHA, dirichlet:ALPHA:ROWS, quantity:ALPHA, quantity:ALPHA:ROWS, "
         "feature:COLUMN, by:COLUMN or checkerboard:RxS.",
     )
     sites: int = setting(5, whole(2), "Number of sites.")
-    data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")
-    strategy: str = setting("pan-svm", text(), "Name of the strategy.")
+    data_dir: str = setting("", one_text(), "Folder of data sets; by default $PANSVM_DATA.")
+    strategy: str = setting("pan-svm", one_text(), "Name of the strategy.")
     privacy: str = term("privacy")
     noise: float = term("noise")
     test_epsilon: float = setting(
@@ -86,7 +88,7 @@ class Settings:
     )
     by: str = setting(
         "",
-        text(),
+        one_text(),
         "Subgroups to evaluate: a category or yes/no column, a number column and its limits (age:50,70), or site.",
     )
     colluders: int = term("colluders")
@@ -98,7 +100,7 @@ class Settings:
     # scikit-learn's k-means takes no larger seed.
     seed: int = setting(0, whole(0, 2**32 - 1), "Seed of the splits and of k-means.")
     timeout: float = setting(600.0, number(above=0), "Seconds to wait for the sites in one round trip.")
-    out: str = setting("", text(), "Folder for the results, an absolute path; by default runs/RUN_ID.")
+    out: str = setting("", one_text(), "Folder for the results, an absolute path; by default runs/RUN_ID.")
     resume: bool = setting(False, flag(), "Continue from the checkpoint of a stopped run in the folder.")
     audit: bool = setting(False, flag(), "Keep questions, broadcasts and sums, for 'pansvm run --audit'.")
     # The secure sum with its options; in the run config ``aggregation`` is its name, and each option has a key.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.constraints import number, setting, text, whole
+from flower_pansvm.constraints import number, setting, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.fourier_svc import RandomFourierSVC
@@ -46,6 +46,7 @@ from strategies.api import (
     edges_around,
     join_with_ranges,
     logger,
+    one_text,
     private_test,
     term,
 )
@@ -84,7 +85,7 @@ class PrivateSvmSettings(PromiseSettings):
     frequencies: int = setting(10, whole(1, 2000), "D, number of frequencies of the random Fourier map.")
     gamma: float | Literal["scale"] = term("gamma", KernelSettings)
     public: str = setting(
-        "auto", text(), "Public rows: a CSV file's absolute path, or a number of simulated sites' rows."
+        "auto", one_text(), "Public rows: a CSV file's absolute path, or a number of simulated sites' rows."
     )
 
     def __post_init__(self) -> None:

@@ -375,9 +375,9 @@ def test_names_are_a_list_or_a_text_with_commas() -> None:
     assert settings_from(settings.to_config()).positive_labels == settings.positive_labels
 
 
-@pytest.mark.parametrize("key", ["label", "data", "schema", "split", "out", "strategy"])
+@pytest.mark.parametrize("key", ["label", "data", "schema", "split", "out", "strategy", "public"])
 @pytest.mark.parametrize("value", [["a", "b"], None, {"a": 1}], ids=str)
 def test_what_is_no_text_is_not_made_one(key: str, value: object) -> None:
     """A list became the text "('a', 'b')", and a label column of that name was looked for."""
     with pytest.raises(SettingError, match=key):
-        make_settings(**{key: value})
+        make_settings(**{"strategy": "private-svm", key: value})
