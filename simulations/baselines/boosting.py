@@ -4,16 +4,19 @@ In each round every site grows one tree on its own rows, against the errors of a
 the trees of all sites. A site shows its trees, whose leaves are of few of its rows: no masks, no noise.
 """
 
+from typing import Any
+
 import numpy as np
-from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import Context
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedXgbBagging, Strategy
+from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import SettingError, install
 from simulations.baselines.central import class_weight, scaled
-from simulations.baselines.federated import FedAvgInOrder, judged, rounds
+from simulations.baselines.federated import FedAvgInOrder, app_of, judged, rounds
 from simulations.baselines.registry import BaselineFigures
 from simulations.data.pooling import PooledRows
 from strategies.svm_settings import PanSvmSettings
@@ -65,21 +68,15 @@ def _app(
     settings: PanSvmSettings, rows: PooledRows, positive: Floats, weights: Floats, rate: float
 ) -> ClientApp:
     """Return a site's app, which trains one more tree on its own rows after the trees it is sent."""
-    app = ClientApp()
     # With a base score of its own, each site's first tree would begin elsewhere.
     parameters = {"objective": "binary:logistic", "base_score": 0.5, "eta": rate}
     parameters |= {"nthread": 1, "seed": settings.seed % 2**31}
 
-    @app.train()
-    def train(message: Message, context: Context) -> Message:
-        at_site = rows.sites == context.node_config["partition-id"]
-        table = xgboost.DMatrix(rows.X[at_site], label=positive[at_site], weight=weights[at_site])
-        (sent,) = message.content.array_records["arrays"].to_numpy_ndarrays()
+    def train(own: Bools, arrays: list[NDArray[Any]], _: Context) -> list[NDArray[Any]]:
+        table = xgboost.DMatrix(rows.X[own], label=positive[own], weight=weights[own])
+        (sent,) = arrays
         before = xgboost.Booster(parameters, model_file=bytearray(sent.tobytes())) if sent.size else None
         trees = xgboost.train(parameters, table, num_boost_round=1, xgb_model=before)
-        last = np.frombuffer(trees[trees.num_boosted_rounds() - 1 :].save_raw("json"), np.uint8)
-        metrics = MetricRecord({"num-examples": int(at_site.sum())})
-        content = RecordDict({"arrays": ArrayRecord([last]), "metrics": metrics})
-        return Message(content, reply_to=message)
+        return [np.frombuffer(trees[trees.num_boosted_rounds() - 1 :].save_raw("json"), np.uint8)]
 
-    return app
+    return app_of(rows, train)

@@ -5,13 +5,13 @@ mean by rows. It runs on Flower's messages, in this process.
 """
 
 import numpy as np
-from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import Context
 from flwr.clientapp import ClientApp
 from sklearn.linear_model import SGDClassifier
 
 from flower_pansvm.arrays import Bools, Ints
 from simulations.baselines.central import scaled
-from simulations.baselines.federated import EPOCHS, average, judged, rounds
+from simulations.baselines.federated import EPOCHS, Arrays, app_of, average, judged, rounds
 from simulations.baselines.registry import BaselineFigures
 from simulations.data.pooling import PooledRows
 from strategies.svm_settings import PanSvmSettings
@@ -35,14 +35,11 @@ def fedavg_logistic(settings: PanSvmSettings, train: PooledRows, test: PooledRow
 
 def _app(settings: PanSvmSettings, rows: PooledRows, classes: Ints) -> ClientApp:
     """Return a site's app: passes of stochastic gradient descent over its own rows from the weights it is sent."""
-    app = ClientApp()
     positives = [1] if len(classes) == 2 else classes.tolist()
     (C,) = settings.C_values
 
-    @app.train()
-    def train(message: Message, context: Context) -> Message:
-        site_rows = rows.of(rows.sites == context.node_config["partition-id"])
-        weights, intercept = message.content.array_records["arrays"].to_numpy_ndarrays()
+    def train(own: Bools, arrays: Arrays, __: Context) -> Arrays:
+        (weights, intercept), X, of_class = arrays, rows.X[own], rows.classes[own]
         for column, positive in enumerate(positives):
             model = SGDClassifier(
                 loss="log_loss",
@@ -54,17 +51,11 @@ def _app(settings: PanSvmSettings, rows: PooledRows, classes: Ints) -> ClientApp
             )
             model.coef_, model.intercept_ = weights[[column]], intercept[[column]]
             for _ in range(EPOCHS):
-                model.partial_fit(site_rows.X, site_rows.classes == positive, [False, True])
+                model.partial_fit(X, of_class == positive, [False, True])
             weights[column], intercept[column] = model.coef_[0], model.intercept_[0]
-        content = RecordDict(
-            {
-                "arrays": ArrayRecord([weights, intercept]),
-                "metrics": MetricRecord({"num-examples": len(site_rows.classes)}),
-            }
-        )
-        return Message(content, reply_to=message)
+        return [weights, intercept]
 
-    return app
+    return app_of(rows, train)
 
 
 def _weights(settings: PanSvmSettings, positive: Bools) -> dict[bool, float] | None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from flwr.app import ArrayRecord, Message, MetricRecord
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg, FedProx, Strategy
 from numpy.typing import NDArray
 
 from clients.table.simulated import simulated_nodes
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.errors import TrainingError
 from simulations.baselines.registry import BaselineFigures, judge
 from simulations.data.pooling import PooledRows
@@ -27,6 +27,9 @@ ROUNDS, EPOCHS = 20, 5
 """Rounds, and passes of each site over its rows in a round."""
 
 Arrays = list[Floats]
+
+SiteWork = Callable[[Bools, list[NDArray[Any]], Context], Sequence[NDArray[Any]]]
+"""A site's training: of the mask of its rows, the arrays that it is sent, and its context, the arrays of its reply."""
 
 
 class FedAvgInOrder(FedAvg):
@@ -54,6 +57,22 @@ class _CountingGrid(InProcessGrid):
         asked = list(messages)
         self.bytes_down += sum(message_size(message.content) for message in asked)
         return super().push_messages(asked)
+
+
+def app_of(rows: PooledRows, work: SiteWork) -> ClientApp:
+    """Return the app of sites that train each on its own rows."""
+    app = ClientApp()
+
+    @app.train()
+    def train(message: Message, context: Context) -> Message:
+        own = rows.sites == context.node_config["partition-id"]
+        arrays = work(own, message.content.array_records["arrays"].to_numpy_ndarrays(), context)
+        metrics = MetricRecord({"num-examples": int(own.sum())})
+        return Message(
+            RecordDict({"arrays": ArrayRecord(list(arrays)), "metrics": metrics}), reply_to=message
+        )
+
+    return app
 
 
 def average(sites: int) -> Strategy:

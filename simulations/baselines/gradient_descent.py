@@ -15,12 +15,12 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, Context
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import DifferentialPrivacyServerSideFixedClipping, Strategy
 from scipy.special import log_softmax
 
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.privacy.accountant import rho_of
 from simulations.baselines.central import class_weight, scaled
 from simulations.baselines.federated import (
@@ -28,6 +28,7 @@ from simulations.baselines.federated import (
     ROUNDS,
     Arrays,
     FedProxInOrder,
+    app_of,
     average,
     judged,
     rounds,
@@ -119,17 +120,14 @@ def gradient(weights: Arrays, X: Floats, classes: Ints, of_row: Floats) -> Array
 
 def _app(how: Algorithm, settings: PanSvmSettings, rows: PooledRows, classes: int) -> ClientApp:
     """Return a site's app: passes of stochastic gradient descent from the weights it is sent."""
-    app, (C,) = ClientApp(), settings.C_values
+    (C,) = settings.C_values
     counts = np.bincount(rows.classes, minlength=classes)
     balanced = len(rows.classes) / (classes * np.maximum(counts, 1))
     of_class = balanced if class_weight(settings) else np.ones(classes)
     decay = 1.0 / (C * len(rows.classes))
 
-    @app.train()
-    def train(message: Message, context: Context) -> Message:
-        site = int(context.node_config["partition-id"])
-        local = rows.of(rows.sites == site)
-        arrays = message.content.array_records["arrays"].to_numpy_ndarrays()
+    def train(own: Bools, arrays: Arrays, context: Context) -> Arrays:
+        site, local = int(context.node_config["partition-id"]), rows.of(own)
         half = len(arrays) // 2 if how.controls else len(arrays)
         sent, of_all = arrays[:half], arrays[half:]
         kept = context.state.array_records.get("control")
@@ -150,13 +148,9 @@ def _app(how: Algorithm, settings: PanSvmSettings, rows: PooledRows, classes: in
                 for control, common, before, after in zip(mine, of_all, sent, weights, strict=True)
             ]
             context.state["control"] = ArrayRecord(mine)
-        arrays, rows_here = [*weights, *mine], len(local.classes)
-        content = RecordDict(
-            {"arrays": ArrayRecord(arrays), "metrics": MetricRecord({"num-examples": rows_here})}
-        )
-        return Message(content, reply_to=message)
+        return [*weights, *mine]
 
-    return app
+    return app_of(rows, train)
 
 
 def _batches(rows: int, seed: int, site: int) -> Iterator[Ints]:
