@@ -136,11 +136,11 @@ def _at_several_sites(tables: Sequence[Table]) -> list[str]:
     columns = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
     rows = np.vstack([table.X[:, [table.columns.index(name) for name in columns]] for table in tables])
     twice = of_sites(rows, np.repeat(np.arange(len(tables)), [len(table.X) for table in tables]))
-    told = (
+    text = (
         f"{twice} of {len(rows)} rows are the same in all features as one of another file. If patients are in several "
         "files, take the copies out: one copy may be trained on, the other tested on, and hospitals would not notice."
     )
-    return [told] if twice else []
+    return [text] if twice else []
 
 
 def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:

@@ -115,9 +115,9 @@ class DpSvm(PhasedStrategy):
             edges = edges_around(*ridge.spread(weights[:, 0], rows))
             with costs.phase("private scores"):
                 test = private_test(self.budget, PRIVATE_SCORES, self.budget.rho, weights, edges)
-        told = {**self._privacy(federation), "rows": round(rows), "accuracy_noise": test.accuracy_noise}
+        promise = {**self._privacy(federation), "rows": round(rows), "accuracy_noise": test.accuracy_noise}
         model = FourierSVC.from_parts(schema, feature_map, weights)
-        return Outcome(model, test.evaluation, {"privacy": told, **test.figures})
+        return Outcome(model, test.evaluation, {"privacy": promise, **test.figures})
 
     def _scale(self, low: Floats, high: Floats) -> tuple[FourierMap, float]:
         """Return the feature map, and the noisy number of training rows."""

@@ -22,49 +22,51 @@ WAYS: dict[str, str] = {
 
 def protected(result: Result) -> str:
     """Return whom the promise of a run is about: a patient, where hospitals bound the rows of each, else a row."""
-    told = result.get("guarantee")
-    return "patient" if result.get("patient_id") and (told is None or told["mode"] == "local") else "row"
+    promise = result.get("guarantee")
+    return (
+        "patient" if result.get("patient_id") and (promise is None or promise["mode"] == "local") else "row"
+    )
 
 
 def guarantee_headline(result: Result) -> dict[str, str]:
     """Return the promise in a line."""
-    told = result["guarantee"]
-    whom = "whoever gets the model" if told["mode"] == "release" else "everybody but the site itself"
+    promise = result["guarantee"]
+    whom = "whoever gets the model" if promise["mode"] == "release" else "everybody but the site itself"
     return {
-        "promise": f"epsilon {told['epsilon']:g} for every training {protected(result)}, towards {whom}",
-        "not covered": "; ".join(told["not_covered"]),
+        "promise": f"epsilon {promise['epsilon']:g} for every training {protected(result)}, towards {whom}",
+        "not covered": "; ".join(promise["not_covered"]),
     }
 
 
 def guarantee(result: Result) -> str:
     """Return the guarantee of private and hybrid SVM, towards whom, and its limits."""
-    told = result["guarantee"]
-    factor = math.exp(told["epsilon"])
-    return filled(TEMPLATES, "guarantee", told=told, factor=factor, whose=protected(result))
+    promise = result["guarantee"]
+    factor = math.exp(promise["epsilon"])
+    return filled(TEMPLATES, "guarantee", promise=promise, factor=factor, whose=protected(result))
 
 
 def privacy_headline(result: Result) -> dict[str, str]:
     """Return the promise in a line, and the noise in the accuracy."""
-    told = result["privacy"]
-    epsilon = max(told["epsilon_train"], told["epsilon_test"])
-    sites = "site colludes or fails" if told["colluders"] == 1 else "sites collude or fail"
-    every = f"epsilon {epsilon:.3g}, delta {told['delta']:g} for every {protected(result)}"
-    lines = {"promise": f"{every}, if at most {told['colluders']} {sites}"}
-    if told["not_covered"]:
-        lines["not covered"] = "; ".join(told["not_covered"])
-    if told["accuracy_noise"] is not None:
-        lines["noise in the accuracy"] = f"± {told['accuracy_noise']:.4f}, of the test only"
-    return {**lines, "rows trained on, about": str(told["rows"])}
+    promise = result["privacy"]
+    epsilon = max(promise["epsilon_train"], promise["epsilon_test"])
+    sites = "site colludes or fails" if promise["colluders"] == 1 else "sites collude or fail"
+    every = f"epsilon {epsilon:.3g}, delta {promise['delta']:g} for every {protected(result)}"
+    lines = {"promise": f"{every}, if at most {promise['colluders']} {sites}"}
+    if promise["not_covered"]:
+        lines["not covered"] = "; ".join(promise["not_covered"])
+    if promise["accuracy_noise"] is not None:
+        lines["noise in the accuracy"] = f"± {promise['accuracy_noise']:.4f}, of the test only"
+    return {**lines, "rows trained on, about": str(promise["rows"])}
 
 
 def privacy(result: Result) -> str:
     """Return a run's promise about every row or patient, in words, and its spent budget."""
-    told = result["privacy"]
+    promise = result["privacy"]
     totals: dict[str, float] = {}
-    for entry in told["spent"]:
+    for entry in promise["spent"]:
         totals[entry["rows"]] = totals.get(entry["rows"], 0.0) + entry["rho"]
-    factor = math.exp(max(told["epsilon_train"], told["epsilon_test"]))
-    values = {"told": told, "totals": totals, "factor": factor, "whose": protected(result)}
+    factor = math.exp(max(promise["epsilon_train"], promise["epsilon_test"]))
+    values = {"promise": promise, "totals": totals, "factor": factor, "whose": protected(result)}
     return filled(TEMPLATES, "privacy", result=result, **values)
 
 
@@ -136,12 +138,12 @@ def departures(result: Result) -> str:
 
 def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list[str]]]:
     """Return each task's name, disclosed values, purpose, and ways of disclosure."""
-    told, words = [], words_of_tasks()
+    lines, words = [], words_of_tasks()
     for task, entries in groupby(disclosed, key=lambda entry: entry["task"]):
         of_task = words.get(task, TaskWords("What a task of its own has asked for", ""))
         ways = dict.fromkeys(entry["how"] for entry in entries)
-        told.append((task, of_task.leaves, of_task.why, [WAYS.get(way, way) for way in ways]))
-    return told
+        lines.append((task, of_task.leaves, of_task.why, [WAYS.get(way, way) for way in ways]))
+    return lines
 
 
 def time(result: Result) -> str:

@@ -266,7 +266,7 @@ def tested_on_true_records(budget: Budget, settings: Settings, model: Model, out
         test = private_test(budget, MODEL_TEST, budget.rho, octets, *binned)
     if test.evaluation is None:
         return outcome
-    told: dict[str, Any] = {
+    on_true_records: dict[str, Any] = {
         # A run that was resumed in a simulation may have asked twice.
         "epsilon": max(settings.test_epsilon, epsilon_of(budget.total("test") * (1 - ROUNDING), TEST_DELTA)),
         "delta": TEST_DELTA,
@@ -277,8 +277,8 @@ def tested_on_true_records(budget: Budget, settings: Settings, model: Model, out
     if all(site.simulated for site in federation.sites.values()):
         # Of several rows of a patient only some have taken part in the test.
         if federation.rows is not None and federation.rows.patients[1] == federation.rows.test:
-            told["true_accuracy"] = before.accuracy
+            on_true_records["true_accuracy"] = before.accuracy
     else:
-        told["accuracy_of_copies"] = before.accuracy
-    told_of_test = {"tested_on": TRUE_RECORDS, "test_on_true_records": told, **test.figures}
-    return replace(outcome, evaluation=test.evaluation, figures={**outcome.figures, **told_of_test})
+        on_true_records["accuracy_of_copies"] = before.accuracy
+    replaced = {"tested_on": TRUE_RECORDS, "test_on_true_records": on_true_records, **test.figures}
+    return replace(outcome, evaluation=test.evaluation, figures={**outcome.figures, **replaced})
