@@ -11,14 +11,6 @@ from strategies.settings import all_settings, default_config
 
 TEMPLATES = "engineer.html.j2"
 
-WAYS: dict[str, str] = {
-    "exact": "masked: only the sum over all sites can be read",
-    "perturbed": "masked, and computed from the perturbed copy of the table: only the sum over all sites can be read",
-    "dp": "masked, with noise for differential privacy: only the sum over all sites can be read",
-    "disclosed": "as it is: the coordinator reads what each site has sent",
-}
-"""How results leave."""
-
 
 def protected(result: Result) -> str:
     """Return whom the promise of a run is about: a patient, where hospitals bound the rows of each, else a row."""
@@ -142,7 +134,7 @@ def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list
     for task, entries in groupby(disclosed, key=lambda entry: entry["task"]):
         of_task = words.get(task, TaskWords("What a task of its own has asked for", ""))
         ways = dict.fromkeys(entry["how"] for entry in entries)
-        lines.append((task, of_task.leaves, of_task.why, [WAYS.get(way, way) for way in ways]))
+        lines.append((task, of_task.leaves, of_task.why, list(ways)))
     return lines
 
 
