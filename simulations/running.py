@@ -120,22 +120,22 @@ def doubts_of(settings: Settings) -> list[str]:
         together += _at_several_sites(tables)
     if not paths:
         return together
-    from clients.checking.findings import doubts  # noqa: PLC0415 - of files, and its imports take a while
+    from clients.checking.findings import table_warnings  # noqa: PLC0415 - of files, and its imports take a while
 
     files_with = defaultdict(list)
     for path in paths:
-        for text in doubts(path, settings.label or None, form):
+        for text in table_warnings(path, settings.label or None, form):
             files_with[text].append(path.name)
     return [*together, *(f"{', '.join(names)}: {text}" for text, names in files_with.items())]
 
 
 def _at_several_sites(tables: Sequence[Table]) -> list[str]:
     """Return a warning of patients in several sites' files, which a check of each file cannot see; none without."""
-    from clients.checking.copies import of_sites  # noqa: PLC0415 - as in doubts_of
+    from clients.checking.copies import copies_between_sites  # noqa: PLC0415 - as in doubts_of
 
     columns = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
     rows = np.vstack([table.X[:, [table.columns.index(name) for name in columns]] for table in tables])
-    twice = of_sites(rows, np.repeat(np.arange(len(tables)), [len(table.X) for table in tables]))
+    twice = copies_between_sites(rows, np.repeat(np.arange(len(tables)), [len(table.X) for table in tables]))
     text = (
         f"{twice} of {len(rows)} rows are the same in all features as one of another file. If patients are in several "
         "files, take the copies out: one copy may be trained on, the other tested on, and hospitals would not notice."

@@ -77,7 +77,7 @@ class Cells:
         return self.column.name
 
     @cached_property
-    def there(self) -> Bools:
+    def is_filled(self) -> Bools:
         """Which cells are not missing, shape (rows,)."""
         if self.is_measurement:
             return self.is_text | ~np.isnan(self.values)
@@ -118,17 +118,17 @@ class Cells:
     @cached_property
     def is_yes_no(self) -> bool:
         """Whether all cells mean yes or no, in words or as 1 and 0."""
-        return {spelling(text) for text in self.distinct} == {"0", "1"}
+        return {spelling(text) for text in self.distinct_texts} == {"0", "1"}
 
     @cached_property
-    def distinct(self) -> list[str]:
+    def distinct_texts(self) -> list[str]:
         """The different texts of the column."""
         return sorted({text for text in self.texts if text is not None})
 
     @cached_property
     def is_date(self) -> bool:
         """Whether most cells hold a day."""
-        dates = [bool(DATE.search(text)) for text in self.texts[self.there]]
+        dates = [bool(DATE.search(text)) for text in self.texts[self.is_filled]]
         return sum(dates) > len(dates) / 2
 
     @cached_property
@@ -141,7 +141,7 @@ class Cells:
         return bool(alike >= MEASURED * filled)
 
     @property
-    def hinted(self) -> bool:
+    def is_named_as_id(self) -> bool:
         """Whether the column tells who a patient is by its name."""
         words = re.sub("([a-z])([A-Z])", r"\1 \2", self.name).replace("_", " ").casefold()
         return HINTS.search(words) is not None
@@ -155,8 +155,8 @@ class Cells:
             return False
         # Of numbers beside a few words for no value, the numbers say whether they are ids.
         if not self.is_measurement and not (self.is_mostly_numbers and len(self.words) <= FEW):
-            rows, different = int(self.there.sum()), len(self.distinct)
-            return self.is_date or self.hinted or (rows >= FEW and different > rows / 2)
+            rows, different = int(self.is_filled.sum()), len(self.distinct_texts)
+            return self.is_date or self.is_named_as_id or (rows >= FEW and different > rows / 2)
         numbers = self.values[np.isfinite(self.values)]
         if not (numbers == np.round(numbers)).all():
             return False
@@ -167,7 +167,7 @@ class Cells:
             return True
         in_a_row = different == rows and np.ptp(numbers) == rows - 1
         long = different > 0.95 * rows and np.abs(numbers).min() >= 10_000
-        return (rows >= FEW and (in_a_row or long)) or (self.hinted and different > FEW)
+        return (rows >= FEW and (in_a_row or long)) or (self.is_named_as_id and different > FEW)
 
     @cached_property
     def is_code(self) -> bool:
@@ -177,12 +177,12 @@ class Cells:
         numbers = len(np.unique(self.values))
         if numbers > MOST_CODES:
             return False
-        cells = [str(cell).strip() for cell in self.different]
+        cells = [str(cell).strip() for cell in self.distinct_cells]
         if len(cells) <= numbers and not any(
             text[0] == "0" and text[1:2].isdigit() for text in cells if text
         ):
             return False  # told quickly, as of most of the thousands of columns that a table may have
-        texts = {written(cell) for cell in self.different if isinstance(cell, str)}
+        texts = {written(cell) for cell in self.distinct_cells if isinstance(cell, str)}
         texts = {text for text in texts if text.lower() not in MISSING}
         with_decimals = [text for text in texts if "." in text]
         # No code has a sign: -0.00 beside 0.00 is what a program makes of a small number.
@@ -191,7 +191,7 @@ class Cells:
         return any(re.match("0[0-9]", text) for text in texts) or (twice and not signed)
 
     @cached_property
-    def different(self) -> list[object]:
+    def distinct_cells(self) -> list[object]:
         """The different cells as they were read."""
         return list(dict.fromkeys(self.raw.to_numpy(dtype=object).tolist()))
 
@@ -200,7 +200,7 @@ class Cells:
         if form.thousands or pd.api.types.is_numeric_dtype(self.raw.dtype):
             return False
         mark = form.decimal or "."
-        stripped = (text.strip() for text in self.different if isinstance(text, str))
+        stripped = (text.strip() for text in self.distinct_cells if isinstance(text, str))
         # Of most columns one of the first texts tells it.
         if not all(re.fullmatch(GROUPED, text) for text in stripped if mark in text):
             return False
@@ -208,7 +208,7 @@ class Cells:
         fractions = fractions[~np.isnan(fractions)]
         if not np.allclose(fractions * 1000, np.round(fractions * 1000), rtol=0, atol=1e-6):
             return False
-        texts = [text.strip() for text in self.different if isinstance(text, str)]
+        texts = [text.strip() for text in self.distinct_cells if isinstance(text, str)]
         marked = [text for text in texts if mark in text]
         whole = any(re.fullmatch("[+-]?[0-9]+", text) for text in texts)
         return bool(marked) and (whole or all(text.endswith("0") for text in marked))

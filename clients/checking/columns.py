@@ -10,7 +10,7 @@ import numpy as np
 
 from clients.checking.cells import COMMAS, PERCENT, UNIT, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, ColumnFinding, Finding, grouped
-from clients.checking.sentinels import LIKELY, beside_scale, piled_up, sentinels, without
+from clients.checking.sentinels import LIKELY, codes_beside_scale, heaps, sentinels, without_sentinels
 from clients.table.cells import written
 from clients.table.encoding import LIMIT
 from clients.table.form import TableForm
@@ -49,15 +49,15 @@ REMEDIES = {
 """What to do about numbers in another form."""
 
 
-def of_columns(cells: Sequence[Cells], form: TableForm) -> Iterator[Finding]:
+def column_findings(cells: Sequence[Cells], form: TableForm) -> Iterator[Finding]:
     """Return the findings about single columns, those that many columns share as one."""
-    return grouped([finding for column in cells for finding in _of_column(column, form)])
+    return grouped([finding for column in cells for finding in _findings_of(column, form)])
 
 
-def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
+def _findings_of(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
     column = cells.column
     error, warning = (partial(ColumnFinding, level, cells.name) for level in (ERROR, WARNING))
-    rows, there = len(cells.raw), int(cells.there.sum())
+    rows, there = len(cells.raw), int(cells.is_filled.sum())
     if there == 0:
         yield warning("is empty", "Fill it in, or leave it out at all sites.")
         return
@@ -79,7 +79,7 @@ def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
             "or a number of days.",
         )
     elif column.kind == NUMBER and cells.is_text.any():
-        yield error(*_of_text(cells))
+        yield error(*_text_finding(cells))
     elif _is_constant(cells):
         yield warning(
             "is constant: the same in all rows where it is not empty",
@@ -102,19 +102,19 @@ def _of_column(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
             "--thousands none).",
         )
     if column.kind == NUMBER and cells.is_number:
-        yield from _of_numbers(cells)
+        yield from _number_findings(cells)
 
 
 def _is_constant(cells: Cells) -> bool:
     if not cells.is_number:
-        return len(cells.distinct) == 1
+        return len(cells.distinct_texts) == 1
     values = cells.values[~np.isnan(cells.values)]
     return bool((values == values[0]).all())
 
 
-def _of_text(cells: Cells) -> tuple[str, str, str]:
+def _text_finding(cells: Cells) -> tuple[str, str, str]:
     """Return the finding about text in a column of numbers: what, remedy, and how much."""
-    count, there = int(cells.is_text.sum()), int(cells.there.sum())
+    count, there = int(cells.is_text.sum()), int(cells.is_filled.sum())
     how_much = f", in {count} of {there} cells, the first in data row {int(np.argmax(cells.is_text)) + 1}"
     if cells.another_form:
         return f"holds numbers with {cells.another_form}", REMEDIES[cells.another_form], how_much
@@ -150,7 +150,7 @@ def _of_text(cells: Cells) -> tuple[str, str, str]:
     )
 
 
-def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
+def _number_findings(cells: Cells) -> Iterator[ColumnFinding]:
     # <5 and >200 are what below-limit says, and neither codes nor fillings.
     column, measured = cells.column, cells.values[~cells.is_limit]
     warning = partial(ColumnFinding, WARNING, cells.name)
@@ -165,18 +165,18 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             + f" it to the schema file: missing = [{texts}].",
             f" in {count} rows, far from all its other numbers",
         )
-    measured = without(measured, codes)
+    measured = without_sentinels(measured, codes)
     there = np.concatenate([measured, cells.values[cells.is_limit]])
     there = there[~np.isnan(there)]
-    if asked := beside_scale(there):
-        texts = ", ".join(f"{code:g}" for code in asked)
+    if doubtful := codes_beside_scale(there):
+        texts = ", ".join(f"{code:g}" for code in doubtful)
         yield warning(
             f"holds {texts} beside a scale of whole numbers",
             "If it stands for a missing cell (nobody knows, not asked), add it to the schema file: "
             f"missing = [{texts}]. If it is a step of the scale, leave it.",
-            f", in {np.count_nonzero(np.isin(there, asked))} of {len(there)} cells",
+            f", in {np.count_nonzero(np.isin(there, doubtful))} of {len(there)} cells",
         )
-    for value, may_be_limit in piled_up(measured):
+    for value, may_be_limit in heaps(measured):
         yield ColumnFinding(
             NOTE if may_be_limit else WARNING,
             cells.name,
@@ -191,7 +191,7 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
             "A model may take them for equal. Export their difference from a fixed number, the same at all sites; if "
             "they are ids or times, leave the column out.",
         )
-    if (times := _two_units(there)) is not None:
+    if (times := _ratio_of_units(there)) is not None:
         units = [
             what
             for hint, factor, what in FACTORS
@@ -210,12 +210,12 @@ def _of_numbers(cells: Cells) -> Iterator[ColumnFinding]:
         unit = f" {column.unit}" if column.unit else ""
         yield warning(
             "has numbers outside of the schema's range",
-            _units(there, column.ends, cells.name),
+            _range_remedy(there, column.ends, cells.name),
             f", {column.ends[0]:g} to {column.ends[1]:g}{unit}: {outside} of {len(there)}",
         )
 
 
-def _units(values: np.ndarray, ends: tuple[float, float], name: str) -> str:
+def _range_remedy(values: np.ndarray, ends: tuple[float, float], name: str) -> str:
     """Return the remedy for numbers outside the range: the unit in which they would be inside, if there is one."""
 
     def inside(times: float) -> float:
@@ -228,8 +228,8 @@ def _units(values: np.ndarray, ends: tuple[float, float], name: str) -> str:
     return "Correct them if they are typing errors; if they are right, the range is too narrow, at all sites."
 
 
-def _two_units(values: Floats) -> float | None:
-    """Return how many times the lower the upper numbers are, if they fall into two narrow groups far apart."""
+def _ratio_of_units(values: Floats) -> float | None:
+    """Return the ratio of the medians of two narrow groups far apart, as of two units; None without such groups."""
     numbers = np.sort(values[np.isfinite(values)])
     least = max(GROUP, math.ceil(GROUP_OF_ALL * len(numbers)))
     if len(numbers) < 2 * least or numbers[0] <= 0:

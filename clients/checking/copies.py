@@ -22,7 +22,7 @@ LEAST_IN_A_ROW, HARDLY = 3, 1e-3
 """Rows that are there again in the same order, at the least, and the chance of so many below which they are copies."""
 
 
-def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Iterator[Finding]:
+def copy_findings(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Iterator[Finding]:
     """Return whether rows of several patients are the same; or nearly so, where nothing says ``whose`` they are."""
     if len(cells) < 2:
         return
@@ -30,18 +30,18 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
     # As bytes, in which equal numbers are the same once -0.0 is 0.0: of thousands of columns pandas takes long.
     rows = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns]) + 0.0
     rows[np.isnan(rows)] = np.nan
-    twice = _copies(rows, range(len(rows)) if whose is None else whose)
+    twice = _count_copies(rows, range(len(rows)) if whose is None else whose)
     small = rows.size <= MOST_CELLS
     marks, alike = _marked(rows) if small else (np.empty(0, np.uint64), np.empty(0))
-    if twice and not (small and _by_chance(marks, alike, twice)):
+    if twice and not (small and _is_chance(marks, alike, twice)):
         yield warning(
             f"{twice} of {len(rows)} rows are the same as an earlier one in all features. If patients are there twice, "
             "take the copies out: one copy may be trained on and the other tested on, and with row ids each is "
             "perturbed by itself at level perturbed.",
         )
-    index, nearly = _but_for_one(marks, alike, twice) if whose is None and small else (0, 0)
+    index, nearly = _copies_but_for_one(marks, alike, twice) if whose is None and small else (0, 0)
     enough = nearly >= max(LEAST_NEARLY, NEARLY * len(rows))
-    if enough and not _by_chance(np.delete(marks, index, axis=1), np.delete(alike, index), twice + nearly):
+    if enough and not _is_chance(np.delete(marks, index, axis=1), np.delete(alike, index), twice + nearly):
         yield warning(
             f"{nearly} of {len(rows)} rows are the same as an earlier one in all features but '{cells[index].name}', "
             "far more than by chance. If patients are there twice, corrected or seen again, keep one row of each, or "
@@ -49,15 +49,15 @@ def of_rows(cells: Sequence[Cells], whose: Sequence[str | None] | None) -> Itera
         )
 
 
-def of_sites(rows: Floats, sites: Ints) -> int:
+def copies_between_sites(rows: Floats, sites: Ints) -> int:
     """Return how many rows, shape (rows, columns), are the same as one of another site; 0 if that may be by chance."""
     rows = rows + 0.0
     rows[np.isnan(rows)] = np.nan
-    twice = _copies(rows, sites.tolist()) if rows.shape[1] > 1 else 0
-    return 0 if twice and rows.size <= MOST_CELLS and _by_chance(*_marked(rows), twice) else twice
+    twice = _count_copies(rows, sites.tolist()) if rows.shape[1] > 1 else 0
+    return 0 if twice and rows.size <= MOST_CELLS and _is_chance(*_marked(rows), twice) else twice
 
 
-def _copies(rows: Floats, owners: Sequence[object]) -> int:
+def _count_copies(rows: Floats, owners: Sequence[object]) -> int:
     """Return how many rows are the same as an earlier one of another owner."""
     first: dict[bytes, object] = {}
     return sum(
@@ -76,7 +76,7 @@ def _marked(rows: Floats) -> tuple[np.ndarray, Floats]:
     return marks, alike
 
 
-def _by_chance(marks: np.ndarray, alike: Floats, copies: int) -> bool:
+def _is_chance(marks: np.ndarray, alike: Floats, copies: int) -> bool:
     """Tell whether so many copies may be there by chance: pairs that differ in one column only say how many are.
 
     Rows that are there again one after the other are not.
@@ -119,7 +119,7 @@ def _again_in_a_row(keys: np.ndarray, same: float) -> bool:
     return len(np.unique(different @ times)) < len(different) or np.array_equal(keys[:half], keys[-half:])
 
 
-def _but_for_one(marks: np.ndarray, alike: Floats, twice: int) -> tuple[int, int]:
+def _copies_but_for_one(marks: np.ndarray, alike: Floats, twice: int) -> tuple[int, int]:
     """Return the column without which most rows are copies, and how many are beyond the ``twice`` that are with it.
 
     Those that may be so by chance, were the columns independent, do not count.

@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
-from clients.checking.labels import unknown
+from clients.checking.labels import unknown_outcomes
 from clients.checking.misfits import misfits
-from clients.checking.patients import candidates
-from clients.checking.sentinels import LIKELY, beside_scale, sentinels
+from clients.checking.patients import id_columns
+from clients.checking.sentinels import LIKELY, codes_beside_scale, sentinels
 from clients.checking.texts import LONG, why_not_written
 from clients.table.cells import LARGEST
 from clients.table.file import read_frame
@@ -86,7 +86,7 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
         )
     named = [TableColumn(name) for name in frame.columns if name not in (label, *form.drop)]
     columns = [_with_limits(cells, frame, form) for cells in cells_of(frame, named, form)]
-    owners = list(candidates(frame, label))
+    owners = list(id_columns(frame, label))
     commas = [
         cells.name
         for cells in columns
@@ -105,33 +105,34 @@ def draft(path: Path, label: str, form: TableForm) -> Draft:
     for name in owners:
         if COMMAS in left_out.get(name, COMMAS):
             left_out[name] = "repeats as ids do: the patient-id, else describe it"
-    lines = [HEAD, f"label = {_text(label)}"]
+    lines = [HEAD, f"label = {_toml(label)}"]
     classes, why_not = _classes(cells_of(frame, [TableColumn(label)], form)[0])
     if why_not:
         lines.append(f"# classes = []  # {why_not}: write all that there can be")
     else:
-        lines.append(f"classes = [{', '.join(map(_text, classes))}]")
+        lines.append(f"classes = [{', '.join(map(_toml, classes))}]")
         lines += [
-            f"# {_text(name)} may mean that nobody knows: leave it out then" for name in unknown(classes)
+            f"# {_toml(name)} may mean that nobody knows: leave it out then"
+            for name in unknown_outcomes(classes)
         ]
         lines.append("# positive = []  # those that count as positive, to make two classes of all")
     lines.append(STUDY)
     lines += [
-        f"# patient-id = {_text(name)}  # if it says whose each row is: it repeats as ids do"
+        f"# patient-id = {_toml(name)}  # if it says whose each row is: it repeats as ids do"
         for name in owners
     ]
     if left_out:
         lines.append("# No features. The one that says who a row is may be the patient-id.\nleave-out = [")
-        lines += [f"    {_text(name)},  # {reason}" for name, reason in left_out.items()]
+        lines += [f"    {_toml(name)},  # {reason}" for name, reason in left_out.items()]
         lines.append("]")
     reading = [(key, value) for key, value in form.said.items() if value]
     if reading:
         lines.append(
             "\n# How the file is written; a site whose file is another says so in its node config.\n[reading]"
         )
-        lines += [f"{key} = {_text(value)}" for key, value in reading]
+        lines += [f"{key} = {_toml(value)}" for key, value in reading]
     described = [cells for cells in columns if cells.name not in left_out]
-    text = "\n".join([*lines, *map(_column, described)]) + "\n"
+    text = "\n".join([*lines, *map(_column_text, described)]) + "\n"
     if not described:
         return Draft(text, ())
     schema = TableSchema.from_mapping(tomllib.loads(text), "schema")
@@ -152,29 +153,29 @@ def _is_category(cells: Cells) -> bool:
 
 def _why_left_out(cells: Cells) -> str:
     """Return why a column is no feature; empty if it is one."""
-    if not cells.there.any() or cells.is_yes_no:
+    if not cells.is_filled.any() or cells.is_yes_no:
         return ""
     if cells.another_form and not (cells.is_measurement or cells.identifies):
         return f"numbers with {cells.another_form}: write the numbers only, and describe it"
-    if cells.is_mostly_numbers and not cells.is_measurement and not cells.hinted:
+    if cells.is_mostly_numbers and not cells.is_measurement and not cells.is_named_as_id:
         return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
     refused = np.count_nonzero(cells.is_text | (np.abs(cells.values) > LARGEST))
-    if cells.is_measurement and refused > len(cells.there) / 10:
+    if cells.is_measurement and refused > len(cells.is_filled) / 10:
         return f"limits whose decimals have another form, or numbers above {LARGEST:g}: none can be added up"
     if cells.identifies or cells.is_pair:
         return DATES if cells.is_date else PAIRS if cells.is_pair else IDENTIFIES
-    return _common(cells, MOST_CATEGORIES)[1] if _is_category(cells) else ""
+    return _common_texts(cells, MOST_CATEGORIES)[1] if _is_category(cells) else ""
 
 
 def _classes(labels: Cells) -> tuple[list[str], str]:
     """Return the classes to be written, or why there are none."""
-    classes, why_not = _common(labels, MOST_CLASSES)
+    classes, why_not = _common_texts(labels, MOST_CLASSES)
     if not why_not and not all(map(can_be_listed, classes)):
         why_not = f"classes are {LABEL_RULE}"
     return classes, why_not
 
 
-def _common(cells: Cells, most: int) -> tuple[list[str], str]:
+def _common_texts(cells: Cells, most: int) -> tuple[list[str], str]:
     """Return the texts of a column that many rows have, or why they are not written.
 
     Of spellings of one, such as Ja and ja, the first: a schema file may not name it twice.
@@ -193,22 +194,22 @@ def _common(cells: Cells, most: int) -> tuple[list[str], str]:
     return texts, next(filter(None, map(why_not_written, texts)), long)
 
 
-def _column(cells: Cells) -> str:
-    lines = [f"\n[columns.{_text(cells.name)}]"]
+def _column_text(cells: Cells) -> str:
+    lines = [f"\n[columns.{_toml(cells.name)}]"]
     if cells.is_yes_no:
         lines.append(f'kind = "{YES_NO}"' + "  # if no site has other numbers" * cells.is_number)
-    elif _is_category(cells) and cells.there.any():
+    elif _is_category(cells) and cells.is_filled.any():
         lines.append(f'kind = "{CATEGORY}"')
-        lines.append(f"categories = [{', '.join(map(_text, _common(cells, MOST_CATEGORIES)[0]))}]")
+        lines.append(f"categories = [{', '.join(map(_toml, _common_texts(cells, MOST_CATEGORIES)[0]))}]")
         lines.append("# Texts of few rows are not written here: add what else there can be.")
     else:
         named = UNIT_IN_NAME.search(cells.name)
-        lines.append(f"unit = {_text(named[1] if named else '')}")
-        lines += _of_numbers(cells)
+        lines.append(f"unit = {_toml(named[1] if named else '')}")
+        lines += _number_lines(cells)
     return "\n".join(lines)
 
 
-def _of_numbers(cells: Cells) -> list[str]:
+def _number_lines(cells: Cells) -> list[str]:
     possible = np.abs(cells.values) <= LARGEST
     measured, limits = possible & ~cells.is_limit, possible & cells.is_limit
     values = cells.values[measured]
@@ -216,14 +217,15 @@ def _of_numbers(cells: Cells) -> list[str]:
     codes = [code for code in suspects if np.count_nonzero(values == code) >= COMMON]
     values = np.sort([*values[~np.isin(values, suspects)], *cells.values[limits]])
     missing = [f"{code:g}" for code in codes]
-    missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
+    missing += [_toml(word) for word in cells.common_words if cells.words[word] >= COMMON]
     likely = [f"{code:g}" for code in codes if code in LIKELY]
     doubt = f"  # but not {' and '.join(likely)} if it is measured, as no dose is" if likely else ""
     lines = [f"missing = [{', '.join(missing)}]{doubt}"] if missing else []
-    asked = [f"{code:g}" for code in beside_scale(values) if np.count_nonzero(values == code) >= COMMON]
-    if asked:
-        both = ", ".join([*missing, *asked])
-        lines.append(f"# missing = [{both}]  # if {' and '.join(asked)} mean that nobody knows")
+    doubtful = [code for code in codes_beside_scale(values) if np.count_nonzero(values == code) >= COMMON]
+    if doubtful:
+        texts = [f"{code:g}" for code in doubtful]
+        both = ", ".join([*missing, *texts])
+        lines.append(f"# missing = [{both}]  # if {' and '.join(texts)} mean that nobody knows")
     if cells.column.below_limit:
         lines.append(f'below-limit = "{HALF}"  # <5 counts as 2.5; "limit": as 5')
     if len(values) < FEW or values[MIN_CLUSTER] == values[-MIN_CLUSTER - 1]:
@@ -243,6 +245,6 @@ def _outward(value: float, side: int) -> float:
     return side * power * next(step for step in GRID if step * power >= abs(value) * (1 - 1e-12))
 
 
-def _text(text: str) -> str:
+def _toml(text: str) -> str:
     """Return a text as TOML writes it, which is as JSON does but for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

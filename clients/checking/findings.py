@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.cells import cells_of
-from clients.checking.columns import of_columns
-from clients.checking.copies import of_rows
+from clients.checking.columns import column_findings
+from clients.checking.copies import copy_findings
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding, note, warning
-from clients.checking.labels import giving_away, left_out, of_labels
-from clients.checking.patients import of_patients
-from clients.checking.perturbation import of_level
+from clients.checking.labels import label_findings, leak_findings, left_out_findings
+from clients.checking.patients import patient_findings
+from clients.checking.perturbation import level_findings
 from clients.patients import patient_numbers
 from clients.table.cells import canonical_labels
 from clients.table.file import read_frame, read_in_parts
@@ -43,15 +43,15 @@ def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
     """
     frame, label = read_frame(path, form), label_of(form.schema, label)
     table, all_findings = _read(frame, label, path.name, form)
-    all_findings += _of_frame(frame, table, label, path.name, form)
+    all_findings += _frame_findings(frame, table, label, path.name, form)
     try:
-        all_findings += of_level(table, form.schema) if table is not None else []
+        all_findings += level_findings(table, form.schema) if table is not None else []
     except TableError as error:
         all_findings.append(warning(f"Level perturbed refuses this table. {error.detail or error}"))
     return sorted(all_findings, key=lambda finding: (ERROR, WARNING, NOTE).index(finding.level))
 
 
-def doubts(path: Path, label: str | None, form: TableForm) -> list[str]:
+def table_warnings(path: Path, label: str | None, form: TableForm) -> list[str]:
     """Return the warnings of a table, at most three: those of a large table from its first rows.
 
     Errors are not told: reading the table tells them. Nor is the level: a run and a hospital know which one it is.
@@ -61,7 +61,7 @@ def doubts(path: Path, label: str | None, form: TableForm) -> list[str]:
     frame, name, label = frame.iloc[:MOST_DOUBTED], path.name, label_of(form.schema, label)
     form = replace(form, drop=tuple(column for column in form.drop if column in frame.columns))
     table, _ = _read(frame, label, name, form)
-    warnings = [f.text for f in _of_frame(frame, table, label, name, form) if f.level == WARNING]
+    warnings = [f.text for f in _frame_findings(frame, table, label, name, form) if f.level == WARNING]
     if len(warnings) > MOST_LINES:
         more = f"{len(warnings) - MOST_LINES + 1} more warnings; 'pansvm check' with the same table tells them all."
         warnings = [*warnings[: MOST_LINES - 1], more]
@@ -78,7 +78,7 @@ def _read(frame: pd.DataFrame, label: str, name: str, form: TableForm) -> tuple[
     return table, []
 
 
-def _of_frame(
+def _frame_findings(
     frame: pd.DataFrame, table: Table | None, label: str, name: str, form: TableForm
 ) -> list[Finding]:
     """Return the findings about a table, a subject after the other."""
@@ -89,16 +89,16 @@ def _of_frame(
     cells = cells_of(frame, _described(frame, label, form), form)
     labels = _labels(frame, table, label, form)
     # The first lines are those that a run shows.
-    shown = [] if labels is None else [*left_out(labels, form.schema, column)]
-    shown += of_patients(frame, label, form)
+    shown = [] if labels is None else [*left_out_findings(labels, form.schema, column)]
+    shown += patient_findings(frame, label, form)
     if labels is not None:
         patients = np.arange(len(labels)) if table is None else patient_numbers(table)
-        shown += [*giving_away(cells, labels), *of_labels(labels, form.schema, column, patients)]
+        shown += [*leak_findings(cells, labels), *label_findings(labels, form.schema, column, patients)]
     return [
         *shown,
-        *of_rows(cells, canonical_labels(frame[whose]) if whose in frame.columns else None),
-        *of_columns(cells, form),
-        *_unknown(frame, label, form),
+        *copy_findings(cells, canonical_labels(frame[whose]) if whose in frame.columns else None),
+        *column_findings(cells, form),
+        *_unknown_columns(frame, label, form),
         *_empty_rows(frame, name),
     ]
 
@@ -120,7 +120,7 @@ def _labels(frame: pd.DataFrame, table: Table | None, label: str, form: TableFor
     return None if None in texts else np.array(texts, dtype=np.str_)
 
 
-def _unknown(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
+def _unknown_columns(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
     """Return the columns that the schema does not have."""
     schema = form.schema
     if schema is None:

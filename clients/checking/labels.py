@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from clients.checking.cells import FEW, KNOWN_WORDS, Cells
 from clients.checking.finding import ERROR, WARNING, Finding, note, warning
-from clients.checking.sentinels import beside_scale
+from clients.checking.sentinels import codes_beside_scale
 from clients.label_check import check_labels, patients_of_labels
 from clients.table.cells import NO_NUMBER
 from clients.table.table import columns_text
@@ -44,7 +44,7 @@ UNNAMED = "A hospital does not name them: these rows take part only if another o
 """What becomes of rare labels that no schema file lists; the finding stands in reports of simulated sites, too."""
 
 
-def left_out(labels: np.ndarray, schema: TableSchema | None, column: str) -> Iterator[Finding]:
+def left_out_findings(labels: np.ndarray, schema: TableSchema | None, column: str) -> Iterator[Finding]:
     """Return the finding about rows that are left out for their labels, at hospitals and at simulated sites."""
     wrong = ~np.isin(labels, schema.classes) if schema and schema.classes else np.zeros(0, dtype=np.bool_)
     if wrong.any():
@@ -56,7 +56,7 @@ def left_out(labels: np.ndarray, schema: TableSchema | None, column: str) -> Ite
         )
 
 
-def of_labels(
+def label_findings(
     labels: np.ndarray, schema: TableSchema | None, column: str, patients: Ints
 ) -> Iterator[Finding]:
     """Return the findings about the labels of a column; without known classes as joining does.
@@ -87,7 +87,7 @@ def of_labels(
             "classes: nothing says that 2 is nearer to 3 than to 9. Name those that count as positive in the schema "
             "file, or write yes and no from a limit on.",
         )
-    for name in unknown([*counts]):
+    for name in unknown_outcomes([*counts]):
         if not classes or name in classes:
             yield warning(
                 f"The {column} has a class that may mean that nobody knows the outcome: {name}. If so, leave these "
@@ -116,11 +116,11 @@ def of_labels(
             )
 
 
-def unknown(names: Sequence[str]) -> list[str]:
+def unknown_outcomes(names: Sequence[str]) -> list[str]:
     """Return the classes that are called as unknown outcomes are: by a word, or by a code beside numbers."""
     if not all(map(is_number, names)):
         return [name for name in names if name.strip().casefold() in KNOWN_WORDS - {"none", "nil"}]
-    codes = beside_scale(np.repeat([float(name) for name in names], 2))
+    codes = codes_beside_scale(np.repeat([float(name) for name in names], 2))
     return [name for name in names if float(name) in codes and float(name) != -1]
 
 
@@ -129,7 +129,7 @@ def _alike(name: str, other: str) -> bool:
     return not short and difflib.SequenceMatcher(None, spelling(name), spelling(other)).ratio() >= ALIKE
 
 
-def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]:
+def leak_findings(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]:
     """Return the columns that alone tell the label, as one that was written down after the diagnosis does."""
     columns = [
         (c.name, c.values if c.is_number else _codes(c.texts))
@@ -144,14 +144,14 @@ def giving_away(cells: Sequence[Cells], labels: np.ndarray) -> Iterator[Finding]
             "learns nothing else.",
         )
     rarer = _rows_of_the_rarer(labels)
-    marking = [name for name, values in columns if name not in telling and _marks(values, rarer)]
+    marking = [name for name, values in columns if name not in telling and _has_marking_code(values, rarer)]
     if marking:
         yield warning(
             f"A code in {columns_text(marking)} tells the class: nearly all rows with it are of the rare one. "
             "Was it written down once the outcome was known, as a death in hospital is? Then leave it out, or the "
             "model is too good, and of no use before.",
         )
-    partly = [c.name for c in cells if c.name not in telling and _goes_with_a_class(c.there, labels)]
+    partly = [c.name for c in cells if c.name not in telling and _goes_with_a_class(c.is_filled, labels)]
     if partly:
         yield warning(
             f"Whether a cell is empty tells the class in {columns_text(partly)}: the filled ones, or the empty ones, "
@@ -169,7 +169,7 @@ def _rows_of_the_rarer(labels: np.ndarray) -> Bools:
     return rarer
 
 
-def _marks(values: np.ndarray, rarer: Bools) -> bool:
+def _has_marking_code(values: np.ndarray, rarer: Bools) -> bool:
     """Tell whether of few codes, shape (rows,), one is nearly only that of the rare class: no cause is so."""
     if not rarer.any():
         return False

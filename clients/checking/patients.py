@@ -61,11 +61,11 @@ LEFT = 0.8
 """Share of the rows below which a column of ids may be what merged cells have left: a text in the first row of each."""
 
 
-def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
+def patient_findings(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Finding]:
     """Return the findings about rows and patients."""
     schema = form.schema
     if schema is None or not schema.patient_id:
-        for name in candidates(frame, label):
+        for name in id_columns(frame, label):
             yield warning(
                 f"Column '{name}' repeats as ids do: does it say whose each row is? Then write patient-id = \"{name}\" "
                 "into the schema file ('pansvm schema' writes a first one). Without it each row counts as a patient: "
@@ -79,11 +79,11 @@ def of_patients(frame: pd.DataFrame, label: str, form: TableForm) -> Iterator[Fi
             )
     elif schema.patient_id in frame.columns:
         ids = _texts(frame[schema.patient_id])
-        yield from _of_rows(_numbers(ids), schema.patient_id)
+        yield from _rows_per_patient(_numbers(ids), schema.patient_id)
         yield from _spelt_otherwise(ids, schema.patient_id)
 
 
-def _of_rows(numbers: Ints, name: str) -> Iterator[Finding]:
+def _rows_per_patient(numbers: Ints, name: str) -> Iterator[Finding]:
     counts = np.bincount(numbers[numbers >= 0])
     rows, most = int(counts.sum()), int(counts.max(initial=0))
     if rows > len(counts):
@@ -129,7 +129,7 @@ def _spelt_otherwise(ids: Iterable[str | None], name: str) -> Iterator[Finding]:
         )
 
 
-def candidates(frame: pd.DataFrame, label: str) -> Iterator[str]:
+def id_columns(frame: pd.DataFrame, label: str) -> Iterator[str]:
     """Yield the columns that repeat as ids do."""
     wide, compared = frame.shape[1] > MOST_COLUMNS, frame.columns[:MOST_COMPARED]
 

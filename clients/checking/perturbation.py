@@ -20,8 +20,8 @@ from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.table_schema import CATEGORY, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, replaced_share
 
-TOLD_AT = (0.25, 0.5)
-"""The noises of which it is told: the default of runs, and that of hospitals."""
+NOISES_SHOWN = (0.25, 0.5)
+"""The noises at which findings judge the level: the default of runs, and that of hospitals."""
 
 TWO_COPIES = 0.5**0.5
 """Share of the noise that is left in the mean of two independent copies. A column of which a guess is as near follows
@@ -35,7 +35,7 @@ more, and four tables of genes less than half of that."""
 SURELY = 0.9
 """AUC of telling who took part above which level perturbed is called weak."""
 
-SECOND_LABELS = 1 - replaced_share(TOLD_AT[0]) / 2
+SECOND_LABELS = 1 - replaced_share(NOISES_SHOWN[0]) / 2
 """Balanced accuracy from which on a column counts as a second copy of the labels: what the first copy has of two
 classes that are as frequent, with the noise of most runs."""
 
@@ -64,7 +64,9 @@ TIMES, TIMES_WIDE, WIDE = 10, 4, 10_000
 """How often copies of a small table are made, and of one of more cells than this."""
 
 
-def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1]) -> Iterator[Finding]:
+def level_findings(
+    table: Table, schema: TableSchema | None, noise: float = NOISES_SHOWN[-1]
+) -> Iterator[Finding]:
     """Yield the worth of level perturbed on a table of true records, and its unexpected effects.
 
     Nothing is said of the worth if no columns differ. The schema says which columns of 0 and 1 are one category. The
@@ -76,7 +78,7 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
             f"Level perturbed is weak on this table: of fewer than {FEWEST_RECORDS} records a hospital begins no copy.",
         )
     elif columns.any():
-        yield _worth(looked_at, schema, columns, len(table.columns), 0 if noise < TOLD_AT[-1] else -1)
+        yield _worth_finding(looked_at, schema, columns, len(table.columns), noise)
     described = units_of(table, schema)[:MOST_COLUMNS]
     cells_by = ((unit, unit_cells(table.X, unit)) for unit in described if unit.ends)
     wide = [unit.name for unit, x in cells_by if _deviation(x, unit.ends) > MUCH_MORE * _deviation(x)]
@@ -110,11 +112,11 @@ def of_level(table: Table, schema: TableSchema | None, noise: float = TOLD_AT[-1
     # Of those that have a class's label in the copy r (1 - p) are of others, p being the class's share: nearly r.
     rare = np.count_nonzero(counts < RARE * counts.sum() / max(len(counts), 1))
     if rare:
-        wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in TOLD_AT)
+        wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES_SHOWN)
         yield warning(
             f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have "
-            f"such a label in the copy about {wrong} are of another class, where noise is {_both(TOLD_AT)}; as many of "
-            "the class have another label.",
+            f"such a label in the copy about {wrong} are of another class, where noise is {_both(NOISES_SHOWN)}; as "
+            "many of the class have another label.",
         )
 
 
@@ -140,44 +142,48 @@ def _sample(table: Table, schema: TableSchema | None) -> tuple[Table, Bools]:
     known = schema.columns if schema else ()
     first = {column.features[0] for column in known if column.kind == CATEGORY}
     enough = count_patients(patient_numbers(sample)) >= FEW
-    return sample, varied(sample.X) & ~np.isin(names, list(first)) & enough
+    return sample, varying_columns(sample.X) & ~np.isin(names, list(first)) & enough
 
 
-def _worth(table: Table, schema: TableSchema | None, columns: Bools, of: int, at: int) -> Finding:
+def _worth_finding(
+    table: Table, schema: TableSchema | None, columns: Bools, all_columns: int, noise: float
+) -> Finding:
+    """Return how well the level, with at least this noise, hides a table, of which `_sample` has taken some columns."""
+    shown = 0 if noise < NOISES_SHOWN[-1] else -1
     Z, whose = standardised(table.X[:, columns]), patient_numbers(table)
-    errors = np.array([filter_errors(Z, noise, whose) for noise in TOLD_AT])
-    of_all = np.sqrt(np.mean(errors**2, axis=1))
-    aucs = [membership_auc(table, schema, noise) for noise in TOLD_AT]
-    true = " and ".join(f"{1 - replaced_share(noise):.0%}" for noise in TOLD_AT)
-    told = (
-        f"At noise {_both(TOLD_AT)} an attacker who knows the correlations of the columns estimates a cell with a root "
-        f"mean square error of {_both(of_all)} standard deviations. An attacker who knows a record tells by the "
+    errors = np.array([filter_errors(Z, sigma, whose) for sigma in NOISES_SHOWN])
+    overall = np.sqrt(np.mean(errors**2, axis=1))
+    aucs = [membership_auc(table, schema, sigma) for sigma in NOISES_SHOWN]
+    true = " and ".join(f"{1 - replaced_share(sigma):.0%}" for sigma in NOISES_SHOWN)
+    figures = (
+        f"At noise {_both(NOISES_SHOWN)} an attacker who knows the correlations of the columns estimates a cell with a "
+        f"root mean square error of {_both(overall)} standard deviations. An attacker who knows a record tells by the "
         f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing. A code in the copy, a rare one, "
         f"too, is the true one with at least {true}."
     )
     if (rows := len(Z) / count_patients(whose)) >= MANY_ROWS:
-        told += (
+        figures += (
             f" A patient has {rows:.3g} rows on average: what they share, a label or a code, too, has as many copies, "
             "of which the mean or most tell it. Fewer rows of each, as one, protect more."
         )
-    if len(table.columns) < of:
-        told += f" That is by {len(table.columns)} of its {of} columns; all of them tell more."
-    share = of_all[at] / TOLD_AT[at]
+    if len(table.columns) < all_columns:
+        figures += f" That is by {len(table.columns)} of its {all_columns} columns; all of them tell more."
+    share = overall[shown] / NOISES_SHOWN[shown]
     if share < NOTHING:
         return warning(
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
             "many for so few records, as genes are, or the same in a patient's many rows. "
-            f"{told} Use level dp, with fewer columns than rows.",
+            f"{figures} Use level dp, with fewer columns than rows.",
         )
-    near = errors[at] <= TWO_COPIES * TOLD_AT[at]
+    near = errors[shown] <= TWO_COPIES * NOISES_SHOWN[shown]
     names = [table.columns[index] for index in np.flatnonzero(columns)[near]]
     more = f" Less protected, as others or other rows tell them: {columns_text(names)}." if names else ""
-    if share <= TWO_COPIES or aucs[at] > SURELY:
-        return warning(f"Level perturbed is weak on this table. {told}{more}")
-    return note(f"Level perturbed. {told}{more}")
+    if share <= TWO_COPIES or aucs[shown] > SURELY:
+        return warning(f"Level perturbed is weak on this table. {figures}{more}")
+    return note(f"Level perturbed. {figures}{more}")
 
 
-def error_of(table: Table, schema: TableSchema | None, noise: float) -> float:
+def guessing_error(table: Table, schema: TableSchema | None, noise: float) -> float:
     """Return how far off the best linear guess of a cell is, in deviations; the noise without columns to guess by."""
     looked_at, columns = _sample(table, schema)
     if not columns.any():
@@ -190,7 +196,7 @@ def _both(values: tuple[float, ...] | list[float] | Floats) -> str:
     return " and ".join(f"{value:.2f}" for value in values)
 
 
-def varied(X: Floats) -> Bools:
+def varying_columns(X: Floats) -> Bools:
     """Return the mask of columns with two different numbers, shape (columns,)."""
     return np.array([len(np.unique(cells[~np.isnan(cells)])) > 1 for cells in X.T], dtype=np.bool_)
 
@@ -263,7 +269,7 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     The attacker goes by the distance to the nearest copy, or by how much nearer it is than the second: by what tells
     more. 0.5 is guessing, 1 is always right.
     """
-    columns, whose = varied(table.X), patient_numbers(table)
+    columns, whose = varying_columns(table.X), patient_numbers(table)
     patients = count_patients(whose)
     mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)
 

@@ -71,22 +71,22 @@ def sentinels(values: Floats) -> list[float]:
     for code in (*UNLIKELY, *LIKELY):
         if np.count_nonzero(there == code) < LEAST:
             continue
-        rest = without(there[there != code], codes)
+        rest = without_sentinels(there[there != code], codes)
         numbers = np.unique(rest)
         if len(numbers) < (2 if code in UNLIKELY else 5) or (code in LIKELY and _is_a_step(code, numbers)):
             continue
         if _is_far_out(code, rest, np.subtract(*np.quantile(rest, [0.75, 0.25]))):
             codes.append(code)
-    return [*codes, *_repeated(without(there, codes))]
+    return [*codes, *_repeated_codes(without_sentinels(there, codes))]
 
 
-def without(values: Floats, codes: Sequence[float]) -> Floats:
+def without_sentinels(values: Floats, codes: Sequence[float]) -> Floats:
     """Return the numbers that are none of the codes, shape (rows,)."""
     # Thousands of columns have no code, and this is quicker than to look.
     return values[~np.isin(values, codes)] if codes else values
 
 
-def beside_scale(values: Floats) -> list[float]:
+def codes_beside_scale(values: Floats) -> list[float]:
     """Return the numbers beside a scale of whole numbers that may be codes for a missing cell: only people know.
 
     They are at the end of a scale of few and more than two of its steps away, or the only negative ones.
@@ -135,7 +135,7 @@ def _is_far_out(code: float, rest: Floats, spread: float) -> bool:
     return bool((below < LEAST and code < low - reach) or (above < LEAST and code > high + reach))
 
 
-def _repeated(there: Floats) -> list[float]:
+def _repeated_codes(there: Floats) -> list[float]:
     """Return numbers at the ends, the farthest first, that are codes as they are repeated; ``there`` has no others."""
     enough = min(OFTEN, max(LEAST, OFTEN_OF_ALL * len(there)))
     chosen: list[float] = []
@@ -184,7 +184,7 @@ def _is_repeated_code(code: float, count: int, numbers: Floats, counts: Ints) ->
     return bool(len(numbers) >= VARIED and gap > FENCE * spread and count >= 3 * nearest.max())
 
 
-def piled_up(values: Floats) -> list[tuple[float, bool]]:
+def heaps(values: Floats) -> list[tuple[float, bool]]:
     """Return numbers that many cells share where others hardly repeat, and of each whether it may be a limit.
 
     It is a code for a missing cell, what missing cells were filled with, or, at an end of the column and no farther

@@ -10,8 +10,8 @@ from flwr.app import Context, RecordDict
 
 from clients.app import TASKS
 from clients.checking.finding import NOTE, WARNING
-from clients.checking.findings import doubts
-from clients.checking.perturbation import error_of, of_level
+from clients.checking.findings import table_warnings
+from clients.checking.perturbation import guessing_error, level_findings
 from clients.classes import allowed_classes, positive_labels, rows_with_classes
 from clients.deployment.hospital import (
     accepted,
@@ -91,14 +91,14 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield _check_budget(hospital)
     label = hospital.policy.label or None
     form = TableForm.of({**node, "drop": as_list(filter(None, [hospital.policy.row_id]))}, schema)
-    worth = list(of_level(table, schema, hospital.policy.noise))
+    worth = list(level_findings(table, schema, hospital.policy.noise))
     # Of a level that the policy refuses nothing is worth a warning.
     warned = [
         finding.text for finding in worth if finding.level == WARNING and hospital.policy.privacy != "dp"
     ]
     yield from (f"{NOTE}: {finding.text}" for finding in worth if finding.text not in warned)
     yield from (f"{WARNING}: {text}" for text in warned)
-    yield from (f"{WARNING}: {path.name}: {text}" for text in doubts(path, label, form))
+    yield from (f"{WARNING}: {path.name}: {text}" for text in table_warnings(path, label, form))
 
 
 def hospital_in(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Hospital:
@@ -241,7 +241,7 @@ def _check_table(hospital: Hospital, level: str) -> str:
 def _check_error(hospital: Hospital, table: Table, schema: TableSchema | None) -> None:
     """Check that the copy with the least noise that the policy allows hides as much as it asks; SettingError if not."""
     least, noise = hospital.policy.least_error, hospital.policy.noise
-    if least and (error := error_of(table, schema, noise)) < least:
+    if least and (error := guessing_error(table, schema, noise)) < least:
         raise SettingError(
             f"At noise {noise:g} the best linear guess of a cell of this table is off by {error:.2f} standard "
             f"deviations, and {NODE_FILE} asks for least-error={least:g}: columns, or a patient's rows, follow each "

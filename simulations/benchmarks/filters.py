@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from clients.checking.perturbation import TOLD_AT, filter_errors, membership_auc, standardised, varied
+from clients.checking.perturbation import (
+    NOISES_SHOWN,
+    filter_errors,
+    membership_auc,
+    standardised,
+    varying_columns,
+)
 from simulations.attack.active.levels import TABLES as ATTACKED
 from simulations.data.datasets import load_dataset
 
@@ -31,8 +37,8 @@ def lines_of(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
     Membership is not measured on genes, of which each record is alone.
     """
     table = replace(load_dataset(data, data_dir=data_dir), labels=None)
-    Z = standardised(table.X[:, varied(table.X)])
-    for noise in TOLD_AT:
+    Z = standardised(table.X[:, varying_columns(table.X)])
+    for noise in NOISES_SHOWN:
         error = float(np.sqrt(np.mean(filter_errors(Z, noise, np.arange(len(Z))) ** 2)))
         yield {
             "data": data,

@@ -266,7 +266,7 @@ def test_a_weak_level_that_the_policy_refuses_is_worth_no_warning(
     privacy: str, joined: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weak = Finding(WARNING, "The level is weak on this table.")
-    monkeypatch.setattr("clients.deployment.checks.of_level", lambda *_: [weak])
+    monkeypatch.setattr("clients.deployment.checks.level_findings", lambda *_: [weak])
     edit(joined.hospitals["north"] / "node.toml", 'privacy = "dp"', f'privacy = "{privacy}"')
     said = joined.check()
     assert (f"{WARNING}: {weak.text}" in said) == (privacy == "perturbed")

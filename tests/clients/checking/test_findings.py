@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.checking.finding import ERROR, NOTE, WARNING, Finding
-from clients.checking.findings import doubts, findings
-from clients.checking.sentinels import piled_up, sentinels
+from clients.checking.findings import findings, table_warnings
+from clients.checking.sentinels import heaps, sentinels
 from clients.table.form import TableForm
 from flower_pansvm.table_schema import TableColumn, TableSchema
 
@@ -83,8 +83,10 @@ def test_labels_that_are_doubtful(tmp_path: Path) -> None:
     assert not any("get another label" in text or "names all" in text for text in rare)
     assert any("get another label" in one.text for one in findings(tmp_path / "ward.csv", None, TableForm()))
     # Of a run, nothing that is of another level or of listed classes only.
-    assert not any("label" in text for text in doubts(tmp_path / "ward.csv", None, TableForm(schema=known)))
-    assert not any("perturbed" in text for text in doubts(tmp_path / "ward.csv", None, TableForm()))
+    assert not any(
+        "label" in text for text in table_warnings(tmp_path / "ward.csv", None, TableForm(schema=known))
+    )
+    assert not any("perturbed" in text for text in table_warnings(tmp_path / "ward.csv", None, TableForm()))
     many = ward(label=[f"C{number % 40}" for number in range(ROWS)])
     assert any("does not hold classes" in text for text in texts(tmp_path, many))
     merged = TableSchema(schema().columns, positive=("C3", "C4"))
@@ -230,12 +232,12 @@ def test_a_number_that_many_share_where_others_hardly_repeat(number: float, shar
     random = np.random.default_rng(1)
     for values in (random.lognormal(1, 1, 400).round(2), random.integers(30, 90, 400).astype(np.float64)):
         values[random.random(400) < share] = number
-        assert piled_up(values) == ([(number, False)] if seen else [])
+        assert heaps(values) == ([(number, False)] if seen else [])
 
 
 def test_a_code_that_few_share_hides_no_filling_that_many_do() -> None:
     ages = np.arange(400) % 57 + 20.5
-    assert piled_up(np.concatenate([np.zeros(300), ages, np.full(30, 88.0)])) == [(88.0, False), (0.0, False)]
+    assert heaps(np.concatenate([np.zeros(300), ages, np.full(30, 88.0)])) == [(88.0, False), (0.0, False)]
 
 
 def test_columns_that_measurements_may_be_like(tmp_path: Path) -> None:
@@ -318,7 +320,7 @@ def test_a_run_shows_leaks_before_what_may_be_wrong_with_a_cell(tmp_path: Path) 
     )
     frame = frame.assign(constant=1, empty=None)
     frame.to_csv(tmp_path / "ward.csv", index=False)
-    assert "told from column 'cause' alone" in doubts(tmp_path / "ward.csv", None, TableForm())[0]
+    assert "told from column 'cause' alone" in table_warnings(tmp_path / "ward.csv", None, TableForm())[0]
 
 
 def test_labels_that_are_measured_are_asked_about(tmp_path: Path) -> None:

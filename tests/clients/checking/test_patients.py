@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from clients.checking.finding import NOTE, WARNING, Finding
-from clients.checking.patients import of_patients
+from clients.checking.patients import patient_findings
 from clients.table.form import AS_IT_IS, TableForm
 from flower_pansvm.table_schema import TableSchema
 
@@ -35,7 +35,7 @@ def ward() -> pd.DataFrame:
 
 
 def found(frame: pd.DataFrame, form: TableForm = AS_IT_IS) -> list[Finding]:
-    return list(of_patients(frame, "label", form))
+    return list(patient_findings(frame, "label", form))
 
 
 def test_measurements_and_codes_are_not_taken_for_ids(ward: pd.DataFrame) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from clients.checking import perturbation
 from clients.checking.finding import NOTE, WARNING, Finding
-from clients.checking.perturbation import filter_errors, membership_auc, of_level, standardised
+from clients.checking.perturbation import filter_errors, level_findings, membership_auc, standardised
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.table.table import Table
 from flower_pansvm.table_schema import TableColumn, TableSchema
@@ -54,7 +54,7 @@ def test_with_more_columns_than_rows_the_error_is_the_same_as_by_the_covariance(
 
 def told(X: np.ndarray, schema: TableSchema | None = None) -> list[Finding]:
     """Return what is told of a table with ids and frequent labels."""
-    return list(of_level(replace(table(X), ids=np.arange(len(X)).astype(str)), schema))
+    return list(level_findings(replace(table(X), ids=np.arange(len(X)).astype(str)), schema))
 
 
 def test_genes_are_not_protected_and_columns_apart_are() -> None:
@@ -83,8 +83,8 @@ def test_the_features_of_a_category_do_not_follow_each_other() -> None:
     columns = TableColumn("sex", "category", categories=("f", "m")), *map(TableColumn, ("a", "b", "c"))
     schema = TableSchema(columns)
     sound = replace(table(X), columns=schema.features)
-    assert "'sex" in next(of_level(sound, None)).text
-    assert "'sex" not in next(of_level(sound, schema)).text
+    assert "'sex" in next(level_findings(sound, None)).text
+    assert "'sex" not in next(level_findings(sound, schema)).text
 
 
 @pytest.mark.parametrize(("noise", "visits"), [(0.25, 4), (0.5, 8)])
@@ -102,7 +102,7 @@ def test_what_a_patients_rows_share_is_told_by_their_copies(noise: float, visits
     found = np.sqrt(np.mean((guesses - standardised(X)[:, :3]) ** 2, axis=0))
     assert errors[:3] == pytest.approx(found, rel=0.08)
     assert errors[3] == pytest.approx(noise / np.sqrt(1 + noise**2), rel=0.03)
-    (of_visits,), (of_rows,) = of_level(own, None), of_level(replace(own, patients=None), None)
+    (of_visits,), (of_rows,) = level_findings(own, None), level_findings(replace(own, patients=None), None)
     assert [of_visits.level, of_rows.level] == [WARNING, NOTE]
     assert f"{visits} rows" in of_visits.text
 
@@ -135,9 +135,9 @@ def test_who_took_part_is_told_where_columns_are_many() -> None:
 def test_a_small_table_is_weak_and_with_less_noise_a_larger_one() -> None:
     """Of 30 records half had copies of their own small table: an area of 0.68, and no word of weakness."""
     X = np.random.default_rng(0).normal(size=(300, 8))
-    (few,), (large,), less = told(X[:20]), told(X), next(of_level(table(X), None, 0.25))
+    (few,), (large,), less = told(X[:20]), told(X), next(level_findings(table(X), None, 0.25))
     assert [one.level for one in (few, large, less)] == [WARNING, NOTE, WARNING]
-    assert next(of_level(table(X[:30]), None, 0.25)).level == WARNING
+    assert next(level_findings(table(X[:30]), None, 0.25)).level == WARNING
     assert membership_auc(replace(table(X[:30]), labels=None), None, 0.5) > 0.7
 
 
@@ -149,7 +149,7 @@ def test_rows_of_a_patient_are_on_one_side_of_who_took_part(patients: int, visit
     X = generator.normal(size=(patients, 30))[whose] + generator.normal(0, 0.05, (len(whose), 30))
     order = generator.permutation(len(X))
     shuffled = replace(table(X[order]), patients=whose[order].astype(str))
-    found = [finding.text for finding in of_level(shuffled, None) if "took part" in finding.text]
+    found = [finding.text for finding in level_findings(shuffled, None) if "took part" in finding.text]
     assert len(found) == (patients > 5)
     if found:
         assert membership_auc(replace(shuffled, labels=None), None, 0.25) > 0.95
@@ -170,11 +170,11 @@ def test_of_a_table_without_columns_that_differ_nothing_is_said() -> None:
 
 def test_without_ids_and_with_rare_classes_more_is_said() -> None:
     X = np.random.default_rng(7).normal(size=(1000, 3))
-    assert [one.level for one in of_level(table(X), None)] == [NOTE, NOTE]
-    assert "row-id" in list(of_level(table(X), None))[1].text
+    assert [one.level for one in level_findings(table(X), None)] == [NOTE, NOTE]
+    assert "row-id" in list(level_findings(table(X), None))[1].text
     rare = replace(table(X), labels=np.array(["a"] * 10 + ["b"] * 990))
-    assert [one.level for one in of_level(rare, None)] == [NOTE, NOTE, WARNING]
-    assert [one.level for one in of_level(replace(rare, labels=None), None)] == [NOTE, NOTE]
+    assert [one.level for one in level_findings(rare, None)] == [NOTE, NOTE, WARNING]
+    assert [one.level for one in level_findings(replace(rare, labels=None), None)] == [NOTE, NOTE]
 
 
 @pytest.mark.parametrize("noise", [0.25, 0.5])
@@ -218,7 +218,9 @@ def test_a_column_that_tells_the_label_is_named_as_a_second_copy_of_it(
         X[:, 2] += generator.random(400) / 2
     ids = np.arange(400).astype(str)
     found = [
-        one for one in of_level(replace(table(X), labels=labels, ids=ids), None) if "second copy" in one.text
+        one
+        for one in level_findings(replace(table(X), labels=labels, ids=ids), None)
+        if "second copy" in one.text
     ]
     assert [one.level for one in found] == [WARNING] * named
     assert all("'c2'" in one.text for one in found)
