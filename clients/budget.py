@@ -13,8 +13,8 @@ from pathlib import Path
 
 from clients.ledger.home import tables_home
 from clients.ledger.ledger import (
-    FILE,
-    LINK,
+    LEDGER_FILE,
+    LINK_FILE,
     Ended,
     Ledger,
     Link,
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     if asked.new:
         new_ledger(asked.folder, asked.test_fraction)
-        text = _begun(asked.folder, asked.test_fraction)
+        text = _begun_text(asked.folder, asked.test_fraction)
     elif asked.end:
         end_ledger(asked.folder)
         text = (
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "has 0.71 of the noise."
         )
     else:
-        text = _table(read_ledger(asked.folder), asked.epsilon, asked.delta)
+        text = _ledger_text(read_ledger(asked.folder), asked.epsilon, asked.delta)
     sys.stdout.write(f"{text}\n")
 
 
@@ -123,13 +123,13 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
     """
     make_private(folder)
     with locked_state(folder):
-        if (folder / LINK).exists() and read_link(folder).table:
+        if (folder / LINK_FILE).exists() and read_link(folder).table:
             raise BudgetError(
                 f"There is a ledger in {folder} already. It belongs to the table for good: what was spent stays spent. "
                 "For a table of other patients make another hospital folder, with an identity of its own: pansvm "
                 "hospital init"
             )
-        write_checked(folder / LINK, asdict(Link(test_fraction)))
+        write_checked(folder / LINK_FILE, asdict(Link(test_fraction)))
 
 
 def end_ledger(folder: Path) -> None:
@@ -141,19 +141,19 @@ def end_ledger(folder: Path) -> None:
     with locked_state(home := tables_home()):
         table_folder = home / link.table
         if not link.table or not table_folder.exists():
-            write_checked(folder / LINK, asdict(Link(link.test_fraction)))
+            write_checked(folder / LINK_FILE, asdict(Link(link.test_fraction)))
             return
         try:
             ledger = ledger_in(table_folder)
             spent = ledger.spent("train"), ledger.spent("test")
         except BudgetError:
-            if (table_folder / FILE).exists():
-                (table_folder / FILE).read_bytes()  # one that cannot be read now is not lost, nor its key
+            if (table_folder / LEDGER_FILE).exists():
+                (table_folder / LEDGER_FILE).read_bytes()  # cannot be read now: not lost, nor its key
             ledger, spent = Ledger(link.test_fraction, secrets.token_hex(32)), (math.nan, math.nan)
         ended = (*ledger.ended, Ended(now(), *spent))
         epochs = *ledger.epochs, *ledger.missed
         write_ledger(table_folder, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
-        write_checked(folder / LINK, asdict(replace(link, copies=ledger.copies)))
+        write_checked(folder / LINK_FILE, asdict(replace(link, copies=ledger.copies)))
 
 
 def end_copy(folder: Path) -> None:
@@ -170,7 +170,7 @@ def end_copy(folder: Path) -> None:
     change_ledger(folder, ended)
 
 
-def _begun(folder: Path, test_fraction: float) -> str:
+def _begun_text(folder: Path, test_fraction: float) -> str:
     return (
         f"A ledger begins in {folder}; a table that has one from another folder keeps that. Keep the folder, "
         "and pansvm/tables in the account's state folder, as long as the table: a lost ledger is a spent one, and with "
@@ -180,7 +180,7 @@ def _begun(folder: Path, test_fraction: float) -> str:
     )
 
 
-def _table(ledger: Ledger, epsilon: float, delta: float) -> str:
+def _ledger_text(ledger: Ledger, epsilon: float, delta: float) -> str:
     """Return a line for each run, for the spent part, and for the rest."""
     line, rows = "{:<22} {:<20} {:>8} {:>14} {:>10}".format, ("train", "test")
     lines = [line("epsilon by run", "first answer", "answers", "training rows", "test rows")]

@@ -14,7 +14,7 @@ from flwr.app import RecordDict
 
 from clients.cache import cached
 from clients.hospital import Hospital
-from clients.ledger.epochs import hear
+from clients.ledger.epochs import receive_epochs
 from clients.ledger.ledger import EPOCH
 from clients.policy import warn_of_risks
 from flower_pansvm import records
@@ -109,7 +109,7 @@ def take_part(
         )
     if records.has(content, "keys"):
         if records.has(hospital.state, EPOCH):
-            hear(hospital, {peer: keys.epochs for peer, keys in public.items()})
+            receive_epochs(hospital, {peer: keys.epochs for peer, keys in public.items()})
         records.write(hospital.state, OF_ALL, AllKeys.of(public))
     return Participation(hospital.protocol, sum_round, member, bounds, memory)
 

@@ -102,31 +102,29 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
         raise TableError(
             f"Site '{hospital.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
         )
-    classes, folder = schema.indices(labels), state_folder(hospital)
+    classes, patients = schema.indices(labels), patient_numbers(true_rows)
     eligible = (classes >= 0) & rows_with_classes(hospital, view, schema.positive_labels)
-    patients = patient_numbers(true_rows)
-    if folder is None:
+    if hospital.simulated:
         from clients.table.simulated import simulated_split  # noqa: PLC0415 - no hospital's rows are drawn
 
         split = simulated_split(hospital, true_rows, patients, broadcast)
-        in_folds, strata = eligible & ~split.kept, cast(NDArray[Any], classes)
+        in_folds, strata = eligible & ~split.held_out, cast(NDArray[Any], classes)
     else:
         check_listed(hospital, schema.classes, schema.positive_labels)
-        split = lasting_split(folder, true_rows, broadcast.test_fraction)
+        split = lasting_split(state_folder(hospital), true_rows, broadcast.test_fraction)
         # Among all rows, so that it does not depend on which classes other sites name.
-        in_folds, strata = ~split.kept, cast(NDArray[Any], labels)
-    held_out, numbers, used = split.kept, patients.copy(), eligible.copy()
+        in_folds, strata = ~split.held_out, cast(NDArray[Any], labels)
+    held_out, numbers, used = split.held_out, patients.copy(), eligible.copy()
     if level == "dp":
         used[eligible] = at_most(hospital.terms.rows_per_patient, patients[eligible], split.numbers[eligible])
     else:
         from clients.dealing import fold_places  # noqa: PLC0415 - at dp there are no folds
 
-        dealt = fold_places(
+        numbers[in_folds] = fold_places(
             strata[in_folds], patients[in_folds], split.of_patients[in_folds], split.fold_start
         )
-        numbers[in_folds] = dealt
     train, test, test_table, test_classes = used & ~held_out, used & held_out, view, classes
-    if folder is None and level == "perturbed":
+    if hospital.simulated and level == "perturbed":
         # Only a researcher may know a model's accuracy on the true records: the same ones as at every level.
         test_table, test_classes = true_rows, schema.indices(cast(NDArray[np.str_], true_rows.labels))
         test = held_out & (test_classes >= 0)
@@ -140,7 +138,7 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
             detail=f"It would train on the rows of {remaining} patients.",
         )
     columns = [column for column, present in zip(schema.columns, own_columns, strict=True) if present]
-    if folder is not None and level == "perturbed":
+    if not hospital.simulated and level == "perturbed":
         # The file's order may be that of a true column, and sums over some rows, or their rounding, depend on it.
         order = np.lexsort((classes, split.numbers))
         train, test = (order[rows[order]] for rows in (train, test))

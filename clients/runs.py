@@ -110,7 +110,7 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
                 f"Site '{hospital.name}' has been asked for a run at level {begun}. {NOT_FOLLOWED}"
             )
         return
-    folder = state_folder(hospital) or Path()
+    folder = state_folder(hospital)
     with locked_state(folder):
         runs: dict[str, Asked] = {}
         # A damaged log stops no run where nobody decides.

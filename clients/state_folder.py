@@ -17,16 +17,15 @@ from flower_pansvm.private_folder import account_state, made_private
 LOCK = "state.lock"
 
 
-def state_folder(hospital: Hospital) -> Path | None:
-    """Return this hospital's own folder, made if it is not there; None for a simulated site.
+def state_folder(hospital: Hospital) -> Path:
+    """Return this hospital's own folder, made if it is not there; a simulated site has none.
 
     It is what the node config's ``state`` says; without that key ``pansvm/site-NAME`` in the account's state folder,
     ``$XDG_STATE_HOME`` or ``~/.local/state``, so that several sites of one account do not share it. A site without a
     name has ``pansvm/site``: the number of its node is a new one after each start. A folder that cannot be used is a
     SettingError, whose text names the key and not the folder: it may travel.
     """
-    if hospital.simulated:
-        return None
+    assert not hospital.simulated
     policy = hospital.policy
     folder = account_state() / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
     if policy.state:

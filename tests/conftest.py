@@ -38,7 +38,7 @@ from clients.ledger import ledger as budget
 from clients.ledger import tables
 from clients.ledger import tables as ledger_tables
 from clients.ledger.lasting_split import lasting_split
-from clients.ledger.ledger import LINK
+from clients.ledger.ledger import LINK_FILE
 from clients.ledger.tables import KnownTables, link_table
 from clients.table.reading import read_table
 from flower_pansvm.arrays import Bools
@@ -73,7 +73,7 @@ def kept_rows(file: Path) -> Bools:
     """Return which rows of a hospital's table are kept for evaluation, after its grid was made."""
     folder = Path(os.environ["XDG_STATE_HOME"]) / "pansvm" / f"site-{file.stem}"
     table = read_table(file)
-    return lasting_split(folder, table, link_table(folder, table).test_fraction).kept
+    return lasting_split(folder, table, link_table(folder, table).test_fraction).held_out
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -186,7 +186,7 @@ def same_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
     If a test begins several ledgers for one table, each has a key of its own.
     """
-    begin, begun = tables._begin, Counter[bytes]()
+    begin, begun = tables._new_ledger, Counter[bytes]()
 
     def with_same_key(home: Path, known: list[KnownTables], test_fraction: float) -> str:
         cells = known[0]._X.tobytes()
@@ -196,7 +196,7 @@ def same_copies(monkeypatch: pytest.MonkeyPatch) -> None:
         budget.write_ledger(home / name, replace(budget.ledger_in(home / name), key=key))
         return name
 
-    monkeypatch.setattr(tables, "_begin", with_same_key)
+    monkeypatch.setattr(tables, "_new_ledger", with_same_key)
 
 
 @pytest.fixture(autouse=True)
@@ -214,7 +214,7 @@ def begun_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
     read = budget.read_link
 
     def begun(folder: Path) -> budget.Link:
-        if not (folder / LINK).exists():
+        if not (folder / LINK_FILE).exists():
             new_ledger(folder, 0.2)
         return read(folder)
 
@@ -292,7 +292,7 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
         if pins.get("privacy", "dp") != "dp":
             for config in configs:
                 folder = Path(str(config.get("state", state_home / f"site-{config['name']}")))
-                if not (folder / LINK).exists():
+                if not (folder / LINK_FILE).exists():
                     new_ledger(folder, settings.test_fraction)
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 

@@ -259,7 +259,7 @@ def _check_budget(hospital: Hospital) -> str:
         return "budget: none, no differentially private answers"
     epsilon, delta = policy.epsilon, policy.delta
     link_own_table(hospital, true_table(hospital), joins=False)
-    ledger = read_ledger(state_folder(hospital) or Path())
+    ledger = read_ledger(state_folder(hospital))
     asked = float(hospital.terms.config.get("epsilon", 0.0))
     if asked > epsilon:
         raise SettingError(

@@ -7,7 +7,6 @@ weakest level that it agrees to.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from clients.classes import allowed_classes, check_listed
@@ -120,7 +119,7 @@ def _check_budget(hospital: Hospital, question: JoinQuestion | None) -> None:
             f"Site '{name}' refuses colluders={colluders}: its minimum is {policy.colluders}. Start the run "
             f"with colluders={policy.colluders}; or write another number into its node config, if the hospital agrees."
         )
-    read_ledger(state_folder(hospital) or Path())
+    read_ledger(state_folder(hospital))
     if question is not None and not allowed_classes(hospital):
         raise BudgetError(
             f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "

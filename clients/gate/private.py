@@ -58,10 +58,9 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
         raise BudgetError(
             f"Site '{site.name}' refuses a request of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
         )
-    folder = state_folder(site)
-    if folder is not None:
+    if not site.simulated:
         # Before a row is looked at: by a run that was joined as another its labels would be checked, and refused.
-        check_joined(site, ledger := read_ledger(folder))
+        check_joined(site, ledger := read_ledger(state_folder(site)))
         if site.policy.approval != "never":
             from clients.runs import check_promised  # noqa: PLC0415 - where a person decides
 

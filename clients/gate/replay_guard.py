@@ -50,11 +50,10 @@ def turn(context: Context) -> Iterator[Hospital]:
         run_lock = _locks[context.run_id, context.node_id]
     with run_lock:
         hospital = hospital_of(context)
-        folder = state_folder(hospital)
-        if folder is None:
+        if hospital.simulated:
             yield hospital
             return
-        with _remembered(context, hospital.name, folder / FOLDER) as state:
+        with _remembered(context, hospital.name, state_folder(hospital) / FOLDER) as state:
             yield replace(hospital, state=state)
 
 

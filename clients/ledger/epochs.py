@@ -26,7 +26,7 @@ NUMBER, TAG = 8, 16  # bytes of the run's number, which are first, and of the ta
 
 def enter_run(hospital: Hospital) -> bytes:
     """Enter this run into the hospital's ledger, and return what it publishes: its epoch, and those it has heard."""
-    folder, key = state_folder(hospital) or Path(), _key(hospital)
+    folder, key = state_folder(hospital), _key(hospital)
 
     def entered(ledger: Ledger) -> Ledger:
         serial = int(max(ledger.epochs, default="0")[: 2 * NUMBER], 16) + 1
@@ -39,7 +39,7 @@ def enter_run(hospital: Hospital) -> bytes:
     return bytes.fromhex(epoch + "".join(heard[i] for i in roster.values() if i in heard))
 
 
-def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
+def receive_epochs(hospital: Hospital, published: Mapping[str, bytes]) -> None:
     """Remember the epochs of the hospitals in a run, and check what they have heard of this one's.
 
     ``published`` is what :func:`enter_run` returned at each site, with a signature that was checked.
@@ -49,19 +49,19 @@ def hear(hospital: Hospital, published: Mapping[str, bytes]) -> None:
     BudgetError
         If this site's ledger is behind; it is marked as such.
     """
-    folder, roster, key = state_folder(hospital) or Path(), _roster(hospital), _key(hospital)
+    folder, roster, key = state_folder(hospital), _roster(hospital), _key(hospital)
     with locked_state(folder):  # two runs may begin in the same second
         before, missed = _heard(folder), set()
         heard = dict(before)
         for site, octets in published.items():
-            epoch, *told = (
+            epoch, *heard_by_site = (
                 octets[start : start + EPOCH_BYTES] for start in range(0, len(octets) or 1, EPOCH_BYTES)
             )
             # A coordinator may hand out what a hospital has published in an older run.
             later = epoch[:NUMBER].hex() > heard.get(roster[site], "")[: 2 * NUMBER]
             if later and len(epoch) == EPOCH_BYTES:
                 heard[roster[site]] = epoch.hex()
-            missed |= {e.hex() for e in told if hmac.compare_digest(e[-TAG:], _tag(key, e[:-TAG]))}
+            missed |= {e.hex() for e in heard_by_site if hmac.compare_digest(e[-TAG:], _tag(key, e[:-TAG]))}
         if heard != before:
             write_checked(folder / HEARD_FILE, heard)
 

@@ -37,9 +37,8 @@ BLOCK_ROWS = 2**16
 
 def key_of(hospital: Hospital) -> Path | bytes:
     """Return the folder that leads to a hospital's key; of a simulated site the key, which follows from the seed."""
-    folder = state_folder(hospital)
-    if folder is not None:
-        return folder
+    if not hospital.simulated:
+        return state_folder(hospital)
     seed = str(hospital.terms.config.get("seed", 0)).encode()
     return hashlib.sha256(tags.join_fields(tags.SECRET, seed, hospital.name.encode())).digest()
 
@@ -54,7 +53,7 @@ def lasting_secret(hospital: Hospital) -> bytes:
 class LastingSplit:
     """What follows from records and ledger; arrays of shape (rows,)."""
 
-    kept: Bools  # for evaluation
+    held_out: Bools  # for evaluation
     numbers: NDArray[Any]  # a secret number of each record, by which records are put in order
     of_patients: NDArray[Any]  # and one of each record's patient, by which patients are dealt to folds
     fold_start: int  # place of the first patient: the hospital's own
@@ -92,12 +91,12 @@ def lasting_numbers(table: Table, ledger: Ledger) -> tuple[Digests, Digests, Dig
     """
     digests = record_digests(table, ledger)
     numbers = of_patients = _encrypted(digests, ledger)
-    sides = digests if _is_by_ids(table, ledger) else numbers
+    sides = digests if _goes_by_ids(table, ledger) else numbers
     if ledger.by_patients and table.patients is not None:
         sides = digests_of_ids(table.patients)
         of_patients = _encrypted(sides, ledger)
         # Hospitals that have other columns of the same rows have row ids, and decide alike; else nobody has to know.
-        sides = sides if _is_by_ids(table, ledger) else of_patients
+        sides = sides if _goes_by_ids(table, ledger) else of_patients
     return sides, numbers, of_patients
 
 
@@ -109,7 +108,7 @@ def _encrypted(digests: Digests, ledger: Ledger) -> Digests:
 
 def record_digests(table: Table, ledger: Ledger) -> Digests:
     """Return a number of each record, from 0 to 2^64, shape (rows,): equal ones of equal records."""
-    if table.ids is not None and _is_by_ids(table, ledger):
+    if table.ids is not None and _goes_by_ids(table, ledger):
         return digests_of_ids(table.ids)
     key = bytes.fromhex(ledger.key)
     cipher = _cipher(ledger, b"cell")
@@ -138,7 +137,7 @@ def digests_of_ids(ids: NDArray[np.str_]) -> Digests:
     return np.frombuffer(b"".join(digests), "<u8")
 
 
-def _is_by_ids(table: Table, ledger: Ledger) -> bool:
+def _goes_by_ids(table: Table, ledger: Ledger) -> bool:
     return ledger.by_ids and table.ids is not None
 
 

@@ -23,7 +23,7 @@ from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
 from flower_pansvm.tasks import Task
 
-FILE, LINK = "budget.json", "table.json"
+LEDGER_FILE, LINK_FILE = "budget.json", "table.json"
 EPOCH = "epoch"  # group of a site's state: the run's mark in the ledger, see :mod:`clients.ledger.epochs`
 Side = Literal["train", "test"]
 
@@ -132,9 +132,9 @@ def charge(hospital: Hospital, task: Task[Any, Any], rho: float) -> None:
     BudgetError
         If the budget does not allow it, or another run has begun since this one was joined.
     """
-    folder, run = state_folder(hospital), str(hospital.run_id)
-    if folder is None:
+    if hospital.simulated:
         return
+    run = str(hospital.run_id)
     rows: Side = "test" if task.category == "evaluate" else "train"
 
     def charged(ledger: Ledger) -> Ledger:
@@ -143,10 +143,10 @@ def charge(hospital: Hospital, task: Task[Any, Any], rho: float) -> None:
         epsilon, delta = policy.epsilon, policy.delta
         costs = [c.rho for c in ledger.charges if c.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
-            raise _spent(hospital.name, ledger, rows, epsilon, delta)
+            raise _budget_refusal(hospital.name, ledger, rows, epsilon, delta)
         return replace(ledger, charges=(*ledger.charges, Charge(run, now(), task.name, rows, rho)))
 
-    change_ledger(folder, charged)
+    change_ledger(state_folder(hospital), charged)
 
 
 def check_joined(hospital: Hospital, ledger: Ledger) -> None:
@@ -172,7 +172,7 @@ BEHIND = (
 )
 
 
-def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> BudgetError:
+def _budget_refusal(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> BudgetError:
     """Return the refusal; which runs have spent the budget is for the hospital's own log, as they may be others'."""
     runs = dict.fromkeys(c.run for c in ledger.charges if c.rows == rows)
     by = ", ".join(f"epsilon {epsilon_of(ledger.spent(rows, run), delta):.3g} by run {run}" for run in runs)
@@ -187,13 +187,13 @@ def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) 
 def read_link(folder: Path) -> Link:
     """Return what a state folder has of a ledger; BudgetError if nothing."""
     try:
-        return Link(**read_checked(folder / LINK))
+        return Link(**read_checked(folder / LINK_FILE))
     except (FileNotFoundError, NotADirectoryError):
         problem = "belongs to no table's ledger"
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
     except (ValueError, TypeError):
-        problem = f"has a damaged file '{LINK}', to be deleted"
+        problem = f"has a damaged file '{LINK_FILE}', to be deleted"
     raise BudgetError(
         f"The state folder {problem}. Its operator begins one with: pansvm budget --new STATE_FOLDER. A table that has "
         "a ledger goes on with what is left there, and with its perturbed copy.",
@@ -204,7 +204,7 @@ def read_link(folder: Path) -> Link:
 def ledger_in(folder: Path) -> Ledger:
     """Return the ledger in a folder of the account's place for them; BudgetError if it is missing or damaged."""
     try:
-        content = read_own(folder / FILE)
+        content = read_own(folder / LEDGER_FILE)
         content["charges"] = tuple(Charge(**fields) for fields in content["charges"])
         content["ended"] = tuple(Ended(**fields) for fields in content["ended"])
         lists = {key: tuple(content[key]) for key in ("epochs", "missed")}
@@ -220,13 +220,13 @@ def ledger_in(folder: Path) -> Ledger:
         f"The ledger of this site's table is {problem}, so it counts as spent. Start the SuperNode in the account that "
         "has it, with the same HOME and XDG_STATE_HOME. If it is lost, put it back from a backup, with all of "
         "pansvm/tables; or its operator can begin a second budget and perturbed copy: pansvm budget --help",
-        detail=f"It was {folder / FILE}.",
+        detail=f"It was {folder / LEDGER_FILE}.",
     )
 
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:
     """Replace the ledger in a folder."""
-    write_own(folder / FILE, vars(ledger))
+    write_own(folder / LEDGER_FILE, vars(ledger))
 
 
 def now() -> str:

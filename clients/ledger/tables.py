@@ -22,7 +22,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from clients.hospital import Hospital
 from clients.ledger.home import read_own, tables_home, write_own
 from clients.ledger.lasting_split import BLOCK_ROWS, Digests, cell_digests, digests_of_ids
-from clients.ledger.ledger import BEHIND, LINK, Ledger, ledger_in, read_link, write_ledger
+from clients.ledger.ledger import BEHIND, LINK_FILE, Ledger, ledger_in, read_link, write_ledger
 from clients.state_folder import locked_state, read_checked, state_folder, write_checked
 from clients.table.opening import open_table
 from clients.table.table import Table
@@ -124,7 +124,7 @@ class KnownTables:
         known = (
             _read(folder) if (folder / ROWS_FILE).exists() else {kind: {} for kind in {*TABLE, *WHOLE_FILE}}
         )
-        written = _lists(known)
+        written = _as_lists(known)
         whole = " ".join(sorted(self.columns))
         if whole not in known[self._kinds[0]]:
             known[self._kinds[0]][whole] = np.empty(0, np.uint64)
@@ -138,7 +138,7 @@ class KnownTables:
                 else:
                     del known[kind][some]
         # Most runs add nothing, and a disk takes longer to write than all else here.
-        if (lists := _lists(known)) != written:
+        if (lists := _as_lists(known)) != written:
             write_own(folder / ROWS_FILE, lists)
 
     def _parts(self) -> list[str]:
@@ -167,7 +167,7 @@ class KnownTables:
     def _is_alike(self, known: dict[str, Sketch]) -> bool:
         """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
         return any(
-            _share(self._sketch[some], sketch, FEWEST if kind == PARTS else 1) >= SHARE
+            _common_share(self._sketch[some], sketch, FEWEST if kind == PARTS else 1) >= SHARE
             for kind in self._kinds
             for some, sketch in known[kind].items()
             if some in (self._telling if kind == PARTS else self._sketch)
@@ -217,7 +217,7 @@ def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests,
     return union[:SMALLEST], rows[:SMALLEST]
 
 
-def _share(sketch: Digests, known: Digests, fewest: int) -> float:
+def _common_share(sketch: Digests, known: Digests, fewest: int) -> float:
     """Return the share of the smaller one of two tables that is in the other, as far as both sketches reach."""
     limit = min((s[-1] for s in (sketch, known) if len(s) == SMALLEST), default=np.uint64(2**64 - 1))
     both = np.count_nonzero(np.isin(sketch, known))
@@ -237,7 +237,7 @@ def _read(folder: Path) -> dict[str, Sketch]:
     }
 
 
-def _lists(known: dict[str, Sketch]) -> dict[str, dict[str, list[int]]]:
+def _as_lists(known: dict[str, Sketch]) -> dict[str, dict[str, list[int]]]:
     """Return sketches as a ledger's file has them."""
     return {kind: {some: one.tolist() for some, one in known[kind].items()} for kind in known}
 
@@ -281,7 +281,7 @@ def link_table(
                 "The table has rows of two tables that have a ledger each, and what is asked of it would have to be "
                 "charged to both. Take part with one of these tables at a time."
             )
-        name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
+        name = next(iter(alike), "") or _new_ledger(home, known, link.test_fraction)
         ledger = ledger_in(home / name)
         if ledger.missed or ledger.copies < link.copies:
             raise BudgetError(BEHIND)
@@ -310,7 +310,7 @@ def link_table(
         for tables in known:
             tables.add(home / name)
         if (new := replace(link, table=name, version=version)) != link:
-            write_checked(folder / LINK, asdict(new))
+            write_checked(folder / LINK_FILE, asdict(new))
     return ledger
 
 
@@ -320,15 +320,15 @@ def link_own_table(hospital: Hospital, table: Table, joins: bool = True) -> None
     With ``joins`` it settles for good how records are told apart: at the first answer about rows, and not before. A
     ledger that a person ends, or its copy, is another one for the next run: FederationError in this one.
     """
-    folder = state_folder(hospital)
-    if folder is not None:
+    if not hospital.simulated:
         version = str(hospital.remembered("table"))
-        ledger = link_table(folder, table, lambda: open_table(hospital, whole_file=True), joins, version)
+        whole_file = partial(open_table, hospital, whole_file=True)
+        ledger = link_table(state_folder(hospital), table, whole_file, joins, version)
         mark = hashlib.sha256(f"{ledger.key} {len(ledger.copies_ended)}".encode()).hexdigest()
         hospital.require_same("ledger", mark, "to go on: the ledger of its table was ended during the run")
 
 
-def _begin(home: Path, known: list[KnownTables], test_fraction: float) -> str:
+def _new_ledger(home: Path, known: list[KnownTables], test_fraction: float) -> str:
     """Make the ledger of a table that has none, and return the name of its folder, which gets it when all is there."""
     name = secrets.token_hex(16)
     (unfinished := home / f".{name}").mkdir(mode=0o700)

@@ -65,21 +65,21 @@ def public_classes(hospital: Hospital) -> tuple[str, ...]:
 
 def copy_of(hospital: Hospital, table: Table) -> Table:
     """Return the copy of a hospital's true table, with the run's noise."""
-    how = PerturbedTerms(
+    terms = PerturbedTerms(
         hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital), hospital.simulated
     )
-    return perturbed_table(table, label_column(hospital), schema_of(hospital), how, key_of(hospital))
+    return perturbed_table(table, label_column(hospital), schema_of(hospital), terms, key_of(hospital))
 
 
 def check_copy(hospital: Hospital, table: Table) -> None:
     """Raise the error that a run at level `perturbed` would end with for a true table, and settle nothing."""
-    how = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital))
+    terms = PerturbedTerms(hospital.terms.noise, hospital.policy.min_cluster, public_classes(hospital))
     table, _ = _spelt_alike(table)
-    check_settled(table, label_column(hospital), schema_of(hospital), how, state_folder(hospital) or Path())
+    check_settled(table, label_column(hospital), schema_of(hospital), terms, state_folder(hospital))
 
 
 def perturbed_table(
-    table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
+    table: Table, label: str, schema: TableSchema | None, terms: PerturbedTerms, key: Path | bytes
 ) -> Table:
     """Return the copy of a table.
 
@@ -92,7 +92,7 @@ def perturbed_table(
         a second set of codes beside the same features.
     schema : TableSchema or None
         Which columns of 0 and 1 are one category, what is missing, and what is public of the columns.
-    how : PerturbedTerms
+    terms : PerturbedTerms
         What is settled already stays, whatever its min-cluster says now.
     key : Path or bytes
         The hospital's folder, which leads to key and deviations; of a simulated site the key itself.
@@ -106,23 +106,23 @@ def perturbed_table(
     TableError
         If ids repeat or are row numbers, there are too few records, or the table is not the one whose copy was begun.
     """
-    if how.noise not in NOISES:
+    if terms.noise not in NOISES:
         raise SettingError(f"The noise of level perturbed has to be one of {', '.join(map(str, NOISES))}.")
     table, written = _spelt_alike(table)
-    kept = settled_of(table, label, schema, how, key)
+    kept = settled_of(table, label, schema, terms, key)
     label = kept.names.get(plain(label), "")
     X, labels = np.empty(table.X.shape), table.labels
     units, secret, words = units_of(table, schema), kept.secret(), []
     for rows, cells, records in blocks_of(table, units):
-        bits, of_block = bits_of_cells(cells, units), words_of(secret, records, len(units), how.noise)
-        X[rows] = features_of(perturbed(cells, bits, kept.features, secret, of_block, how.noise), units)
+        bits, of_block = bits_of_cells(cells, units), words_of(secret, records, len(units), terms.noise)
+        X[rows] = features_of(perturbed(cells, bits, kept.features, secret, of_block, terms.noise), units)
         words.append(of_block[..., :1])
     if labels is not None:
         settled, first = kept.labels[label], np.concatenate(words)
         codes = label_codes(labels, settled)
         as_numbers = replace(settled, values=range(len(settled.values)))
         bits = bits_of_labels(labels, first[:, 0, 0])
-        drawn = perturbed(codes, bits, [as_numbers], kept.secret(label), first, how.noise)
+        drawn = perturbed(codes, bits, [as_numbers], kept.secret(label), first, terms.noise)
         labels = np.array(settled.values, dtype=np.str_)[drawn[:, 0].astype(np.int64)]
         names, inverse = np.unique(labels, return_inverse=True)
         labels = np.array([written.get(text, text) for text in names.tolist()])[inverse]

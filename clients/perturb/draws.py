@@ -88,7 +88,7 @@ def drawn(
     """Return the codes of a column's copy, shape (rows,), and its measurements before the ends are pulled in."""
     x, listed = cells, column.listed
     missing, measured = len(column.values), len(column.values) + 1
-    codes, group = codes_of(cells, column), GROUP_OF[words[:, 0] & np.uint64(7)]
+    codes, group = code_places(cells, column), GROUP_OF[words[:, 0] & np.uint64(7)]
     # A code of too few records is missing; where missing cells are as rare, it is drawn anew.
     if column.missing and not listed.all():
         codes[~listed[codes]] = missing
@@ -128,7 +128,7 @@ def steps_of(noise: float) -> list[tuple[float, float]]:
     return list(pairwise((0.0, *(sigma for sigma in NOISES if sigma <= noise))))
 
 
-def codes_of(cells: Floats, column: KeptColumn) -> Ints:
+def code_places(cells: Floats, column: KeptColumn) -> Ints:
     """Return the place of each cell among a column's codes, missing cells and measurements."""
     values = np.array([*column.values, np.inf])
     places = np.searchsorted(values, cells).clip(max=len(values) - 1)

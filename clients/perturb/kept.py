@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from clients.ledger.ledger import LINK, Ledger, change_ledger, read_link
-from clients.perturb.marks import Marks, Words, as_words
+from clients.ledger.ledger import LINK_FILE, Ledger, change_ledger, read_link
+from clients.perturb.marks import Marks, Words, from_hex
 from clients.perturb.rules import LACKED
 from clients.state_folder import write_checked
 from flower_pansvm.arrays import Floats
@@ -114,7 +113,7 @@ class Kept:
                 )
 
 
-def settle(folder: Path, settled: Callable[[Kept, Ledger], Kept]) -> Kept:
+def update_kept(folder: Path, update: Callable[[Kept, Ledger], Kept]) -> Kept:
     """Return the kept values of a hospital's table after a function has checked them, and added those not settled yet.
 
     BudgetError if the table's ledger is missing, damaged or of an older kind, or the table was not looked at when the
@@ -123,13 +122,13 @@ def settle(folder: Path, settled: Callable[[Kept, Ledger], Kept]) -> Kept:
 
     # Two processes may be the first at the same time, but only one at a time changes a ledger.
     def change(ledger: Ledger) -> Ledger:
-        content = asdict(settled(kept_of(ledger), ledger))
+        content = asdict(update(kept_of(ledger), ledger))
         del content["key"]
         return replace(ledger, copy=content)
 
     ledger = change_ledger(folder, change)
     if (link := read_link(folder)) != (seen := replace(link, copies=ledger.copies)):
-        write_checked(folder / LINK, asdict(seen))
+        write_checked(folder / LINK_FILE, asdict(seen))
     return kept_of(ledger)
 
 
@@ -168,7 +167,7 @@ def _check_kept(kept: Kept) -> None:
         and kept.labels.keys() == {*kept.names.values()} <= labels.keys() <= kept.names.keys()
     )
     for texts_of, cells in marks:
-        as_words([*texts_of])
+        from_hex([*texts_of])
         right &= all(len(bytes.fromhex(text)) == 2 * cells for text in texts_of.values())
     for column in [*kept.features, *kept.labels.values()]:
         shares, quantiles = np.array(column.shares), np.array(column.quantiles)
@@ -183,12 +182,6 @@ def _check_kept(kept: Kept) -> None:
     texts += [value for column in kept.labels.values() for value in column.values]
     if not right or not all(isinstance(text, str) for text in texts):
         raise ValueError("It is damaged.")
-
-
-def bits_of(secret: bytes) -> Bits:
-    """Return a function that draws random words from a key, going on where it stopped: for what is settled."""
-    stream = Cipher(algorithms.AES256(secret), modes.CTR(bytes(16))).encryptor()
-    return lambda count: np.frombuffer(stream.update(bytes(8 * count)), "<u8")
 
 
 def noise_of_counts(bits: Bits) -> Iterator[int]:

@@ -63,7 +63,7 @@ def marks_of(secret: bytes, cells: Words) -> Cells:
     return digests[..., 0].copy()
 
 
-def written(cells: Cells) -> list[str]:
+def hex_marks(cells: Cells) -> list[str]:
     """Return the marks of records as they are kept, a text for each record."""
     return [row.tobytes().hex() for row in cells]
 
@@ -72,9 +72,9 @@ def marked_now(kept: Marks, prints: Words, cells: Cells) -> CellMarks:
     """Return the marks that are compared or kept, of records with these fingerprints and marks of cells."""
     order = np.argsort(prints, kind="stable")
     first = order[:0] if kept.first else order[:MARKED]
-    known = np.flatnonzero(np.isin(prints, as_words([*kept.first, *kept.last])))
+    known = np.flatnonzero(np.isin(prints, from_hex([*kept.first, *kept.last])))
     rows = np.unique(np.concatenate([first, known, order[-MARKED:]]))
-    return dict(zip(as_texts(prints[rows]), written(cells[rows]), strict=True))
+    return dict(zip(to_hex(prints[rows]), hex_marks(cells[rows]), strict=True))
 
 
 def label_rows(prints: Words, labels: NDArray[np.str_]) -> Ints:
@@ -84,16 +84,16 @@ def label_rows(prints: Words, labels: NDArray[np.str_]) -> Ints:
     return np.sort(np.concatenate(rows))
 
 
-def as_texts(words: Words) -> list[str]:
+def to_hex(words: Words) -> list[str]:
     """Return fingerprints as they are kept."""
     return [f"{word:016x}" for word in words.tolist()]
 
 
-def as_words(texts: Sequence[str]) -> Words:
-    """Return the fingerprints that :func:`as_texts` wrote."""
+def from_hex(texts: Sequence[str]) -> Words:
+    """Return the fingerprints that :func:`to_hex` wrote."""
     return np.array([int(text, 16) for text in texts], dtype=np.uint64)
 
 
-def read_cells(texts: Sequence[str], columns: int) -> Cells:
-    """Return the marks that :func:`written` wrote, shape (records, columns)."""
+def read_marks(texts: Sequence[str], columns: int) -> Cells:
+    """Return the marks that :func:`hex_marks` wrote, shape (records, columns)."""
     return np.frombuffer(bytes.fromhex("".join(texts)), "<u2").reshape(-1, columns)

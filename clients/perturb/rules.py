@@ -27,7 +27,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.perturb.marks import CellMarks, Cells, Marks, Words, as_words, marked_now, read_cells, written
+from clients.perturb.marks import CellMarks, Cells, Marks, Words, from_hex, hex_marks, marked_now, read_marks
 from clients.table.table import columns_text
 from flower_pansvm.arrays import Bools, Ints
 from flower_pansvm.errors import TableError
@@ -84,29 +84,29 @@ def checked_marks(kept: Marks, export: Export, repeats: bool) -> Marks:
     known = {**kept.first, **kept.last}
     check_records_stay(kept.last.keys(), now.keys(), export.by_ids)
     there = [record for record in known if record in now]
-    before, after = (read_cells([of[record] for record in there], len(export.names)) for of in (known, now))
+    before, after = (read_marks([side[r] for r in there], len(export.names)) for side in (known, now))
     check_columns_stay(before, after, export)
-    lasting = written(np.where(after == export.no_cells, before, after))
+    lasting = hex_marks(np.where(after == export.no_cells, before, after))
     now |= zip(there, lasting, strict=True)
     if not repeats:
         gone = {record: text for record, text in known.items() if now.get(record) != text}
-        cells = read_cells([*gone.values(), *now.values()], len(export.names))
-        like, of_others, bits = _likeness(as_words([*gone, *now]), cells, export)
+        cells = read_marks([*gone.values(), *now.values()], len(export.names))
+        like, of_others, bits = _count_alike_rows(from_hex([*gone, *now]), cells, export)
         never = [np.iinfo(np.int64).max] * len(LACKED)  # a record was not there: no number is more
         fewest = np.array([kept.like.get(record, never) for record in [*gone, *now]])  # shape as `like`
         lost, stayed = np.split(like > fewest, [len(gone)])  # whether more rows are like a record than before
         stayed = stayed[[record in known for record in now]]
         of_first = np.array([record in kept.first for record in gone], dtype=np.bool_)
-        has_other = np.array(
-            [record in now for record in gone], dtype=np.bool_
-        )  # its id is another record's now
-        came_back, in_all = (_came_back(lost[some & ~has_other], stayed) for some in (True, of_first))
-        swapped = kept.swapped + _came_back(lost[of_first & has_other], stayed)
+        # Whether another record has its id now.
+        is_replaced = np.array([record in now for record in gone], dtype=np.bool_)
+        came_back = _came_back(lost[~is_replaced], stayed)
+        in_all = _came_back(lost[of_first & ~is_replaced], stayed)
+        swapped = kept.swapped + _came_back(lost[of_first & is_replaced], stayed)
         check_few_came_back(kept, came_back, in_all, swapped, export.by_ids)
         has_twin = of_others[len(gone) :] > 0  # whether a record has another row like it, shape (now, shares)
         # Without ids equal rows are one record, of which each label has a draw of its own.
         records, times = np.unique(export.prints, return_counts=True)
-        equal = has_twin[:, 0] | (np.isin(as_words([*now]), records[times > 1]) & (export.patients is None))
+        equal = has_twin[:, 0] | (np.isin(from_hex([*now]), records[times > 1]) & (export.patients is None))
         rare = bits[len(gone) :] >= RARE * math.log2(len(export.prints))
         check_no_second_source(kept, has_twin, equal & rare, export)
         likes = dict(zip([*gone, *now], np.minimum(like, fewest).tolist(), strict=True))
@@ -156,8 +156,8 @@ def check_few_came_back(kept: Marks, came_back: float, in_all: float, swapped: f
 
     ``swapped`` came back with an id that another record had: few at an export, so they count in all exports together.
     """
-    known, ever = len({**kept.first, **kept.last}), in_all + swapped
-    if _many(came_back - kept.moved, CORRECTED, known) or _many(ever, CORRECTED_IN_ALL, len(kept.first)):
+    first, known, ever = len(kept.first), len({**kept.first, **kept.last}), in_all + swapped
+    if _too_many(came_back - kept.moved, CORRECTED, known) or _too_many(ever, CORRECTED_IN_ALL, first):
         which = (
             "are there with other row ids. Are ids written otherwise (blanks, upper and lower case, leading zeros, "
             "another hash), or counted anew? Put them back."
@@ -192,7 +192,7 @@ def check_no_second_source(kept: Marks, has_twin: Bools, twice: Bools, export: E
     usual = (before * growth).clip(max=1)  # of more rows, more are alike by chance
     most = (before + CORRECTED) * growth + SURE * np.sqrt(2 * usual * (1 - usual) / len(has_twin))
     more = (shares > most) & (shares * len(has_twin) >= FEW)
-    if more.any() or _many(int(twice.sum()), TWICE, len(twice)):
+    if more.any() or _too_many(int(twice.sum()), TWICE, len(twice)):
         share = max([twice.mean(), *shares[more]])
         raise TableError(
             CHANGED if kept.rows else TWO_COPIES,
@@ -204,23 +204,23 @@ def check_no_second_source(kept: Marks, has_twin: Bools, twice: Bools, export: E
         )
 
 
-def _likeness(records: Words, of: Cells, export: Export) -> tuple[Ints, Ints, Ints]:
+def _count_alike_rows(records: Words, cells: Cells, export: Export) -> tuple[Ints, Ints, Ints]:
     """Return how many other rows lack at most a share of each record's information, by `LACKED`, and the information.
 
     The first is of shape (records, shares); the second, too, of other patients' rows, where it is known whose they are.
-    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``of`` are the records' cells.
+    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``cells`` are the records'.
     """
     whose = None if export.patients is None else np.unique(export.patients, return_inverse=True)[1]
-    n, varied = len(export.prints), [len(np.unique(column)) for column in of.T]
+    n, varied = len(export.prints), [len(np.unique(column)) for column in cells.T]
     compared = np.argsort(varied, kind="stable")[-COMPARED:]
-    columns, of = [export.cells[:, index] for index in compared], of[:, compared]
-    having = [np.bincount(column, minlength=2**16)[mine] for column, mine in zip(columns, of.T, strict=True)]
+    columns, cells = [export.cells[:, index] for index in compared], cells[:, compared]
+    having = [np.bincount(column, minlength=2**16)[own] for column, own in zip(columns, cells.T, strict=True)]
     bits = np.rint(np.log2(n / np.array(having).clip(1))).astype(np.uint16)
     whole: Ints = bits.sum(axis=0, dtype=np.int64).clip(1)
     least = np.ceil(whole[:, None] * (1 - np.array(LACKED))).astype(np.uint16)
-    like = np.empty((len(of), len(LACKED)), np.int64)
+    like = np.empty((len(cells), len(LACKED)), np.int64)
     of_others = like if whose is None else np.empty_like(like)
-    for index, (record, mine) in enumerate(zip(records.tolist(), of, strict=True)):
+    for index, (record, mine) in enumerate(zip(records.tolist(), cells, strict=True)):
         shared = np.zeros(n, dtype=np.uint16)
         for column, cell, worth in zip(columns, mine, bits[:, index], strict=True):
             shared += (column == cell) * worth
@@ -233,15 +233,15 @@ def _likeness(records: Words, of: Cells, export: Export) -> tuple[Ints, Ints, In
     return like, of_others, whole
 
 
-def _many(records: float, share: float, of: int) -> bool:
+def _too_many(changed: float, share: float, records: int) -> bool:
     """Tell whether more records have changed than people change."""
-    return records >= max(FEW, share * of)
+    return changed >= max(FEW, share * records)
 
 
 def labels_moved(before: CellMarks, now: CellMarks) -> bool:
     """Tell whether more labels of a settled column have changed than people correct."""
     there = before.keys() & now.keys()
-    return _many(sum(before[record] != now[record] for record in there), CORRECTED, len(there))
+    return _too_many(sum(before[record] != now[record] for record in there), CORRECTED, len(there))
 
 
 def same_labels(before: CellMarks, now: CellMarks) -> bool | None:
@@ -257,17 +257,19 @@ def same_labels(before: CellMarks, now: CellMarks) -> bool | None:
     alike = [
         pair + other
         for pair, other in combinations(counted, 2)
-        if pair[0] != other[0] and pair[1] != other[1] and _follow(pairs, pair, other)
+        if pair[0] != other[0] and pair[1] != other[1] and _go_to_each_other(pairs, pair, other)
     ]
 
-    def kept(before: str, now: str) -> bool:
+    def is_kept(before: str, now: str) -> bool:
         """Tell whether a label is written as before, though that of some records is pending now."""
         return before == now or pairs[before, before] > pairs[before, now]
 
-    return all(kept(a, b) and kept(c, d) for a, b, c, d in alike) or None if alike else False
+    if not alike:
+        return False
+    return all(is_kept(a, b) and is_kept(c, d) for a, b, c, d in alike) or None
 
 
-def _follow(pairs: Counter[tuple[str, str]], pair: tuple[str, str], other: tuple[str, str]) -> bool:
+def _go_to_each_other(pairs: Counter[tuple[str, str]], pair: tuple[str, str], other: tuple[str, str]) -> bool:
     """Tell whether of two labels each goes to one of two others, or the other way round."""
     (a, b), (c, d) = pair, other
     both = pairs[pair], pairs[other]

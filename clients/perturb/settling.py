@@ -31,21 +31,21 @@ from clients.perturb.kept import (
     FARTHEST,
     FEWEST_RECORDS,
     Kept,
-    bits_of,
     kept_of,
     moments_of,
     noise_of_counts,
-    settle,
     settled_column,
     settled_labels,
+    update_kept,
 )
-from clients.perturb.marks import Words, as_texts, as_words, fingerprints, label_rows, marks_of, written
+from clients.perturb.marks import Words, fingerprints, from_hex, hex_marks, label_rows, marks_of, to_hex
 from clients.perturb.rules import CHANGED, Export, checked_marks, labels_moved, same_labels
 from clients.perturb.shares import settled_draws
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import plain_name, spelling
+from flower_pansvm.privacy.discrete_noise import random_bits
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.table_schema import TableSchema
 
@@ -57,24 +57,24 @@ WIDER = 1.1  # nor that with far cells pulled in once: with a twentieth far, or 
 
 
 def settled_of(
-    table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, key: Path | bytes
+    table: Table, label: str, schema: TableSchema | None, terms: PerturbedTerms, key: Path | bytes
 ) -> Kept:
     """Return the settled values of a table's copy, at first use for good; see `clients.perturb.perturbed_table`."""
 
-    def settled(kept: Kept, ledger: Ledger | None = None) -> Kept:
+    def checked(kept: Kept, ledger: Ledger | None = None) -> Kept:
         _check_begun(kept, table, ledger)
-        return _settled(kept, table, label, how, schema)
+        return _settle(kept, table, label, schema, terms)
 
-    return settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
+    return checked(Kept(key.hex())) if isinstance(key, bytes) else update_kept(key, checked)
 
 
 def check_settled(
-    table: Table, label: str, schema: TableSchema | None, how: PerturbedTerms, folder: Path
+    table: Table, label: str, schema: TableSchema | None, terms: PerturbedTerms, folder: Path
 ) -> None:
     """Raise the error that a run would end with for a table's copy, and settle nothing."""
     kept = kept_of(ledger := linked_ledger(folder))
     _check_begun(kept, table, ledger)
-    _settled(kept, table, label, how, schema)
+    _settle(kept, table, label, schema, terms)
 
 
 def _check_begun(kept: Kept, table: Table, ledger: Ledger | None) -> None:
@@ -98,7 +98,7 @@ def _check_begun(kept: Kept, table: Table, ledger: Ledger | None) -> None:
         )
 
 
-def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: TableSchema | None) -> Kept:
+def _settle(kept: Kept, table: Table, label: str, schema: TableSchema | None, terms: PerturbedTerms) -> Kept:
     """Return the kept values, with those that the first use settles; TableError if the table is another one."""
     units = units_of(table, schema)
     fields = [
@@ -107,52 +107,65 @@ def _settled(kept: Kept, table: Table, label: str, how: PerturbedTerms, schema: 
     fields.append(_reading_text(table, schema))
     columns = hashlib.sha256(tags.join_fields(*map(str.encode, fields))).hexdigest()
     stated = {unit.name: unit.known.unit for unit in units if unit.known and unit.known.unit}
-    by = kept.derive(tags.RECORD_MARK, "features")
-    prints = np.concatenate([fingerprints(by, keys) for _, _, keys in blocks_of(table, units)])
+    mark_key = kept.derive(tags.RECORD_MARK, "features")
+    prints = np.concatenate([fingerprints(mark_key, keys) for _, _, keys in blocks_of(table, units)])
     # Which rows settle does not depend on their order.
     settling = np.argsort(prints, kind="stable")[:SETTLING]
-    has_begun = bool(kept.columns)
+    has_begun, random = bool(kept.columns), random_bits(kept.derive(tags.PERTURBED, "columns"))
     if has_begun:
         kept.check_columns(columns, stated)
     else:
-        bits = bits_of(kept.derive(tags.PERTURBED, "columns"))
-        noise = noise_of_counts(bits)
+        noise = noise_of_counts(random)
         features = [
             settled_column(
-                canonical(unit_cells(table.X, unit)), unit.codes, unit.ends, how.min_cluster, noise, bits
+                canonical(unit_cells(table.X, unit)), unit.codes, unit.ends, terms.min_cluster, noise, random
             )
             for unit in units
         ]
         kept = replace(kept, columns=columns, features=features)
-        cells, words = _words(kept, table, units, settling, how)
-        features = settled_draws(
-            features, cells, bits_of_cells(cells, units), kept.secret(), words, how, bits
-        )
+    cells, words = _cells_and_words(kept, table, units, settling, terms)
+    bits = bits_of_cells(cells, units)
+    if not has_begun:
+        features = settled_draws(kept.features, cells, bits, kept.secret(), words, terms, random)
         kept = replace(kept, features=features)
 
     marked = np.empty((len(table.X), len(units)), np.uint16, order="F")  # it is compared by columns
-    for block, cells, _ in blocks_of(table, units):
-        marked[block] = marks_of(by, bits_of_cells(cells, units))
-    no_cells = marks_of(by, bits_of_cells(np.full((1, len(units)), np.nan), units))
+    for block, block_cells, _ in blocks_of(table, units):
+        marked[block] = marks_of(mark_key, bits_of_cells(block_cells, units))
+    no_cells = marks_of(mark_key, bits_of_cells(np.full((1, len(units)), np.nan), units))
     names = [unit.name for unit in units]
     export = Export(prints, marked, no_cells, names, table.ids is not None, table.patients)
-    kept = replace(kept, units={**stated, **kept.units}, marks=checked_marks(kept.marks, export, how.repeats))
+    marks = checked_marks(kept.marks, export, terms.repeats)
+    kept = replace(kept, units={**stated, **kept.units}, marks=marks)
     if has_begun:
-        cells, words = _words(kept, table, units, settling, how)
-        _check_deviations(kept, cells, bits_of_cells(cells, units), words, units, how.noise)
+        _check_deviations(kept, cells, bits, words, units, terms.noise)
     if table.labels is None:
         return kept
-    kept, new = _label_column(kept, table.labels, label, prints)
-    if new is not None:
-        classes = sorted({*map(spelling, [*(schema.classes if schema else ()), *how.classes])})
-        bits = bits_of(kept.derive(tags.PERTURBED, f"label {new}"))
-        column = settled_labels(table.labels, classes, how.min_cluster, bits)
-        kept = replace(kept, labels={**kept.labels, new: column})
-        drawing = label_codes(table.labels, column)[settling], bits_of_labels(table.labels, prints)[settling]
-        as_numbers = replace(column, values=range(len(column.values)))
-        (begun,) = settled_draws([as_numbers], *drawing, kept.secret(new), words[..., :1], how, bits)
-        kept = replace(kept, labels={**kept.labels, new: replace(begun, values=column.values)})
-    return kept
+    classes = sorted({*map(spelling, [*(schema.classes if schema else ()), *terms.classes])})
+    return _settle_labels(kept, table.labels, label, classes, prints, settling, words[..., :1], terms)
+
+
+def _settle_labels(
+    kept: Kept,
+    labels: NDArray[np.str_],
+    label: str,
+    classes: Sequence[str],
+    prints: Words,
+    settling: Ints,
+    words: Words,
+    terms: PerturbedTerms,
+) -> Kept:
+    """Return the kept values with those of a label column, which ``settling`` rows, with these words, settle if new."""
+    kept, new = _label_column(kept, labels, label, prints)
+    if new is None:
+        return kept
+    random = random_bits(kept.derive(tags.PERTURBED, f"label {new}"))
+    column = settled_labels(labels, classes, terms.min_cluster, random)
+    kept = replace(kept, labels={**kept.labels, new: column})
+    codes, bits = label_codes(labels, column)[settling], bits_of_labels(labels, prints)[settling]
+    as_numbers = replace(column, values=range(len(column.values)))
+    (begun,) = settled_draws([as_numbers], codes, bits, kept.secret(new), words, terms, random)
+    return replace(kept, labels={**kept.labels, new: replace(begun, values=column.values)})
 
 
 def _check_deviations(
@@ -179,14 +192,14 @@ def _check_deviations(
             )
 
 
-def _words(
-    kept: Kept, table: Table, units: Sequence[Unit], rows: Ints, how: PerturbedTerms
+def _cells_and_words(
+    kept: Kept, table: Table, units: Sequence[Unit], rows: Ints, terms: PerturbedTerms
 ) -> tuple[Floats, Words]:
     """Return the cells of some rows, as units, and the words of their records."""
     some = replace(table, X=table.X[rows], ids=None if table.ids is None else table.ids[rows])
     secret = kept.secret()
     parts = [
-        (cells, words_of(secret, records, len(units), how.noise))
+        (cells, words_of(secret, records, len(units), terms.noise))
         for _, cells, records in blocks_of(some, units)
     ]
     cells, words = zip(*parts, strict=True)
@@ -198,12 +211,12 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Word
 
     TableError if it is a settled one whose labels are written otherwise.
     """
-    by, name = kept.derive(tags.RECORD_MARK, "labels"), plain(label)
+    mark_key, name = kept.derive(tags.RECORD_MARK, "labels"), plain(label)
 
     def marked(records: Words) -> dict[str, str]:
         rows = np.flatnonzero(np.isin(prints, records))
-        texts = written(marks_of(by, bits_of_texts(labels[rows])[:, None]))
-        pairs = dict.fromkeys(zip(as_texts(prints[rows]), texts, strict=True))
+        texts = hex_marks(marks_of(mark_key, bits_of_texts(labels[rows])[:, None]))
+        pairs = dict.fromkeys(zip(to_hex(prints[rows]), texts, strict=True))
         # Without ids, equal records may have different labels: one of them that leaves changes none.
         times = Counter(record for record, _ in pairs)
         return {record: text for record, text in pairs if times[record] == 1}
@@ -212,7 +225,7 @@ def _label_column(kept: Kept, labels: NDArray[np.str_], label: str, prints: Word
     settled = name
     known = kept.marks.labels if name not in kept.marks.labels else {name: kept.marks.labels[name]}
     for other, before in known.items():
-        now = marked(as_words([*before]))
+        now = marked(from_hex([*before]))
         same = not labels_moved(before, now) if other == name else same_labels(before, now)
         if same is None or (other == name and not same):
             raise TableError(

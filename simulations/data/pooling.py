@@ -58,7 +58,7 @@ def pooled(settings: Settings) -> Pooled:
         classes = np.array([index_of[name] for name in names.tolist()], dtype=np.int64)
         patients = patient_numbers(table)
         split = drawn_split(names, patients, settings.test_fraction, settings.seed, site)
-        trained, folds = ~split.kept, np.full(len(names), NO_FOLD)
+        trained, folds = ~split.held_out, np.full(len(names), NO_FOLD)
         if settings.folds:
             order = split.of_patients[trained]
             folds[trained] = fold_places(classes[trained], patients[trained], order, split.fold_start)
@@ -67,7 +67,7 @@ def pooled(settings: Settings) -> Pooled:
         X = align(table, schema.columns).X
         rows = PooledRows(X, classes, folds, np.full(len(names), site), numbers)
         train.append(rows.of(trained))
-        test.append(rows.of(split.kept))
+        test.append(rows.of(split.held_out))
     return Pooled(_joined(train), _joined(test), schema)
 
 

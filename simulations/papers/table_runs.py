@@ -184,7 +184,7 @@ def _central_on(name: str, settings: PanSvmSettings, table: Table, inside: Ints,
     nobody = np.full(len(classes), NO_FOLD)
     rows = PooledRows(table.X, classes, nobody, nobody, np.arange(len(classes)))
     labels = classes[inside].astype(str)
-    unused = drawn_split(labels, np.arange(len(labels)), 1 - int(share) / 100, settings.seed, 0).kept
+    unused = drawn_split(labels, np.arange(len(labels)), 1 - int(share) / 100, settings.seed, 0).held_out
     train, test = (np.isin(np.arange(len(classes)), members) for members in (inside[~unused], out))
     accuracy = BASELINES[baseline](settings, rows.of(train), rows.of(test)).evaluation.accuracy
     assert accuracy is not None

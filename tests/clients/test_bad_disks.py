@@ -14,7 +14,7 @@ from clients.budget import end_ledger, new_ledger
 from clients.gate.replay_guard import turn
 from clients.ledger import tables
 from clients.ledger.home import tables_home
-from clients.ledger.ledger import FILE, read_ledger, read_link
+from clients.ledger.ledger import LEDGER_FILE, read_ledger, read_link
 from clients.ledger.tables import KEY_FILE, ROWS_FILE, link_table
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, SettingError
@@ -55,7 +55,7 @@ def unreadable(name: str) -> Iterator[None]:
 def test_a_ledger_that_cannot_be_read_now_keeps_its_key(folder: Path, whole: Table) -> None:
     """With another one each record would have a second copy; such a file is root's, or on a disk that fails."""
     ledger = link_table(folder, whole)
-    with unreadable(FILE), pytest.raises(OSError, match="Input/output"):
+    with unreadable(LEDGER_FILE), pytest.raises(OSError, match="Input/output"):
         end_ledger(folder)
     assert read_ledger(folder) == ledger
 
@@ -79,7 +79,7 @@ def test_a_ledger_that_was_just_begun_as_the_disk_was_full_is_found_by_the_next_
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    begin = tables._begin
+    begin = tables._new_ledger
     with monkeypatch.context() as disk:
 
         def begun(*arguments: object) -> str:
@@ -87,7 +87,7 @@ def test_a_ledger_that_was_just_begun_as_the_disk_was_full_is_found_by_the_next_
             disk.setattr(tables, "write_ledger", full)
             return name
 
-        disk.setattr(tables, "_begin", begun)
+        disk.setattr(tables, "_new_ledger", begun)
         with pytest.raises(OSError, match="space"):
             study("code")
     study("dose", "time")

@@ -64,7 +64,7 @@ def site_of(node: dict[str, Scalar], level: str = "exact", told: SchemaBroadcast
 def sides(node: dict[str, Scalar], fraction: float = 0.2) -> np.ndarray:
     """Return which rows, by id or in order, are kept for evaluation."""
     site = site_of(node)
-    return lasting_split(Path(str(node["state"])), site.table(), fraction).kept
+    return lasting_split(Path(str(node["state"])), site.table(), fraction).held_out
 
 
 def change(ward: Path, changed: Callable[[pd.DataFrame], pd.DataFrame]) -> None:

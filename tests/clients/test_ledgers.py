@@ -18,7 +18,7 @@ from clients.gate.private import privately
 from clients.hospital import Hospital
 from clients.ledger import lasting_split
 from clients.ledger import ledger as budget
-from clients.ledger.epochs import HEARD_FILE, enter_run, hear
+from clients.ledger.epochs import HEARD_FILE, enter_run, receive_epochs
 from clients.ledger.home import tables_home
 from clients.ledger.ledger import EPOCH, read_ledger
 from clients.ledger.tables import link_table
@@ -156,7 +156,9 @@ def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospit
         X=np.column_stack([np.arange(len(table.X)), table.X]),
     )
     assert link_table(hospitals.state, wider) == ledger
-    before, after = (lasting_split.lasting_split(hospitals.state, one, 0.2).kept for one in (table, wider))
+    before, after = (
+        lasting_split.lasting_split(hospitals.state, one, 0.2).held_out for one in (table, wider)
+    )
     assert np.array_equal(before, after)
     assert 0.1 < before.mean() < 0.3
 
@@ -225,7 +227,7 @@ def test_two_tables_budgets_that_were_exchanged_are_refused_at_each_level(
         node |= {"privacy": level, "noise": 0.25}
     own, other = (Path(str(node["state"])) for node in hospitals.nodes[:2])
     hospitals.train()
-    files = [tables_home() / budget.read_link(state).table / budget.FILE for state in (own, other)]
+    files = [tables_home() / budget.read_link(state).table / budget.LEDGER_FILE for state in (own, other)]
     texts = [file.read_text() for file in files]
     for file, text in zip(files, reversed(texts), strict=True):
         file.write_text(text)
@@ -316,7 +318,7 @@ def test_what_is_published_depends_on_no_row(linked: Hospitals) -> None:
     published = {"hospital0": first, "hospital1": enter_run(hospital(linked, 1)), "hospital2": b""}
     state = hospital(linked)
     records.put(state.state, EPOCH, {EPOCH: first.hex()})
-    hear(state, published)
+    receive_epochs(state, published)
     again = enter_run(hospital(linked))
     assert int.from_bytes(again[:8], "big") == 2
     # Its own last one, and that of the one it has met.
@@ -330,10 +332,10 @@ def test_neither_what_a_coordinator_hands_out_again_nor_an_epoch_of_another_leng
     old, new = (enter_run(hospital(linked, 1)) for _ in range(2))
     own, peer = enter_run(here := hospital(linked)), enter_run(hospital(linked, 2))
     for bad in (b"\xff" * 9, b"\xff" * 31, b""):
-        hear(here, {"hospital0": own, "hospital1": bad, "hospital2": peer})
+        receive_epochs(here, {"hospital0": own, "hospital1": bad, "hospital2": peer})
     assert enter_run(hospital(linked))[EPOCH_BYTES:] == own + peer
     for published in (new, old):
-        hear(here, {"hospital0": own, "hospital1": published, "hospital2": peer})
+        receive_epochs(here, {"hospital0": own, "hospital1": published, "hospital2": peer})
     assert new[:EPOCH_BYTES] in enter_run(hospital(linked))
 
 
@@ -347,7 +349,7 @@ def test_nobody_can_make_up_an_epoch_of_another_hospital(linked: Hospitals) -> N
         enter_run(hospital(linked, 2)),
     )
     peer = enter_run(hospital(linked, 1))
-    hear(here, {"hospital0": own, "hospital1": peer + b"".join(made_up)})
+    receive_epochs(here, {"hospital0": own, "hospital1": peer + b"".join(made_up)})
     assert read_ledger(linked.state).missed == ()
 
 
@@ -357,12 +359,12 @@ def test_of_two_copies_that_both_went_on_each_learns_of_the_other(linked: Hospit
     linked.save("second")
     here, there = hospital(linked), hospital(linked, 1)
     own, peer = enter_run(here), enter_run(there)
-    hear(there, {"hospital0": own, "hospital1": peer})
+    receive_epochs(there, {"hospital0": own, "hospital1": peer})
     linked.restore("second")
     for _ in range(3):
         own = enter_run(here)
     with pytest.raises(BudgetError, match="uses"):
-        hear(here, {"hospital0": own, "hospital1": enter_run(hospital(linked, 1))})
+        receive_epochs(here, {"hospital0": own, "hospital1": enter_run(hospital(linked, 1))})
     assert len(read_ledger(linked.state).missed) == 1
     with pytest.raises(BudgetError, match="spent"):
         enter_run(hospital(linked))
@@ -375,11 +377,11 @@ def test_hospitals_do_not_wait_in_a_run_until_another_ones_ledger_is_an_old_copy
     linked.save("backup")
     own, peer = enter_run(here := hospital(linked, run=2)), enter_run(there := hospital(linked, 1, run=2))
     for site in (here, there):
-        hear(site, {"hospital0": own, "hospital1": peer})
+        receive_epochs(site, {"hospital0": own, "hospital1": peer})
     linked.restore("backup")
     again = enter_run(joins_late := hospital(linked, run=1))
     for site in (joins_late, waiting):
-        hear(site, {"hospital0": again, "hospital1": said_before})  # nobody notices
+        receive_epochs(site, {"hospital0": again, "hospital1": said_before})  # nobody notices
     budget.charge(joins_late, PRIVATE_BINS, 1e-3)
     with pytest.raises(BudgetError, match="begun"):
         budget.charge(waiting, PRIVATE_BINS, 1e-3)
@@ -388,14 +390,14 @@ def test_hospitals_do_not_wait_in_a_run_until_another_ones_ledger_is_an_old_copy
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", "x\n{}"])
 def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: Hospitals) -> None:
     own, peer = enter_run(here := hospital(linked)), enter_run(hospital(linked, 1))
-    hear(here, {"hospital0": own, "hospital1": peer})
+    receive_epochs(here, {"hospital0": own, "hospital1": peer})
     file = linked.state / HEARD_FILE
     if content is None:
         file.unlink()
     else:
         file.write_text(content)
     assert len(enter_run(hospital(linked))) == EPOCH_BYTES
-    hear(here, {"hospital0": own, "hospital1": peer})
+    receive_epochs(here, {"hospital0": own, "hospital1": peer})
     assert len(enter_run(hospital(linked))) == 3 * EPOCH_BYTES
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clients.budget import end_ledger, new_ledger
 from clients.ledger.home import tables_home
-from clients.ledger.ledger import FILE, read_ledger
+from clients.ledger.ledger import LEDGER_FILE, read_ledger
 from clients.ledger.tables import link_table
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.perturb.draws import GRID_BITS
@@ -391,7 +391,7 @@ def test_a_lost_or_damaged_ledger_is_an_error_and_no_second_copy(folder: Path) -
     with pytest.raises(BudgetError):
         perturbed_table(own, "label", None, HALF, folder)  # before the table was looked at
     copy_of(own, key=folder)
-    (file,) = tables_home().glob(f"*/{FILE}")
+    (file,) = tables_home().glob(f"*/{LEDGER_FILE}")
     content = file.read_text()
     for damaged in (content[:-5], content.replace('"mean"', '"men"'), "[]", "{}", "null", None):
         if damaged is None:

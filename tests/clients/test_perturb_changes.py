@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 
 from clients.budget import end_copy, main, new_ledger
 from clients.ledger.home import tables_home
-from clients.ledger.ledger import FILE, read_ledger
+from clients.ledger.ledger import LEDGER_FILE, read_ledger
 from clients.ledger.tables import link_table
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.perturb.kept import FEWEST_RECORDS, KeptColumn, bits_of, noise_of_counts, settled_column
+from clients.perturb.kept import FEWEST_RECORDS, KeptColumn, noise_of_counts, settled_column
 from clients.perturb.rules import same_labels
 from clients.state_folder import read_checked, write_checked
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, TableError
+from flower_pansvm.privacy.discrete_noise import random_bits
 from flower_pansvm.table_schema import CATEGORY, TableColumn, TableSchema
 from flower_pansvm.terms import replaced_share
 
@@ -388,7 +389,7 @@ def test_a_copy_that_a_person_has_ended_is_followed_by_an_independent_one(
 
 
 def kept_changed(change: Callable[[dict[str, Any]], Any]) -> None:
-    (file,) = tables_home().glob(f"*/{FILE}")
+    (file,) = tables_home().glob(f"*/{LEDGER_FILE}")
     content = read_checked(file)
     change(content["copy"])
     write_checked(file, content)
@@ -510,7 +511,7 @@ def test_the_ratio_of_likelihoods_holds_at_the_threshold_of_a_code() -> None:
 
 def settled_often(cells: list[float], keys: int = 4000, rows: int = 100) -> list[KeptColumn]:
     """Return what is settled of a column, the rest of its rows missing, with so many keys."""
-    bits = bits_of(bytes(32))
+    bits = random_bits(bytes(32))
     noise, x = noise_of_counts(bits), np.array(cells + [np.nan] * (rows - len(cells)))
     return [settled_column(x, 0, None, 5, noise, bits) for _ in range(keys)]
 

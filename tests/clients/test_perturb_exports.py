@@ -15,10 +15,11 @@ from clients.ledger.home import tables_home
 from clients.ledger.ledger import read_ledger
 from clients.ledger.tables import link_table
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.perturb.kept import bits_of, noise_of_counts, settled_column
+from clients.perturb.kept import noise_of_counts, settled_column
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import BudgetError, TableError
+from flower_pansvm.privacy.discrete_noise import random_bits
 
 ROWS = 400
 
@@ -161,7 +162,7 @@ def test_a_narrow_range_takes_no_noise_away(draw: str) -> None:
         "two kinds": np.where(generator.random(ROWS) < 0.6, generator.normal(0.3, 0.01, ROWS), 0.8),
     }[draw] + generator.normal(0, 0.002, ROWS)
     ends = tuple(np.quantile(x, [0.02, 0.55]).tolist())
-    bits = bits_of(bytes(32))
+    bits = random_bits(bytes(32))
     column = settled_column(x, 0, ends, 5, noise_of_counts(bits), bits)
     assert column.deviation > 0.8 * x.std()
     assert (column.low, column.high) == ends

@@ -110,7 +110,7 @@ def test_the_refusal_of_records_unlike_the_first_tells_no_more_of_one_than_its_c
         far = brentq(lambda far: moments_of(later(far, 0))[1] - most, 0, 10)  # noqa: B023 - it is called here
         for place, moved in enumerate((-MOVED / 2, MOVED / 2)):
             try:
-                settling._settled(kept, table_of(later(far, moved)), "label", how, None)
+                settling._settle(kept, table_of(later(far, moved)), "label", None, how)
             except TableError:
                 refused[place] += 1
     assert tells(tuple(refused / TRIES)) == (not noisy)

@@ -48,7 +48,7 @@ def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> 
     numbers = folds_drawn(classes, 5, seed=0)
     assert not (numbers == np.arange(400) % 5).all()
     assert not (numbers == folds_drawn(classes, 5, seed=1)).all()
-    kept = drawn_split(classes.astype(np.str_), np.arange(400), 0.2, seed=0, site=0).kept
+    kept = drawn_split(classes.astype(np.str_), np.arange(400), 0.2, seed=0, site=0).held_out
     assert 4 < np.count_nonzero(numbers[kept] == 0) < 30
 
 
@@ -60,7 +60,7 @@ def test_over_many_small_sites_the_test_rows_have_the_mix_of_all(share: tuple[in
     kept = np.zeros(2)
     for site in range(20):
         split = drawn_split(classes, np.arange(len(classes)), 0.2, seed, site)
-        kept += [np.count_nonzero(split.kept & (classes == one)) for one in ("no", "yes")]
+        kept += [np.count_nonzero(split.held_out & (classes == one)) for one in ("no", "yes")]
     assert np.abs(kept - 0.2 * 20 * np.array(share)).max() <= 2
 
 
@@ -70,16 +70,16 @@ def test_where_a_share_of_rows_is_whole_no_more_and_no_less_are_tested() -> None
         split = drawn_split(classes, np.arange(150), 0.29 if site % 2 else 0.2, 0, site)
         expected = (14.5, 29) if site % 2 else (10, 20)
         for one, count in zip(("no", "yes"), expected, strict=True):
-            assert abs(np.count_nonzero(split.kept & (classes == one)) - count) < 1
+            assert abs(np.count_nonzero(split.held_out & (classes == one)) - count) < 1
 
 
 def test_a_simulated_site_keeps_a_patient_together_and_trains_on_somebody() -> None:
     whose = np.repeat(np.arange(30), 4)
     split = drawn_split(np.tile(["no", "yes"], 60), whose, 0.3, 0, 0)
-    assert (split.kept.reshape(30, 4) == split.kept[::4, None]).all()
-    assert split.kept.sum() == 4 * 9
+    assert (split.held_out.reshape(30, 4) == split.held_out[::4, None]).all()
+    assert split.held_out.sum() == 4 * 9
     for site in range(30):
-        assert not drawn_split(np.array(["no"]), np.array([0]), 0.9, 0, site).kept.any()
+        assert not drawn_split(np.array(["no"]), np.array([0]), 0.9, 0, site).held_out.any()
 
 
 def test_a_fold_smaller_than_the_hospitals_floor_is_refused(

@@ -27,7 +27,7 @@ from clients.deployment.node_file import set_key
 from clients.deployment.service_files import unit
 from clients.ledger.epochs import enter_run
 from clients.ledger.home import tables_home
-from clients.ledger.ledger import FILE as LEDGER
+from clients.ledger.ledger import LEDGER_FILE as LEDGER
 from clients.ledger.ledger import charge, read_ledger
 from clients.node.node_config import read_node_config
 from clients.rows import table_at

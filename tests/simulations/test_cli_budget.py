@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clients import budget
-from clients.ledger.ledger import EPOCH, LINK, charge, read_ledger
+from clients.ledger.ledger import EPOCH, LINK_FILE, charge, read_ledger
 from clients.ledger.tables import link_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
@@ -60,7 +60,7 @@ def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
 
     assert "A ledger begins in" in run(tmp_path / "state", "--new").stdout
     assert "left" in run(tmp_path / "state").stdout
-    (tmp_path / "state" / LINK).unlink()
+    (tmp_path / "state" / LINK_FILE).unlink()
     (tmp_path / "file").touch()
     for again, said in (
         (run(tmp_path / "state"), "The state folder belongs to no table's ledger"),
@@ -124,11 +124,11 @@ def test_another_account_decides_nothing_and_is_told_so(
 
 def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Path) -> None:
     pansvm("budget", "--new", str(tmp_path / "state"))
-    (tmp_path / "state" / LINK).write_text("{")
+    (tmp_path / "state" / LINK_FILE).write_text("{")
     err = pansvm.error("budget", str(tmp_path / "state"))
     assert err.startswith("Error: The state folder has a damaged file")
     assert str(tmp_path / "state") in err
-    for folder in ("nowhere", f"state/{LINK}"):
+    for folder in ("nowhere", f"state/{LINK_FILE}"):
         err = pansvm.error("budget", folder)
         assert err.startswith("Error: The state folder belongs to no table's ledger")
 

@@ -26,7 +26,7 @@ from clients.app import app
 from clients.budget import new_ledger
 from clients.gate.replay_guard import FOLDER, STATE
 from clients.ledger.home import tables_home
-from clients.ledger.ledger import LINK, read_ledger
+from clients.ledger.ledger import LINK_FILE, read_ledger
 from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.privacy.accountant import rho_of
@@ -102,7 +102,7 @@ def hospital(
     name: str, folder: Path, address: str, pins: str = ""
 ) -> AbstractContextManager[subprocess.Popen[str]]:
     """Start the SuperNode of a hospital, which has begun the ledger of its table."""
-    if not (state(name, folder) / LINK).exists():
+    if not (state(name, folder) / LINK_FILE).exists():
         new_ledger(state(name, folder), 0.2)
     supernode = ["flower-supernode", "--insecure", "--superlink", address, "--port", str(free_port())]
     node = f"data='{folder / name}.csv' label='target' name='{name}' state='{state(name, folder)}' {pins}"

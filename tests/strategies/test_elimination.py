@@ -187,7 +187,7 @@ def test_rows_left_out_have_no_part_in_scaling_landmarks_filters_or_selection(
         plain.append(tmp_path / f"plain{site}.csv")
         frame.to_csv(plain[-1], index=False)
         labels, patients = frame["label"].astype(str).to_numpy(dtype=np.str_), np.arange(len(frame))
-        out = drawn_split(labels, patients, 0.2, QUICK["seed"], site).kept
+        out = drawn_split(labels, patients, 0.2, QUICK["seed"], site).held_out
         frame.loc[out, ["x0", "x1", "x2"]] = -50.0 * frame.loc[out, ["x0", "x1", "x2"]] + 3.0
         changed.append(tmp_path / f"changed{site}.csv")
         frame.to_csv(changed[-1], index=False)

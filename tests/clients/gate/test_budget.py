@@ -58,7 +58,7 @@ def begin(folder: Path, table: Table, test_fraction: float = 0.2) -> None:
 
 def file_of(folder: Path) -> Path:
     """Return the file of a state folder's ledger."""
-    return tables_home() / budget.read_link(folder).table / budget.FILE
+    return tables_home() / budget.read_link(folder).table / budget.LEDGER_FILE
 
 
 @pytest.fixture
@@ -325,14 +325,14 @@ class Disk:
 
     def sync(self) -> None:
         file = file_of(self.folder)
-        self.synced, self.moves = {budget.FILE: file.stat().st_ino}, []
+        self.synced, self.moves = {budget.LEDGER_FILE: file.stat().st_ino}, []
         # The inode of a file that is gone is given to another.
         self.contents = {inode: text for inode, text in self.contents.items() if inode == file.stat().st_ino}
         self.contents.setdefault(file.stat().st_ino, file.read_text())
 
     def note(self) -> None:
         """Keep what there may be of the ledger if the power fails now, and how many answers have left."""
-        inodes = [self.synced[budget.FILE], *(move[budget.FILE] for move in self.moves)]
+        inodes = [self.synced[budget.LEDGER_FILE], *(move[budget.LEDGER_FILE] for move in self.moves)]
         self.after_each.append(({self.contents.get(inode, "") for inode in inodes}, self.answers))
 
 

@@ -12,7 +12,7 @@ from flower_pansvm.terms import Scalar
 from tests.contexts import SIMULATED_NODE, own_hospital
 
 
-def folder_of(node: dict[str, Scalar]) -> Path | None:
+def folder_of(node: dict[str, Scalar]) -> Path:
     return state_folder(own_hospital(node, kind=SimulatedContext))
 
 
@@ -31,7 +31,7 @@ def test_names_of_sites_are_no_paths(state_home: Path) -> None:
     folders = {folder_of({"name": name}) for name in names} | {state_home / "site"}
     assert folder_of({}) == state_home / "site"
     assert len(folders) == len(names) + 1
-    assert {folder.parent for folder in folders if folder} == {state_home}
+    assert {folder.parent for folder in folders} == {state_home}
 
 
 def test_the_node_config_names_another_folder_and_a_simulated_site_has_none(
@@ -39,7 +39,8 @@ def test_the_node_config_names_another_folder_and_a_simulated_site_has_none(
 ) -> None:
     other = tmp_path / "kept" / "here"
     assert folder_of({"name": "north", "state": str(other)}) == other
-    assert folder_of(SIMULATED_NODE) is None
+    with pytest.raises(AssertionError):
+        folder_of(SIMULATED_NODE)
     assert not state_home.exists()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from clients.budget import end_ledger, new_ledger
 from clients.ledger.home import read_own, tables_home
-from clients.ledger.ledger import FILE, Charge, change_ledger, read_ledger, read_link
+from clients.ledger.ledger import LEDGER_FILE, Charge, change_ledger, read_ledger, read_link
 from clients.ledger.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, link_table
 from clients.table.form import TableForm
 from clients.table.reading import read_whole_file
@@ -253,7 +253,7 @@ def test_a_file_of_another_ledger_s_folder_is_refused(state: Path) -> None:
     """Two tables' budgets, or rows, that a hand has exchanged: each would be charged to the other one."""
     other = state.parent / "other"
     begin(other, patients(1))
-    for file in (FILE, ROWS_FILE):
+    for file in (LEDGER_FILE, ROWS_FILE):
         own, foreign = (tables_home() / read_link(folder).table / file for folder in (state, other))
         texts = own.read_text(), foreign.read_text()
         own.write_text(texts[1])

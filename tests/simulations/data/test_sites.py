@@ -187,7 +187,7 @@ def test_test_rows_have_the_mix_of_their_table_so_a_majority_voter_seems_to_know
     for seed in range(200):
         labels = np.random.default_rng(seed).choice(["no", "yes"], size=(3, 40))
         kept = np.stack(
-            [drawn_split(one, np.arange(40), 0.2, seed, site).kept for site, one in enumerate(labels)]
+            [drawn_split(one, np.arange(40), 0.2, seed, site).held_out for site, one in enumerate(labels)]
         )
         most = np.mean(labels[~kept] == "yes") > 0.5
         reported.append(np.mean((labels[kept] == "yes") == most))
